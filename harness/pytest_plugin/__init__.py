@@ -1,8 +1,9 @@
 """
-What stands behind the hooks of `harness.plugin`: suites become items, and each suite runs once for all of them.
+The implementation of the hooks in `harness.plugin`: suites become items, and each suite runs once for all of them.
 
-`options` reads the command line and the ini file, `session` holds what the hooks share, `unseen` collects what pytest
-passes over. Every run of pytest imports these, and they import nothing heavy. The others come with the first suite:
-`plan` says which items a suite has, `items` are those items, `outcomes` says what a verdict is to pytest, `runs` runs
-each suite once over all processes of a session, `summary` writes the lines at the end.
+`options` reads the command line and the ini file, `session` holds the state that the hooks share, `unseen` collects
+paths that pytest ignores. Every run of pytest imports these, and they import nothing heavy. The other modules are
+imported with the first suite: `plan` decides which items a suite has, `items` are those items, `outcomes` maps verdicts
+to pytest's outcomes, `runs` runs each suite once over all processes of a session, `summary` writes the lines at the
+end.
 """

@@ -1,4 +1,4 @@
-"""What the fixture `relevance` gives."""
+"""The value of the fixture `relevance`."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["SessionRelevance"]
 
 
 class SessionRelevance(Relevance):
-    """Runs suites as `Relevance` does, under the options of the session, and each suite once in it."""
+    """Runs suites as `Relevance` does, with the options of the session, and each suite once per session."""
 
     def __init__(self, runs: SessionRuns, root: Path) -> None:
         """
         Args:
-            runs: Of the session, for its items too.
+            runs: The runs of the session, shared with its items.
             root: The folder that relative paths start from.
         """
         super().__init__(root, options=runs.run_options())

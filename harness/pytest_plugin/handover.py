@@ -1,4 +1,4 @@
-"""A suite that ran, or could not, in files of a folder that the workers of pytest-xdist share."""
+"""Finished and failed runs of suites, in files of a folder that the workers of pytest-xdist share."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ __all__ = ["Failed", "Finished", "read_folder", "read_run", "write_run"]
 @dataclass(frozen=True, slots=True)
 class Finished:
     """
-    A suite that ran; *run* is not read back before somebody asks for it.
+    A suite that ran; *run* is read back on first access.
 
-    *suite* is what ran, with the queries that were selected, and *others* are its other queries; None, and none, where
+    *suite* is the suite with the queries that were selected, and *others* are its other queries; None and empty where
     another process ran it.
     """
 
@@ -36,16 +36,13 @@ class Finished:
 
     @property
     def lacks_answers(self) -> bool:
-        """Whether a query had none."""
+        """Whether a query had no answer."""
         return bool(self.report.unanswered)
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """
-    A suite that did not, and why: *error* is all that is known, *sentence* one line of it, *problems* what is wrong in
-    files.
-    """
+    """A suite that could not run: *error* is the message, *sentence* one line of it, *problems* those in files."""
 
     path: str
     error: str
@@ -54,22 +51,22 @@ class Failed:
 
     @property
     def lacks_answers(self) -> bool:
-        """Nothing was answered."""
+        """True: no query was answered."""
         return True
 
 
 def read_folder(folder: Path) -> list[Finished | Failed]:
-    """What is in a shared folder."""
+    """The runs in a shared folder."""
     return [read_run(file) for file in sorted(folder.glob("*.json"))]
 
 
 def write_run(file: Path, done: Finished | Failed) -> None:
     """
-    Leave *done* in *file*, and in others beside it what only some need.
+    Write *done* to *file*, and the parts that only some readers need to other files beside it.
 
-    Each time these have names of their own, and *file*, which is written last, says which they are. So what belongs
-    together is read together, though the process is killed meanwhile, or the suite ran again since *file* was read.
-    None is removed here, as another process may still read it.
+    Each call gives these new names, and *file*, which is written last, lists them. So a reader always sees files of the
+    same run, even if the process is killed meanwhile, or the suite ran again since *file* was read. No file is removed
+    here, as another process may still read it.
     """
     if isinstance(done, Failed):
         content = asdict(done)
@@ -83,7 +80,7 @@ def write_run(file: Path, done: Finished | Failed) -> None:
 
 
 def read_run(file: Path) -> Finished | Failed:
-    """What `write_run` left in *file*; queries, and the run itself, are read when somebody asks for them."""
+    """Read what `write_run` wrote; queries, and the run itself, are read on access."""
     content = json.loads(file.read_text(encoding="utf-8"))
     if "error" in content:
         return Failed(**content | {"problems": tuple(Problem(**problem) for problem in content["problems"])})
@@ -98,7 +95,7 @@ _QUERY = TypeAdapter(QueryReport)
 
 def _write_queries(file: Path, queries: Iterable[QueryReport]) -> tuple[dict[str, int], list[int]]:
     """
-    Write a query a line, as a worker needs some, not all.
+    Write a query per line, as a worker needs only some of them.
 
     Returns:
         The byte at which each begins, by its id, and the places of those without a plain score.
@@ -119,7 +116,7 @@ def _write_queries(file: Path, queries: Iterable[QueryReport]) -> tuple[dict[str
 
 
 def _read_queries(file: Path, begins: Mapping[str, int], unscored: Sequence[int]) -> QueryReports:
-    """The queries in *file*, which is open only while one of them is read; outlines are kept once they are."""
+    """The queries in *file*, which is open only while one of them is read; their outlines are cached."""
     lines = list(begins.values())
 
     def build(place: int) -> QueryReport:

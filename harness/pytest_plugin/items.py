@@ -1,4 +1,4 @@
-"""A suite file and its items, as pytest knows them."""
+"""A suite file and its items, as nodes of pytest."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _FIRST_BYTES = 65_536
 
 def looks_like_suite(path: Path) -> bool:
     """
-    Whether a YAML file of another name, which the user named outright, says ``suite:`` at its top level.
+    Whether a YAML file with another suffix, given on the command line, has ``suite:`` at its top level.
 
-    Other plugins have YAML files too, so a name on the command line alone makes none ours.
+    Other plugins have YAML files too, so a path on the command line alone does not make a file a suite.
     """
     if path.suffix not in (".yaml", ".yml"):
         return False
@@ -41,7 +41,7 @@ def looks_like_suite(path: Path) -> bool:
 
 
 class SuiteFile(pytest.File):
-    """One suite; collected without the environment, so that a variable need not be set before something runs."""
+    """One suite; collected without the environment, so that variables need not be set before it runs."""
 
     def __init__(self, *, runs: SessionRuns, **others: Any) -> None:
         super().__init__(**others)
@@ -51,11 +51,11 @@ class SuiteFile(pytest.File):
 
     def report(self, request: str | None, index: str | None = None) -> IndexedReport:
         """
-        The report on the suite with *request* on *index*, or with the session's where None; it runs if it has not, and
-        what had no answer is asked again where an item runs again.
+        The report on the suite with *request* on *index*; None for those of the session. The suite runs if it has not
+        yet; if an item runs again, the queries without an answer are sent again.
 
         Raises:
-            RunFailed: it could not be run.
+            RunFailed: the suite could not be run.
         """
         cell = (request, index)
         known = self._indexed.get(cell)
@@ -76,8 +76,8 @@ class SuiteFile(pytest.File):
         """
         self._planned = self.runs.plan(self._load())
         for planned in self._planned:
-            # Said outright, since pytest, which reads a request in brackets as parameters wherever it is given an id,
-            # would make of the name an id without any: then --lf does not know the item again.
+            # Set explicitly: pytest takes a request in brackets for parameters, and would derive from the name an id
+            # without it, which --lf does not find again.
             nodeid = f"{self.nodeid}::{planned.name}"
             item = SuiteItem.from_parent(self, name=planned.name, nodeid=nodeid, planned=planned)
             self._mark(item)
@@ -90,7 +90,7 @@ class SuiteFile(pytest.File):
             raise self.CollectError(str(error)) from None
 
     def _mark(self, item: SuiteItem) -> None:
-        """Have pytest refuse a marker that is not registered, with a sentence that says where it stands."""
+        """Add the item's markers; raises CollectError, with its place, for a marker that is not registered."""
         for name in item.planned.markers:
             try:
                 item.add_marker(name)
@@ -105,8 +105,8 @@ class SuiteItem(pytest.Item):
     """
     One threshold, or one query.
 
-    The suite runs in the set-up, so what could not be asked or answered is an error; the call only says what the
-    verdict was.
+    The suite runs in the setup phase, so a query that could not be sent or answered is an error; the call phase only
+    reports the verdict.
     """
 
     def __init__(self, *, planned: PlannedItem, **others: Any) -> None:
@@ -120,9 +120,9 @@ class SuiteItem(pytest.Item):
 
     def settle(self) -> None:
         """
-        Run the suite, unless another item has done so, and read from its report what became of this one.
+        Run the suite, unless another item has done so, and read the outcome of this item from its report.
 
-        Comes before pytest looks at marks, so that a skip and an expected failure are marks like any other.
+        Called before pytest evaluates marks, so that skips and expected failures are marks like any other.
         """
         if self.planned.skip is not None or only_shows(self.config):
             return
@@ -140,7 +140,7 @@ class SuiteItem(pytest.Item):
             self.add_marker(pytest.mark.xfail(reason=reason, raises=pytest.fail.Exception))
 
     def runtest(self) -> None:
-        """Say what the verdict was."""
+        """Fail, warn or pass, as decided."""
         settled = self._settlement
         assert settled is not None, "pytest sets an item up first"
         if settled.status in (Status.FAILED, Status.XFAILED):
@@ -149,7 +149,7 @@ class SuiteItem(pytest.Item):
             self.warn(RelevanceWarning(settled.reason))
 
     def name_cause(self, report: pytest.TestReport) -> None:
-        """Give the summary and JUnit XML the reason of which only the brief form is printed."""
+        """Put the whole reason into the summary and JUnit XML where only its brief form is printed."""
         crash = getattr(report.longrepr, "reprcrash", None)
         if self._settlement is not None and self._settlement.brief and report.failed and crash is not None:
             crash.message = f"Failed: {self._settlement.reason}"
@@ -166,7 +166,7 @@ class SuiteItem(pytest.Item):
         return shown
 
     def reportinfo(self) -> tuple[PathLike[str], int | None, str]:
-        """The line of the suite, and the threshold or query as people name it."""
+        """The line of the suite, and the threshold or query as headline."""
         line = self.planned.mark.line
         return self.path, line - 1 if line else None, self.planned.headline
 
@@ -182,10 +182,10 @@ class SuiteItem(pytest.Item):
 
 def check_choices(session: RelevanceSession) -> None:
     """
-    Refuse a tag or a query that no suite has, and a request that one lacks or an index that it cannot search, all in
-    one error.
+    Refuse tags and queries that no suite has, requests that a suite lacks and indexes that it cannot search, all in one
+    error.
 
-    A worker of pytest-xdist cannot say so: the controller does, once all have told it.
+    A worker of pytest-xdist cannot raise it: the controller does, after all workers have reported.
 
     Raises:
         pytest.UsageError: a choice cannot be met.

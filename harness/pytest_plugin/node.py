@@ -1,9 +1,9 @@
 """
 The embedded node of a session, started when the first suite needs it and ended with the session.
 
-Under pytest-xdist the controller owns the node, as workers end at different times and may be killed: a worker asks
-for it with a file in the folder they share, and finds the URL, or what went wrong, in another. A node that `harness
-engine up` started is used where one of the same version runs, and is left running.
+Under pytest-xdist the controller owns the node, as workers end at different times and may be killed: a worker requests
+it with a file in the shared folder, and reads the URL, or the error, from another. A node of the same version that
+`harness engine up` started is used if it runs, and is left running.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ END_LIMIT = 20.0  # seconds; a node that is still starting ends with this proces
 
 
 class Node(Protocol):
-    """Where the embedded node answers."""
+    """Provides the URL of the embedded node."""
 
     def url(self) -> str:
-        """Its address; starts it where nobody has."""
+        """The node's URL; starts it if it does not run yet."""
         ...
 
     def close(self) -> None:
-        """End it, where it is ours to end."""
+        """Stop the node, if this process started it."""
         ...
 
 
@@ -49,7 +49,7 @@ class LocalNode:
 
     def url(self) -> str:
         """
-        Its address; starts it the first time.
+        The node's URL; starts it on the first call.
 
         Raises:
             UsageError: there is no such version.
@@ -62,12 +62,12 @@ class LocalNode:
         return self._url
 
     def close(self) -> None:
-        """End it, if it was started here."""
+        """Stop the node, if it was started here."""
         self._url = None
         self._resources.close()
 
     def _obtain(self) -> str:
-        """A failure is kept: starting may take minutes to fail, and every suite of the session asks."""
+        """Start the node; a failure is cached, as it may take minutes and every suite of the session asks."""
         from harness.embedded import DEFAULT_VERSION, find_running, start
 
         version = self._version or DEFAULT_VERSION
@@ -89,7 +89,7 @@ class RemoteNode:
 
     def url(self) -> str:
         """
-        Its address; asks the controller for it and waits.
+        The node's URL; requests it from the controller and waits.
 
         Raises:
             EngineStartError: the controller could not start it.
@@ -104,11 +104,11 @@ class RemoteNode:
         return str(found["url"])
 
     def close(self) -> None:
-        """The controller ends it."""
+        """Do nothing: the controller stops the node."""
 
 
 class NodeHost:
-    """The controller's side: a thread that starts the node when a worker asks, and ends it when told to."""
+    """The controller's side: a thread that starts the node on a worker's request, and stops it on `close`."""
 
     def __init__(self, version: str | None, folder: Path) -> None:
         self._node = LocalNode(version)
@@ -118,7 +118,7 @@ class NodeHost:
         self._thread.start()
 
     def close(self) -> None:
-        """End the node; a start that is under way is not waited for longer than it usually takes."""
+        """Stop the node; waits for a start in progress only as long as one usually takes."""
         self._ended.set()
         self._thread.join(END_LIMIT)
 

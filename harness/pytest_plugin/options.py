@@ -1,4 +1,4 @@
-"""The plugin's options, on the command line and as lines of the ini file; the command line wins."""
+"""The plugin's options, from the command line and the ini file; the command line takes precedence."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PLAIN = "yes"
 
 
 def update_word(text: str) -> str:
-    """What may stand behind ``--relevance-update-baseline``; the name of a suite there is the next argument's."""
+    """Check the value of ``--relevance-update-baseline``, for which argparse may have taken the path of a suite."""
     if text not in (FORCE, PLAIN):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected nothing or ={FORCE}; put paths before the option")
     return text
@@ -58,7 +58,7 @@ def update_wanted(word: str | None) -> bool:
     Whether baselines are to be updated.
 
     Raises:
-        pytest.UsageError: in CI, where nobody has looked at what would become the measure of all later runs.
+        pytest.UsageError: in CI, where nobody has reviewed what later runs would be compared with.
     """
     if word == PLAIN:
         from harness.baseline import refuse_in_ci
@@ -129,17 +129,17 @@ def _add_option(group: pytest.OptionGroup, option: RunOption) -> None:
 
 
 def _key(option: RunOption) -> str:
-    """Its name in the ini file, and among the values that pytest has read."""
+    """The name of *option* in the ini file, and as an attribute of pytest's parsed options."""
     return option.name.name_in(PYTEST).lstrip("-").replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class PluginOptions:
     """
-    What the user asked for: *run* for each suite, with each of *requests* on each of *indexes*.
+    The options of a session: *run* for each suite, with each of *requests* on each of *indexes*.
 
     *reports* are the files to write, by absolute paths. With *each_query* every query has an item. *github* is the step
-    to tell what does not hold.
+    of GitHub Actions that gets annotations and a summary.
     """
 
     run: RunOptions
@@ -177,7 +177,7 @@ def read_options(config: pytest.Config) -> PluginOptions:
 
 
 def _value(config: pytest.Config, option: RunOption) -> Any:
-    """What is given for *option*: on the command line, else in the ini file."""
+    """The value of *option* on the command line, else in the ini file."""
     given = config.getoption(_key(option)) or (config.getini(_key(option)) if option.ini else None)
     if option.several:
         return tuple(dict.fromkeys(given or ()))
@@ -201,7 +201,7 @@ def only_shows(config: pytest.Config) -> bool:
 
 
 def _github(config: pytest.Config) -> GitHubStep | None:
-    """The ini file is read on people's own machines too, so that its line says nothing there."""
+    """The step of GitHub Actions; outside of one the ini line is ignored, as the file is read on any machine."""
     given = config.getoption("relevance_github")
     if given is None:
         given = config.getini("relevance_github") and in_github_actions(os.environ)
@@ -219,8 +219,8 @@ def _switch(config: pytest.Config, name: str) -> bool:
 
 def _server(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
     """
-    Where suites run: the command line's word on the URL and the embedded node replaces the ini file's on both, and a
-    version that the ini file gives is that of the node where there is one.
+    Where suites run. The URL or the embedded node on the command line replaces both in the ini file; a version in the
+    ini file applies to the embedded node, if there is one.
     """
     url, embedded = config.getoption("relevance_url"), bool(config.getoption("relevance_embedded"))
     if not url and not embedded:
@@ -239,7 +239,7 @@ def _server(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_url(url: str) -> None:
-    """Refused here already, and with no word of what may be a login, as the header line prints the URL."""
+    """Refuse a URL with a login early, without repeating it, as the header line prints the URL."""
     from harness.config import url_problem
 
     sentence = url_problem(url)
@@ -271,7 +271,7 @@ def _report(path: Path) -> Output:
 
 
 def header_line(options: PluginOptions) -> str | None:
-    """Where suites run and which part of them, as far as the user said so; None where nothing was said."""
+    """Where suites run and which part of them, as given by options; None where no option says so."""
     parts = list(_given(options))
     return f"relevance: {', '.join(parts)}" if parts else None
 

@@ -1,4 +1,4 @@
-"""What an item came to: the verdicts that concern it, why, and what JUnit XML tells of it."""
+"""The outcome of an item: its status, the verdicts that decide it, the reason, and its properties in JUnit XML."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def properties_of(
     The properties of an item that ran.
 
     Args:
-        status: What it came to. A warning is told here only, for to JUnit XML it is a test that passed.
-        verdicts: Those that concern it.
-        query: The one that it is about, if it is about one.
-        report: On its suite.
+        status: The item's status. JUnit XML has warnings only as this property: it counts them as passed tests.
+        verdicts: The verdicts that concern the item.
+        query: The item's query, if it has one.
+        report: The report on its suite.
     """
     return (
         ("relevance.verdict", str(status)),
@@ -70,8 +70,8 @@ def run_properties(report: SuiteReport) -> tuple[Property, ...]:
 
 def _measured(verdicts: Sequence[Verdict]) -> Iterator[Property]:
     """
-    Observed and required numbers, and what makes a pass tell less: an item of one verdict has one of each, a query's
-    item one of each a threshold.
+    Observed and required numbers, and caveats: one of each for an item with one verdict; one of each per threshold for
+    a query's item.
     """
     for verdict in verdicts:
         place = "" if len(verdicts) == 1 else f".{verdict.id}"
@@ -117,7 +117,7 @@ class LoneQueries:
     """
     Judges queries one by one, as the gate would if each were the only one.
 
-    The suite that ran is fetched when the first query is judged: most reports tell all.
+    The suite is fetched when the first query is judged: most outcomes follow from the report alone.
     """
 
     def __init__(
@@ -128,9 +128,9 @@ class LoneQueries:
     ) -> None:
         """
         Args:
-            fetch: Gives the suite as it ran, its variables filled.
-            today: Decides which skips of queries hold.
-            reference: Gives what thresholds on a drop compare that suite with.
+            fetch: Returns the suite as it ran, with variables replaced.
+            today: Decides which skips of queries are in force.
+            reference: Returns the reference of the suite's thresholds on a drop.
         """
         self._fetch = fetch
         self._today = today
@@ -145,7 +145,7 @@ class LoneQueries:
         The verdict with the id *threshold* on *query* alone; None where it holds, or leaves that query out.
 
         Raises:
-            HarnessError: the suite is wrong now, or is not there any more.
+            HarnessError: the suite is invalid by now, or does not exist any more.
         """
         done = self._done()
         if threshold not in self._thresholds or query not in self._queries:
@@ -164,7 +164,7 @@ class LoneQueries:
         return replace(found, id=threshold, blamed=(query,))
 
     def contributions(self, query: str) -> Contributions | None:
-        """What each rank of *query* adds and loses; None where it has no ranking, or its suite cannot be read now."""
+        """What each rank of *query* adds and loses; None without a ranking, or where the suite cannot be read now."""
         try:
             done = self._done()
         except HarnessError:
@@ -198,7 +198,7 @@ WORST_FIRST = (
     Status.PASSED,
     Status.SKIPPED,
 )
-"""Which of several verdicts is the item's: a query that fails as expected at one place does so, whatever else holds."""
+"""The order in which one of several verdicts decides an item: an expected failure counts, whatever else holds."""
 
 QUERIES_SHOWN = 3
 
@@ -208,10 +208,10 @@ CHANGED = "the suite was changed while it was tested"
 @dataclass(frozen=True, slots=True)
 class Settlement:
     """
-    What an item came to.
+    The outcome of an item.
 
-    *reason* is one line or a few, *brief* what is printed in its place if all items share it; *headline* what pytest's
-    summary says of a failure; *sections* are titles with longer texts, printed where the item did not hold.
+    *reason* is one line or a few, *brief* is printed in its place if all items share it; *headline* is for pytest's
+    short summary of failures; *sections* are titles with longer texts, printed where the item did not hold.
     *properties* go to JUnit XML.
     """
 
@@ -226,8 +226,8 @@ class Settlement:
 
 class IndexedReport:
     """
-    A suite's report, in which thousands of items look themselves up; *lone* judges what it does not tell. *unexpected*
-    is what no item is about: it came to the suite after that was collected.
+    A suite's report, indexed for thousands of items; *lone* judges single queries that the report does not decide.
+    *unexpected* are verdicts without an item: their thresholds were added to the suite after it was collected.
     """
 
     def __init__(
@@ -241,9 +241,9 @@ class IndexedReport:
     ) -> None:
         """
         Args:
-            report: On the suite as it ran.
+            report: The report on the suite as it ran.
             lone: Judges single queries.
-            items: Those of the suite as it was collected.
+            items: The items of the suite as it was collected.
             each_query: Whether every query has an item.
             by_rank: Whether failures show what each rank adds and loses: ``-vv``.
         """
@@ -270,7 +270,7 @@ class IndexedReport:
 
 def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
     """
-    Read from a report what *item* came to.
+    Read the outcome of *item* from a report.
 
     Raises:
         HarnessError: a query has to be judged alone, and its suite cannot be read any more.
@@ -302,7 +302,7 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
 
 
 def _brief(report: SuiteReport) -> str:
-    """Where the cause is printed that no query of *report* has an answer; empty if it is not one for all."""
+    """A reference to where the shared cause is printed, if no query of *report* has an answer; else empty."""
     causes = {query.reason for query in report.unanswered.values()}
     if len(causes) != 1 or len(report.unanswered) < len(report.queries):
         return ""
@@ -320,10 +320,11 @@ def _concerning(item: PlannedItem, query: QueryReport | None, indexed: IndexedRe
 
 def _of_one(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedReport) -> Verdict | None:
     """
-    The shared verdict on *query* alone where it blames that one, or the verdict that is inconclusive and blames none.
+    The shared verdict on *query* alone if it blames that query, or the verdict itself if it is inconclusive and blames
+    none.
 
-    One that others kept from being decided, or that was left out with the queries of other tags, says nothing of this
-    one: it would pass for want of a verdict.
+    A verdict that other queries kept undecided, or that was left out with the queries of other tags, says nothing about
+    this query. It is then judged alone, or it would pass for want of a verdict.
     """
     verdict = indexed.verdicts.get(name)
     if verdict is not None and _concerns_all(verdict):
@@ -357,10 +358,10 @@ def _status(
 
 def _as_expected(decided: Status, item: PlannedItem, decisive: Sequence[Verdict]) -> Status:
     """
-    What was decided, in the light of the query's waiver.
+    *decided* with the query's waiver applied.
 
-    The gate has heeded it for the query's own thresholds, and there a failure can be an unexpected pass. Here it is for
-    what holds the query together with others.
+    The gate has applied it to the query's own thresholds, where a failure can be an unexpected pass. Here it is applied
+    to shared thresholds.
     """
     if item.xfail is None:
         return decided
@@ -371,7 +372,7 @@ def _as_expected(decided: Status, item: PlannedItem, decisive: Sequence[Verdict]
 
 
 def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:
-    """A query that no threshold is about: as missing never passes, it still has to have a score."""
+    """The status of a query without any threshold: it still needs a score, as missing never passes."""
     if query is None:
         return Status.ERROR, f"there is no report of query {item.query}: {CHANGED}"
     if query.outcome is Outcome.SKIPPED:
@@ -384,7 +385,7 @@ def _unasked(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]
 def _sections(
     item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, indexed: IndexedReport
 ) -> tuple[tuple[str, str], ...]:
-    """For a query its ranking, once; for a threshold over many the worst of them. The command that shows it is last."""
+    """For a query its ranking; for a threshold over many queries the worst of them. The command to show it is last."""
     if query is not None:
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
         sections = [(f"query {query.id} ({item.mark})", _block(query, measure, indexed))]
@@ -408,7 +409,7 @@ def _section(verdict: Verdict, indexed: IndexedReport) -> tuple[str, str]:
 
 
 def _block(query: QueryReport, measure: str | None, indexed: IndexedReport) -> str:
-    """The ranking of *query*, and where more is wanted what each rank adds and loses."""
+    """The ranking of *query*, and with ``-vv`` what each rank adds and loses."""
     block = query_block(query, measure)
     found = indexed.lone.contributions(query.id) if indexed.by_rank else None
     return block if found is None else f"{block}\n\n{contribution_block(query, found)}"

@@ -1,4 +1,4 @@
-"""Which items a suite has: one for each of its thresholds, one for each query that has its own, or for every query."""
+"""Which items a suite has: one per threshold, and one per query with thresholds of its own, or per query."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class PlannedItem:
     """
     One item before it runs.
 
-    *name* is the last part of its node id, *headline* says the same to people. *verdicts* are the ids of the
-    verdicts that decide it; of the verdicts in *shared*, which are about many queries, only what they say of
-    *query* counts, and nothing more than that of those in *waived*. *skip* and *xfail* are waivers of the whole item
-    that hold today. *request* and *index* are those that it is about, None where a session has one for each suite.
+    *name* is the last part of its node id, *headline* the same for people. *verdicts* are the ids of the verdicts that
+    decide it; the verdicts in *shared* are about many queries, and count only for *query*, and those in *waived* are
+    forgiven. *skip* and *xfail* are waivers of the whole item that are in force today. *request* and *index* are the
+    item's, None where the session has one for each suite.
     """
 
     name: str
@@ -56,11 +56,11 @@ def plan_items(suite: Suite, *, each_query: bool, choice: Choice, today: date) -
     The items of *suite*, its thresholds first, then its queries, in the order of the file.
 
     Args:
-        suite: As loaded, with an environment or without one; names are the same.
-        each_query: Make an item of every query. One without thresholds of its own is held to the `every` thresholds
-            that it falls under.
-        choice: The queries that were asked for; what is about others is not selected.
-        today: Decides which skips hold.
+        suite: The suite, loaded with or without an environment; names are the same.
+        each_query: Make an item of every query. The `every` thresholds that apply to it decide a query without
+            thresholds of its own.
+        choice: The queries that the user selected; items about others are not selected.
+        today: Decides which skips are in force.
 
     Returns:
         Items with names that are unique in the suite and consist of [A-Za-z0-9_.-].
@@ -93,7 +93,7 @@ def for_cells(
 
 
 def _told_apart(ids: Mapping[str, str], names: Sequence[str]) -> Mapping[str | None, str]:
-    """The ids of *names*, as far as there are any; one name need not be told apart from others, and is None."""
+    """The ids of *names*; a single name needs no id and is None."""
     return {None: ""} if len(names) < 2 else {name: ids[name] for name in names if name in ids}
 
 
@@ -126,7 +126,7 @@ def _by_query(gated: Iterable[Gated]) -> Mapping[str, tuple[Gated, ...]]:
 
 
 def _is_of_each(gated: Gated) -> bool:
-    """Whether it asks each query by itself; one whose variables are not filled yet is known by its first words."""
+    """Whether the threshold checks each query by itself; with unset variables, its first words decide."""
     condition = gated.threshold.condition
     if isinstance(condition, Unresolved):
         return "every" in gated.threshold.text.split()[:2]

@@ -1,12 +1,12 @@
 """
 Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
 
-In one process the others find the report in memory. Under pytest-xdist every worker has some of the items, so the
-workers also share a folder: the first to get a suite's lock runs it and leaves the report, or what went wrong, in a
-file. The system lets go of the lock of a worker that is killed, and as that one left no file, the next runs the suite.
+In one process the report stays in memory. Under pytest-xdist every worker has some of the items, so the workers also
+share a folder: the first to get a suite's lock runs it and writes the report, or the error, to a file. The system
+releases the lock of a worker that is killed; as there is no file then, the next worker runs the suite.
 
-Where an item runs again, what had no answer is asked again and what was answered stays, so that the report agrees with
-the items that were decided before.
+If an item runs again, queries without an answer are sent again and the others keep theirs, so that the report agrees
+with the items that were decided before.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ __all__ = ["Failed", "Finished", "RunFailed", "SessionRuns", "SuiteRuns", "read_
 
 
 class RunFailed(HarnessError):
-    """A suite did not run; the text is that of the first error, in whichever process it came up."""
+    """A suite could not run; the text is that of the first error, in whichever process it occurred."""
 
 
 Execute: TypeAlias = "Callable[[Path, RunOptions, Finished | None], FinishedSuite]"
-"""Runs a suite under its options; where it ran before, only what had no answer then is asked."""
+"""Runs a suite under its options; given an earlier run, sends only the queries without an answer."""
 
 
 class SuiteRuns:
@@ -63,12 +63,12 @@ class SuiteRuns:
 
     def finished(self, path: Path, options: RunOptions, *, again: bool = False) -> Finished:
         """
-        The run of the suite at *path*, made now if it was not yet.
+        The run of the suite at *path*, which runs now if it has not yet.
 
         Args:
             path: The suite's file.
-            options: What was asked for.
-            again: Whether to ask again what had no answer, unless another process has done so meanwhile.
+            options: The options of the run.
+            again: Whether to send queries without an answer again, unless another process has done so meanwhile.
 
         Raises:
             RunFailed: it could not be run, here or in the process that tried first.
@@ -85,11 +85,11 @@ class SuiteRuns:
         return done
 
     def all(self) -> list[Finished | Failed]:
-        """What ran in this process, or in any that shares the folder."""
+        """The runs of this process, or of all that share the folder."""
         return list(self._done.values()) if self._folder is None else read_folder(self._folder)
 
     def under(self, options: Callable[[Path], RunOptions]) -> list[Finished]:
-        """What ran under the *options* of its path, here or in any process that shares the folder."""
+        """The runs under the *options* of their paths, here or in any process that shares the folder."""
         if self._folder is None:
             mine = [done for key, done in self._done.items() if key == _key(key[0], options(key[0]))]
             return [done for done in mine if isinstance(done, Finished)]
@@ -103,7 +103,7 @@ class SuiteRuns:
     def _share(
         self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None
     ) -> Finished | Failed:
-        """What is in the file, unless there is none, or nothing else than is *known*."""
+        """The run in the file; runs the suite if there is no file, or only the run that is *known*."""
         folder.mkdir(parents=True, exist_ok=True)
         name = _name(path, options)
         file = folder / f"{name}.json"
@@ -123,24 +123,24 @@ class SuiteRuns:
             problems = error.problems if isinstance(error, InputError) else ()
             return Failed(str(path), text, text.partition("\n")[0], problems)
         except Exception:
-            # A defect of ours or of a plugin: every item that asked would only meet it again.
+            # A bug of the harness or of a plugin: every further item would only raise it again.
             text = traceback.format_exc()
             return Failed(str(path), text, text.strip().splitlines()[-1])
         return Finished(finished.report, lambda: finished.run, finished.suite, finished.others)
 
 
 def _identity(path: Path) -> Path:
-    """A link in another folder is another suite: its files and its harness.toml are those beside the link."""
+    """The identity of a suite; a link in another folder is another suite, with the files beside the link."""
     return path.parent.resolve() / path.name
 
 
 def _key(path: Path, options: RunOptions) -> tuple[Path, RunOptions, int | None]:
-    """What a run is known by; a client object is nobody else's, and lives as long as options hold it."""
+    """The key of a run; client objects count by identity, which is stable while options hold them."""
     return path, options, None if options.client is None else id(options.client)
 
 
 def _name(path: Path, options: RunOptions) -> str:
-    """The name of the run's file. That over a client object has one in each process, as it may be another server's."""
+    """The name of the run's file; with a client object it differs per process, as its server may."""
     client = "" if options.client is None else f"\n{os.getpid()} {id(options.client)}"
     return hashlib.sha256(f"{path}\n{options}{client}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
@@ -150,7 +150,7 @@ def _stem(path: Path, options: Callable[[Path], RunOptions]) -> str:
 
 
 def _own_index(suite: Suite, request: str) -> str | None:
-    """What *request* searches if no index is named; None where it has no name before the run, or is none."""
+    """The index of *request* if none is selected; None where it has no name before the run, or there is none."""
     template = suite.requests[request]
     is_known = template.http is None and suite.fixture is None
     return (template.index or suite.target.index) if is_known else None
@@ -162,7 +162,7 @@ class SessionRuns:
     def __init__(self, session: RelevanceSession) -> None:
         """
         Args:
-            session: Says what was asked for, and takes what is to be shown.
+            session: Has the options, and receives what is to be shown.
         """
         self.session = session
         self._runs = SuiteRuns(self._run, session.folder)
@@ -170,7 +170,7 @@ class SessionRuns:
         self._own_indexes: dict[Path, dict[str, str | None]] = {}
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
-        """The items of *suite* under the options of this session, one of each for each of several cells."""
+        """The items of *suite* under the options of this session, for each of several cells."""
         self.session.suites_collected.append(suite)
         options = self.session.options
         choice = Choice.of(options.run)
@@ -189,17 +189,17 @@ class SessionRuns:
 
     def report_on(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
         """
-        The report on the suite at *path* under `run_options`; it runs if it has not, and what had no answer is asked
-        again where an item runs again.
+        The report on the suite at *path* under `run_options`; the suite runs if it has not yet. If an item runs again,
+        the queries without an answer are sent again.
 
         Raises:
-            RunFailed: it could not be run.
+            RunFailed: the suite could not be run.
         """
         options = self._shared(path, self.run_options(request, index))
         return self._runs.finished(path, options, again=self.session.runs_again).report
 
     def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
-        """Judges single queries of the suite at *path* as it ran for its items."""
+        """A judge of single queries of the suite at *path*, as it ran for its items."""
         options = self.run_options(request, index)
 
         def reference(done: FinishedSuite) -> Reference | None:
@@ -215,17 +215,17 @@ class SessionRuns:
 
     def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
         """
-        As `report_on`, under other options, with all that the report was made from.
+        As `report_on`, under other options, but returns all that the report was made from.
 
         Raises:
-            RunFailed: it could not be run.
-            SuiteError: it has changed since it ran, and is wrong now.
+            RunFailed: the suite could not be run.
+            SuiteError: the suite has changed since it ran, and is invalid now.
         """
         done = self._runs.finished(path, self._shared(path, options), again=self.session.runs_again)
         return self._whole(done, path, options, environ)
 
     def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
-        """*done* with its suite, which is read anew where another process ran it."""
+        """*done* with its suite, which is loaded again where another process ran it."""
         suite, run, others = done.suite, done.run(), done.others
         if suite is None:
             selection = select(self.load(path, environ), Choice.of(options), self.session.today)
@@ -236,10 +236,7 @@ class SessionRuns:
         return FinishedSuite(suite, run, score_run(suite, run), done.report, others)
 
     def run_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
-        """
-        The options as the pipeline takes them, with *request* and *index*, or with the first that was asked for where
-        one is None.
-        """
+        """The options of a run with *request* and *index*; None for the first that the session selects."""
         options = self.session.options
         return replace(
             options.run,
@@ -249,7 +246,7 @@ class SessionRuns:
         )
 
     def finish(self) -> None:
-        """Update the baselines and write the reports; what cannot be written is a problem of the session."""
+        """Update the baselines and write the reports; a file that cannot be written is a problem of the session."""
         if self.session.options.run.save_baseline:
             self._update_baselines()
         report = self.report()
@@ -258,7 +255,7 @@ class SessionRuns:
             self._summarise(self.session.options.github, report)
 
     def _update_baselines(self) -> None:
-        """Keep what ran for items; what a fixture ran under options of its own is not what suites are held to."""
+        """Save baselines from the runs of items; runs of a fixture under options of its own are not saved."""
         session, options = self.session, self.run_options()
         try:
             finished = [one for request in session.options.requests or (None,) for one in self._finished_with(request)]
@@ -305,7 +302,7 @@ class SessionRuns:
                 session.written.append(output.path)
 
     def _summarise(self, step: GitHubStep, report: Report | None) -> None:
-        """Add to the job's summary what could not run, and what ran."""
+        """Add the suites that could not run, and the report, to the job's summary."""
         sentences = "\n".join(map(str, self.file_problems()))
         try:
             if sentences:
@@ -316,7 +313,7 @@ class SessionRuns:
             self.session.problems.append(str(error))
 
     def file_problems(self) -> list[Problem]:
-        """What is wrong in files, each problem once, and of other suites that did not run why."""
+        """The problems in files, each once, and the reasons of other suites that did not run."""
         problems = list(self.session.refusals)
         for failed in self.failures():
             problems += failed.problems or [Problem(failed.path, 0, 0, f"did not run: {failed.sentence}")]
@@ -330,7 +327,7 @@ class SessionRuns:
         return make_report(sorted(done, key=self._place))
 
     def _place(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
-        """Where *report* stands among others; what a fixture ran with names of its own comes behind."""
+        """The sort key of *report*; runs of a fixture with other requests or indexes come last."""
         requests, indexes, index = self.session.options.requests, self.session.options.indexes, report.index or ""
         sent = requests.index(report.request) if report.request in requests else len(requests)
         searched = indexes.index(index) if index in indexes else len(indexes)
@@ -342,21 +339,21 @@ class SessionRuns:
         return [replace(failed[path], path=str(from_here(Path(path)))) for path in sorted(failed)]
 
     def close(self) -> None:
-        """End the nodes that were started here."""
+        """Stop the nodes that were started here."""
         for node in self._nodes.values():
             node.close()
 
     def _shared(self, path: Path, options: RunOptions) -> RunOptions:
         """
-        *options* as the key of a run: the first request is the same one whether or not it is named, and so is the index
-        that the suite has for a request.
+        *options* normalised as the key of a run: naming the first request, or the suite's own index, makes no
+        difference.
         """
         if options.request is None and options.index is None:
             return options
         try:
             own = self._indexes_of(path, filled=options.index is not None)
         except HarnessError:
-            return options  # the run will tell what is wrong
+            return options  # the run will raise the error
         first = next(iter(own))
         request = None if options.request == first else options.request
         index = None if options.index == own.get(request or first) else options.index
@@ -375,7 +372,7 @@ class SessionRuns:
         earlier = None if done is None else self._whole(done, path, options, Environment(os.environ))
         given = options
         if options.embedded:
-            # The node is the session's own: nobody else's index can be on it.
+            # The node is the session's own: it has no foreign indexes.
             url = self._node(options.engine_version).url()
             options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
         options = replace(options, hooks=self._hooks(path))
@@ -384,7 +381,7 @@ class SessionRuns:
         return replace(finished, report=replace(finished.report, searched=given.searched()))
 
     def _hooks(self, path: Path) -> Hooks:
-        """Those of conftest.py and plugins for the suite at *path*, and those of installed packages."""
+        """The hooks of conftest.py and plugins for the suite at *path*, and those of installed packages."""
         if self.session.collector is None:
             return installed_hooks()
         manager = self.session.collector.config.pluginmanager
@@ -394,7 +391,7 @@ class SessionRuns:
         return Hooks(self.session.collector.gethookproxy(path))
 
     def _node(self, version: str | None) -> Node:
-        """The node of *version*: a worker gets the session's from the controller, and any other is its own."""
+        """The node of *version*: a worker gets the session's from the controller, and starts any other itself."""
         if version not in self._nodes:
             of_session = self.session.options.run
             is_shared = of_session.embedded and version == of_session.engine_version

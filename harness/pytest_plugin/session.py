@@ -1,4 +1,4 @@
-"""One pytest session: its options, what was collected and passed over, and what is to be shown at its end."""
+"""The state of one pytest session: options, collected and ignored paths, and problems to report at its end."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ __all__ = ["RelevanceSession"]
 
 class RelevanceSession:
     """
-    What the hooks share.
+    The state that the hooks share.
 
-    Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder
-    they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that
-    a session without a report came to grief. *item* is the one that was set up last, *runs_again* says that it was the
-    one before too. *named* are the paths of the command line. *ignored* maps a folder to what pytest ignores in it,
+    Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder that
+    they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that a session
+    without a report has failed. *item* is the item that was set up last, *runs_again* says that it was also the one
+    before. *named* are the paths of the command line. *ignored* maps a folder to the paths that pytest ignores in it,
     *left_out* are such paths in folders that it collects whole.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
         """
         Args:
-            options: What the user asked for.
+            options: The options of the session.
             folder: In a worker, the folder that the controller made.
         """
         self.options = options
@@ -59,14 +59,15 @@ class RelevanceSession:
         self._host: NodeHost | None = None
 
     def refused(self, problems: Iterable[Problem]) -> None:
-        """Keep what is wrong in suites, each problem once, however many processes found it."""
+        """Record problems in suites, each once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
     def ignores(self, path: Path) -> bool:
         """
-        Whether to ignore *path* as pytest would, and keep that it is.
+        Whether to ignore *path* as pytest would; an ignored path is recorded.
 
-        Not where it is named, or holds what is, and that holds suites: of ``. build`` pytest 9 takes the first alone.
+        A path is not ignored if it, or a path in it, is on the command line and holds suites: pytest 9 would collect
+        only the first of ``. build``.
         """
         above = [named for named in self.named if named.is_relative_to(path)]
         if any(suites_left_in(named) if named.is_dir() else named.suffix in (".yaml", ".yml") for named in above):
@@ -75,7 +76,7 @@ class RelevanceSession:
         return True
 
     def set_up(self, item: pytest.Item) -> None:
-        """Know which item runs, and whether it does again, as pytest-rerunfailures and others have it."""
+        """Record the item that runs, and whether it runs again, as with pytest-rerunfailures."""
         self.runs_again = self.item is not None and item.nodeid == self.item.nodeid
         self.item = item
 
@@ -93,12 +94,12 @@ class RelevanceSession:
         return self.folder is not None and any(self.folder.glob("*.json"))
 
     def unread(self) -> dict[Path, int]:
-        """How many suites each of the paths holds that pytest left out, as far as there are any."""
+        """The number of suites in each path that pytest left out, for paths with any."""
         counts = {path: len(suites_left_in(path)) if path.is_dir() else 1 for path in sorted(set(self.left_out))}
         return {from_here(path): count for path, count in counts.items() if count}
 
     def close(self) -> None:
-        """End the node that workers share, and remove their folder."""
+        """Stop the node that workers share, and remove their folder."""
         if self._host is not None:
             self._host.close()
         if self.folder is not None and not self.is_worker:
@@ -106,6 +107,6 @@ class RelevanceSession:
 
 
 def from_here(path: Path) -> Path:
-    """*path* as short as people write it, since reports show it."""
+    """*path* relative to the working folder where possible, as reports show it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path

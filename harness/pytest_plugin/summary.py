@@ -1,4 +1,4 @@
-"""The lines that pytest prints of suites at the end: one a suite, and what is to be known beside."""
+"""The lines on suites at the end of a pytest session: one per suite, and remarks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["caveat_lines", "print_summary", "suite_line"]
 
 
 MEASURES_SHOWN = 5
-"""Those of the suite come before those of single thresholds, so that a line stays one."""
+"""Measures in the line of a suite; its own come before those of single thresholds."""
 
 
 def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
-    """A line for each suite that ran or could not, each report, and what was left out; nothing where there is none."""
+    """Print a line for each suite that ran or could not, each report, and what was left out; nothing without suites."""
     session, unread = runs.session, runs.session.unread()
     report, failures = runs.report(), runs.failures()
     if report is not None or failures or session.problems or session.removed or unread:
@@ -61,14 +61,14 @@ def _print_suites(
 
 
 def _no_answer(suite: SuiteReport) -> Iterator[str]:
-    """Why no query has an answer; items only refer to it."""
+    """Why no query has an answer; the items only refer to this line."""
     if len(suite.unanswered) == len(suite.queries):
         yield from outcome_lines(suite.unanswered.values())
 
 
 def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
     """
-    One suite: its measures, what became of its queries, how much was judged, the gain in force, the engine, and
+    One suite: its measures, the outcomes of its queries, how much was judged, the gain in force, the engine, and
     *with_index* the index.
     """
     shown = suite.summaries[:MEASURES_SHOWN]
@@ -90,7 +90,7 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
 
 
 def caveat_lines(suite: SuiteReport) -> Iterator[str]:
-    """Why thresholds that hold tell less than they seem to, a line each; pytest prints nothing of what passes."""
+    """The caveats of thresholds that hold, a line each; pytest itself prints nothing for passed items."""
     for verdict in suite.verdicts:
         if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
             yield printable(f"{suite.name}: {verdict.threshold}: holds; {verdict.caveat}")

@@ -1,8 +1,8 @@
 """
-What pytest passes over in a folder, though it is called as suites are, or holds some.
+Paths in a folder that pytest ignores although they are named like suites, or hold suites.
 
-Each becomes a collector beside the folder's others, so that it is told where the folder is collected whole, and not
-where one of its files was named.
+Each becomes a collector beside the folder's others, so that it is reported if the whole folder is collected, and not if
+only one of its files was named.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ __all__ = ["MisnamedFile", "RelevanceWarning", "left_out_in"]
 
 
 class RelevanceWarning(pytest.PytestWarning):
-    """A threshold that fails, in a suite that asks for a warning then; or a file that is no suite by its name alone."""
+    """A threshold of severity warning that fails; or a file that only its name keeps from being a suite."""
 
 
 class MisnamedFile(pytest.File):
-    """A file that is called almost as suites are: a warning, and no item."""
+    """A file with almost the suffix of a suite: a warning, and no item."""
 
     def collect(self) -> Iterator[pytest.Item]:
         """
@@ -43,20 +43,20 @@ class MisnamedFile(pytest.File):
 
 
 class LeftOutPath(pytest.File):
-    """A folder that pytest does not enter, or a suite that it was told to ignore: no item."""
+    """A folder or a suite that pytest ignores: no item."""
 
     def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
         super().__init__(**others)
         self.relevance = relevance
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Keep it for the summary."""
+        """Record the path for the summary."""
         self.relevance.left_out.append(self.path)
         yield from ()
 
 
 def left_out_in(folder: pytest.Directory, relevance: RelevanceSession) -> Iterator[pytest.Collector]:
-    """Collectors of what *folder* holds and pytest ignored, once it has been collected."""
+    """Collectors of the paths that pytest ignored in *folder*, after the folder was collected."""
     for path in relevance.ignored.pop(folder.path, ()):
         if path.is_dir() or is_suite_name(path.name):
             yield LeftOutPath.from_parent(folder, path=path, relevance=relevance)

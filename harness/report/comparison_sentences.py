@@ -1,4 +1,4 @@
-"""What a comparison says in words, on the terminal, in a page and in Markdown alike; nothing here is escaped yet."""
+"""The sentences of a comparison, the same on the terminal, in a page and in Markdown; not escaped yet."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ NAMED = 3
 
 
 class Change(StrEnum):
-    """What became of a query's ranking, the greatest change first."""
+    """How a query's ranking changed, the greatest change first."""
 
     DOCUMENTS = "other documents"
     ORDER = "other order"
@@ -59,7 +59,7 @@ NO_SPREAD = "all differences are equal, so Cohen's d and the smallest detectable
 
 
 def change_of(query: QueryComparison) -> Change:
-    """What became of its ranking."""
+    """How the ranking of *query* changed."""
     if not query.documents:
         return Change.NONE if query.rbo is None else Change.SAME
     if query.ties_only:
@@ -79,7 +79,7 @@ def changes_text(query: QueryComparison) -> str:
 
 def change_mark(document: MovedDocument) -> str:
     """
-    What happened to a document of the candidate's ranking; nothing where it kept its rank.
+    How a document of the candidate's ranking moved; empty where it kept its rank.
 
     >>> change_mark(MovedDocument("a", reference=5, candidate=2))
     'up 3'
@@ -100,7 +100,7 @@ def left_mark(document: MovedDocument) -> str:
 
 
 def origin_text(side: Side) -> str:
-    """What a side came from: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
+    """The origin of a side: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
     parts = [f"{side.kind} of {side.created}"] if side.created else []
     parts += [str(side.kind)] if not (parts or _is_named_by_kind(side)) else []
     parts += [side.engine] if side.engine else []
@@ -127,7 +127,7 @@ def scores_texts(query: QueryComparison) -> Iterator[tuple[str, str]]:
 
 
 def known_texts(query: QueryComparison) -> list[str]:
-    """What is told of a query beside its id: its scores, how far its rankings agree, and what changed."""
+    """The facts about a query beside its id: its scores, how far its rankings agree, and what changed."""
     scores = [f"{measure} {values}" for measure, values in scores_texts(query)]
     agreed = [f"RBO {score_text(query.rbo)}"] if query.rbo is not None else []
     return [*scores, *agreed, changes_text(query)]
@@ -153,7 +153,7 @@ def method_text(comparison: Comparison) -> str:
 
 
 def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
-    """What makes the figures of a measure worth less than they look."""
+    """Warnings that limit what the figures of a measure mean."""
     if row.least_p > comparison.level:
         few = f"with so few queries that differ, p cannot be below {p_text(row.least_p)}"
         yield f"{row.measure}: {few}; the test cannot detect a difference"

@@ -46,7 +46,7 @@ def curl_line(sent: SentRequest) -> str:
 
 
 def _body(body: Json) -> str:
-    """*body* as JSON, with escapes where it has characters that a terminal does not show as they are."""
+    """*body* as JSON, with escapes for characters that a terminal does not print as they are."""
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
     return text if printable(text) == text else json.dumps(body, separators=(",", ":")).replace("\x7f", "\\u007f")
 

@@ -1,4 +1,4 @@
-"""A step of GitHub Actions: where its repository is, where its summary goes, and which output of it is obeyed."""
+"""A step of GitHub Actions: its repository, its summary, and the commands in its output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["GitHubStep", "github_step", "in_github_actions", "unheeded"]
 
 
 def in_github_actions(environ: Mapping[str, str]) -> bool:
-    """Whether this process runs in a step of GitHub Actions, or of what calls itself so."""
+    """Whether this process runs in a step of GitHub Actions, or of a system that imitates it."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
@@ -28,12 +28,12 @@ def github_step(environ: Mapping[str, str], *, option: str, markdown: str) -> Gi
     The step that this process runs in.
 
     Args:
-        environ: Where the runner says what it is.
-        option: What asked for it, for the message.
+        environ: Holds the variables of the runner.
+        option: The option that needs the step, for the message.
         markdown: The option that writes a report as Markdown, for the message.
 
     Raises:
-        UsageError: this is no step of GitHub Actions, so that nobody would see what is said there.
+        UsageError: this is not a step of GitHub Actions, so nobody would see the output.
     """
     if not in_github_actions(environ):
         raise UsageError(
@@ -56,13 +56,13 @@ class GitHubStep:
     summary: Path
 
     def annotations(self, report: Report) -> list[str]:
-        """The lines to print for what does not hold of *report*."""
+        """The lines to print for what does not hold in *report*."""
         from harness.report.ci.annotations import report_annotations
 
         return self._commands(report_annotations(report))
 
     def problems(self, problems: Sequence[Problem]) -> list[str]:
-        """The lines to print for what is wrong in files."""
+        """The lines to print for problems in files."""
         from harness.report.ci.annotations import problem_annotations
 
         return self._commands(problem_annotations(problems))
@@ -90,7 +90,7 @@ class GitHubStep:
         return list(commands(annotations, self.repository))
 
     def _add(self, render: Callable[[int], str]) -> None:
-        """What another command of the step wrote stays, and counts for the size that GitHub takes."""
+        """Append to the summary; what other commands of the step wrote counts towards GitHub's limit."""
         from harness.report.markdown.escape import MOST_BYTES
 
         try:
@@ -107,9 +107,9 @@ class GitHubStep:
 @contextmanager
 def unheeded(say: Callable[[str], None]) -> Iterator[None]:
     """
-    Have GitHub's runner take nothing that is printed meanwhile for a command.
+    Stop GitHub's runner from executing workflow commands in what is printed meanwhile.
 
-    Reports hold text from indexes, and a title that reads like a command would be obeyed.
+    Reports hold text from indexes, and a title that reads like a command would be executed.
     """
     token = secrets.token_hex(16)
     say(f"::stop-commands::{token}")

@@ -1,7 +1,4 @@
-"""
-Whatever is written as JSON and read back: reports, comparisons, the scores of run files, and what a
-wrong file is told.
-"""
+"""JSON that is written and read back: reports, comparisons, scores of run files; errors of invalid files."""
 
 from __future__ import annotations
 
@@ -36,9 +33,9 @@ if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
 
 
-# A form is that of a dataclass of `harness.model`, field by field. Its version stands under ``schema``; a file of
-# another version is refused with a sentence, never read half. JSON has no infinity and no NaN, so these are written
-# as the strings "Infinity", "-Infinity" and "NaN".
+# A format follows a dataclass of `harness.model`, field by field. Its version is under ``schema``; a file of another
+# version is refused with a sentence, never read in part. JSON has no infinity and no NaN, so these are written as the
+# strings "Infinity", "-Infinity" and "NaN".
 
 
 T = TypeVar("T")
@@ -49,9 +46,9 @@ _NOT_PLAIN = re.compile(r"[^\x00-\x7e]+")
 @dataclass(frozen=True)
 class JsonForm(Generic[T]):
     """
-    How a *kind* is written; *noun* is what a file of it is called.
+    The JSON format of a *kind*; *noun* is the name of such a file in errors.
 
-    *version* is the one that is written, and the only one that is read.
+    *version* is the version that is written, and the only one that is read.
     """
 
     kind: type[T]
@@ -68,10 +65,10 @@ class JsonForm(Generic[T]):
 
     def loads(self, text: str, *, path: str | None = None) -> T:
         """
-        What `dumps` wrote; *path* is named in errors, the noun where none is given.
+        Read what `dumps` wrote; errors name *path*, or the noun without one.
 
         Raises:
-            FormatError: not JSON, another version, or fields that are missing or of the wrong type; all are named.
+            FormatError: not JSON, another version, or fields that are missing or of the wrong type; names all of them.
         """
         path = path or self.noun
         raw = self._parsed(text, path)
@@ -111,7 +108,7 @@ class JsonForm(Generic[T]):
 
 
 class _Schema(GenerateJsonSchema):
-    """Says that a number may be one of the three strings that stand for what JSON has no number for."""
+    """Allows for a number the three strings that replace infinities and NaN."""
 
     def float_schema(self, schema: core_schema.FloatSchema) -> dict[str, Any]:
         return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
@@ -128,12 +125,12 @@ def _written(adapter: TypeAdapter[Any], value: object, *, indent: int | None) ->
 
 
 def _text_of(plain: Json, indent: int | None) -> str:
-    """*plain* as JSON text; the encoder of the standard library takes ten times as long where it has to indent."""
+    """*plain* as JSON text; indented here, as the encoder of the standard library takes ten times as long to indent."""
     return to_json(plain, indent=indent, inf_nan_mode="strings").decode()
 
 
 def _whole(value: Json) -> Json:
-    """*value* with U+FFFD for half a surrogate pair, which UTF-8 lacks."""
+    """*value* with U+FFFD for each lone surrogate, which UTF-8 cannot encode."""
     if isinstance(value, dict):
         return {_whole(key): _whole(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -144,7 +141,7 @@ def _whole(value: Json) -> Json:
 
 
 def _ascii(text: str) -> str:
-    """JSON text with an escape for DEL and all that is not ASCII, which stand nowhere but in strings."""
+    """JSON text with an escape for DEL and everything but ASCII, which occur in strings only."""
     if text.isascii() and "\x7f" not in text:
         return text
     return _NOT_PLAIN.sub(lambda found: json.dumps(found[0])[1:-1], text)
@@ -156,7 +153,7 @@ report_schema = _REPORT_FORM.schema
 
 
 NO_QUERIES = '\n      "queries": []'
-"""What a suite without queries has. No text of JSON holds a line break, so nothing else in a report reads like this."""
+"""The queries of a suite without any. No string of JSON holds a line break, so nothing else in a report matches it."""
 
 
 @cache
@@ -173,7 +170,7 @@ def parts_of_report(report: Report) -> Iterator[str]:
     """
     *report* as JSON text, a query a line, in parts that need not be in memory at once.
 
-    What latencies move in verdicts stands in their `timing`.
+    Figures of verdicts that depend on latencies are in their `timing`.
     """
     suites = tuple(replace(suite, queries=()) for suite in report.suites)
     rest = _REPORT_FORM.dumps(_with_verdicts(replace(report, suites=suites), _latency_apart))
@@ -188,7 +185,7 @@ def parts_of_report(report: Report) -> Iterator[str]:
 
 def loads_report(text: str, *, path: str | None = None) -> Report:
     """
-    What `dumps_report` wrote; *path* is named in errors.
+    Read what `dumps_report` wrote; errors name *path*.
 
     Raises:
         FormatError: See `JsonForm.loads`.
@@ -245,12 +242,12 @@ def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, comp
     """
     ``{"profile": …, "measures": {"nDCG@10": {"mean": x, "queries": {"q1": x}}}}``, null where a score is undefined.
 
-    Where queries are in no mean, ``"left_out": {"not_in_run": [ids], "not_judged": [ids]}`` names them, each list only
-    where it holds some.
+    Queries that are in no mean are listed under ``"left_out": {"not_in_run": [ids], "not_judged": [ids]}``; an empty
+    list is left out.
 
     Args:
         evaluation: The scores.
-        measures: What is written, by the text that it is written under.
+        measures: The measures to write, by the text to write them under.
         complete: Whether judged queries that are not in the run were counted.
     """
     by_measure: dict[str, Json] = {}

@@ -1,4 +1,4 @@
-"""Reports in files: which kinds there are, what is in each, and how it gets there."""
+"""Report files: their kinds, their content, and how they are written."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ __all__ = [
 ]
 
 KINDS = ("html", "json", "markdown", "codequality")
-"""Of reports on runs."""
+"""The kinds of reports on runs."""
 
 COMPARISON_KINDS = ("html", "json", "markdown")
 
 SUFFIXES = {".html": "html", ".codequality.json": "codequality", ".json": "json", ".md": "markdown"}
-"""The kind of a report by how the name of its file ends; of two ends that fit the first counts."""
+"""The kind of a report by the end of its file name; the first that fits counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A file to write, and the *kind* of what goes into it."""
+    """A file to write, and the *kind* of report to write to it."""
 
     kind: str
     path: Path
@@ -46,7 +46,7 @@ class Output:
 
 def output_named(path: Path) -> Output | None:
     """
-    The report that the name of *path* asks for, None where it asks for none.
+    The output that the name of *path* stands for, None where it is not that of a report.
 
     >>> output_named(Path("out/Report.HTML"))
     Output(kind='html', path=PosixPath('out/Report.HTML'))
@@ -91,8 +91,8 @@ def write_report(report: Report, output: Output) -> None:
 
 def write_output(output: Output, text: str | Iterable[str], called: str) -> None:
     """
-    Write *text*, or its parts, whole or not at all, in a folder that is made where it is missing. Errors call it
-    *called*.
+    Write *text*, or its parts, whole or not at all; a missing folder is created. *called* is the name of the file in
+    errors.
 
     Raises:
         UsageError: the file could not be written.
@@ -105,7 +105,7 @@ def write_output(output: Output, text: str | Iterable[str], called: str) -> None
 
 
 def remove_outdated(outputs: Iterable[Output]) -> tuple[list[Path], list[str]]:
-    """Remove what an earlier run wrote, lest it is taken for this one's: which files were, and why others were not."""
+    """Remove the files of an earlier run; returns those removed, and sentences on those that could not be."""
     removed, problems = [], []
     for path in (output.path for output in outputs if output.path.is_file()):
         try:

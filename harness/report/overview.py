@@ -1,4 +1,4 @@
-"""The cells of a report beside one another, and the figures of each tag, the same in every form."""
+"""The tables of a report's cells and of the figures of each tag, the same for every output format."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ __all__ = [
 ]
 
 
-# The cells of a report beside one another, and the figures of each tag, the same in every form.
+# The cells of a report side by side.
 
 
 BEST = "*"
-"""Says without colour that a figure is the best of its suite."""
+"""Marks, without colour, the best figure of a suite."""
 
 HELD = (Status.PASSED, Status.XPASSED)
 
@@ -47,9 +47,9 @@ class Figure:
     """
     One measure in one cell: its *mean* over *counted* queries, None where none has a score.
 
-    *partial* is set where another cell of the suite has a score of more queries. *difference* is that to the suite's
-    first cell, None for that one itself and where the two are over other queries. *best* marks the greatest mean of the
-    suite's cells, where they differ.
+    *partial* is set where another cell of the suite has scores of more queries. *difference* is the difference from the
+    suite's first cell, None for that cell itself and where the two have scores of different queries. *best* marks the
+    greatest mean of the suite's cells, where they differ.
     """
 
     mean: float | None
@@ -62,10 +62,10 @@ class Figure:
 @dataclass(frozen=True, slots=True)
 class Row:
     """
-    One cell; *place* is that of its report, from 0.
+    One cell; *place* is the place of its report, from 0.
 
-    *figures* has no entry for a measure that is not the suite's. *held* thresholds passed, also unexpectedly; *other*
-    ones warned, failed as expected or were skipped. *errors* counts what is undecided.
+    *figures* has no entry for a measure that is not the suite's. *held* counts thresholds that passed, also
+    unexpectedly; *other* those that warned, failed as expected or were skipped; *errors* those that are undecided.
     """
 
     place: int
@@ -80,10 +80,10 @@ class Row:
 @dataclass(frozen=True, slots=True)
 class Overview:
     """
-    The table: a row a cell, a column a measure, in the order in which suites name them.
+    The table: a row per cell, a column per measure, in the order in which suites name them.
 
-    *requests* says whether the request tells one row from another, *indexes* whether the index tells cells of one suite
-    apart. *gains* are those of the suites.
+    *requests* says whether rows differ in the request, *indexes* whether cells of one suite differ in the index.
+    *gains* are those of the suites.
     """
 
     measures: tuple[str, ...]
@@ -94,7 +94,7 @@ class Overview:
 
 
 def overview(report: Report) -> Overview | None:
-    """What *report* is at a glance; None where it is of one cell, which says all of that itself."""
+    """The table of *report*; None where it has only one cell."""
     suites = report.suites
     if len(suites) < 2:
         return None
@@ -113,7 +113,7 @@ def overview(report: Report) -> Overview | None:
 
 
 def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
-    """What to call each of *suites*: its name, with the request and the index where cells of a suite differ in them."""
+    """A name for each of *suites*: its own, with the request and the index where cells of a suite differ in them."""
     parts = zip(suites, _told_apart(suites), strict=True)
     return tuple("".join([suite.name, *(f", {what} {name}" for what, name in told.items())]) for suite, told in parts)
 
@@ -142,7 +142,7 @@ def suites_text(report: Report) -> str:
 
 
 def remarks(overview: Overview) -> Iterator[str]:
-    """What has to be known to read the table."""
+    """Sentences that explain the table."""
     figures = [figure for row in overview.rows for figure in row.figures.values()]
     if any(figure.best for figure in figures):
         yield f"{BEST} the greatest mean of a suite's cells"
@@ -163,8 +163,8 @@ def _is_weighted(row: Row) -> bool:
 
 def compared_text(figure: Figure) -> str:
     """
-    What stands beside a mean: its difference with a sign, ``=`` where no decimal shows one, or over how many queries
-    it is where another cell has a score of more; empty where there is nothing to say.
+    The text beside a mean: its difference with a sign, ``=`` where no decimal shows one, or the number of its queries
+    where another cell has scores of more; empty for neither.
     """
     if figure.difference is None:
         return f"of {figure.counted:,}" if figure.partial else ""
@@ -173,7 +173,7 @@ def compared_text(figure: Figure) -> str:
 
 def change_cell(summary: MeasureSummary) -> str:
     """
-    How the mean changed since the baseline, and over how many queries where these are fewer than the mean's; empty
+    How the mean changed since the baseline, with the number of queries where these are fewer than the mean's; empty
     where it is not compared.
     """
     change = summary.change
@@ -184,7 +184,7 @@ def change_cell(summary: MeasureSummary) -> str:
 
 
 def _by_suite(suites: Sequence[SuiteReport]) -> list[list[int]]:
-    """The places of the cells of each suite, which its file tells from others."""
+    """The places of the cells of each suite; suites are identified by their files."""
     groups: dict[str, list[int]] = {}
     for place, suite in enumerate(suites):
         groups.setdefault(suite.path, []).append(place)
@@ -250,11 +250,11 @@ def _scored(cell: SuiteReport, measure: str) -> frozenset[str]:
     return frozenset(query.id for query in cell.queries if query.scores.get(measure) is not None)
 
 
-# The figures of each tag in a table: which lines it has, and what of them is left out.
+# The figures of each tag.
 
 
 TAGS = 12
-"""Tags that have a line, unless somebody asks for another number."""
+"""Tags that have a line by default."""
 
 MEASURES = 5
 """Measures that have a column: the suite's own come before those that only thresholds name."""
@@ -265,8 +265,8 @@ class TagRow:
     """
     One line: the queries with *tag*, where *tag* is None those of *name*, "all" or "no tag".
 
-    *share* is what they weigh of all, *figures* are those of the table's measures, *statuses* came of the thresholds
-    `for` the tag.
+    *share* is their share of the weight of all queries, *figures* are those of the table's measures, *statuses* those
+    of the thresholds `for` the tag.
     """
 
     name: str
@@ -282,8 +282,8 @@ class TagTable:
     """
     All lines: all queries, each tag, the queries without one.
 
-    *weighted* says that queries do not all weigh the same, *held* that a tag has thresholds. *remarks* are sentences on
-    what the table does not show.
+    *weighted* says that the queries' weights differ, *held* that a tag has thresholds. *remarks* are sentences on what
+    the table leaves out.
     """
 
     measures: tuple[str, ...]
@@ -316,13 +316,13 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
 
 
 def mean_text(row: TagRow, summary: MeasureSummary) -> str:
-    """The mean, and over how many queries where some were left out."""
+    """The mean, with the number of its queries where some were left out."""
     text = score_text(summary.mean)
     return text if summary.counted in (0, row.queries) else f"{text} of {summary.counted:,}"
 
 
 def figure_text(row: TagRow, summary: MeasureSummary) -> str:
-    """The mean, and how it changed since the baseline."""
+    """The mean, with its change since the baseline."""
     return f"{mean_text(row, summary)} {change_cell(summary)}".rstrip()
 
 

@@ -1,7 +1,7 @@
 """
-A pool as files to be graded: each is a judgment file of which only the grades are missing.
+A pool as files to grade: each is a judgment file without grades.
 
-What is beside query, document and grade is for people, and not read again.
+Everything beside query, document and grade is for people, and not read back.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["WRITERS", "pool_csv", "pool_yaml"]
 
 _BYTE_ORDER_MARK = "\ufeff"
 _LONGEST_PLAIN_KEY = 1000
-"""Characters after which YAML wants a question mark before a key."""
+"""The longest key, in characters, that YAML allows without a question mark before it."""
 
 
 def pool_csv(pool: Pool) -> str:
@@ -30,11 +30,11 @@ def pool_csv(pool: Pool) -> str:
     Columns query, document, grade, text, title, snippet, and one with the rank for each run.
 
     A cell that a spreadsheet would take for a formula, a number or a date begins with an apostrophe, which the reader
-    of judgments takes away. The text begins with a byte order mark where it is not ASCII: without one a spreadsheet
-    takes UTF-8 for something else, and writes other ids back.
+    of judgments removes. Text beyond ASCII begins with a byte order mark: without one a spreadsheet does not recognise
+    UTF-8, and writes other ids back.
 
     Raises:
-        UsageError: An id holds what no CSV file gives back: a carriage return, a NUL or half a character.
+        UsageError: An id holds what a CSV file cannot return: a carriage return, a NUL or a lone surrogate.
     """
     runs = [coverage.run for coverage in pool.coverage]
     written = io.StringIO()
@@ -52,7 +52,7 @@ def pool_csv(pool: Pool) -> str:
 
 def pool_yaml(pool: Pool) -> str:
     """
-    Query to document, with nothing behind it yet, and in a comment above each document what it is.
+    Query to document, without grades, with a comment on each document above it.
 
     The lines below a query may also be put under its `judgments` in the suite.
     """

@@ -1,4 +1,4 @@
-"""What a report says in words, the same in every form: headlines, and what somebody has to look at."""
+"""The sentences of a report, the same in every output format: headlines, and what needs attention."""
 
 from __future__ import annotations
 
@@ -77,16 +77,16 @@ __all__ = [
 ]
 
 
-# What of a suite somebody has to look at: thresholds that do not hold by themselves, and the queries they blame.
+# What needs attention in a suite: thresholds that do not hold by themselves, and the queries they blame.
 
 
 BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
-"""What does not hold: the exit status is not 0."""
+"""The statuses of thresholds that do not hold: the exit status is not 0."""
 
 LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)
 """
-What somebody has to look at: a warning is there to be read, and the `xfail` of an unexpected pass, which holds, would
-hide the next failure.
+Statuses that need attention: a warning is meant to be read, and the `xfail` of an unexpected pass would hide the next
+failure.
 """
 
 QUERIES_OF_THRESHOLD = 3
@@ -96,14 +96,14 @@ QUERIES_OF_SUITE = 10
 """The queries that are shown for all thresholds of a suite together."""
 
 THRESHOLDS_NAMED = 5
-"""Thresholds that are named with a query which concerns them."""
+"""Thresholds that are named with a query that they blame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attention:
     """
-    *verdicts* to look at, in the order of the report, without those that only say again that queries had no answer;
-    *queries* that they blame, the worst of each before the second of any, and how many more are *left*.
+    *verdicts* that need attention, in the order of the report, without those that only repeat that queries had no
+    answer; the *queries* that they blame, the worst of each before the second of any, and how many more are *left*.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -112,7 +112,7 @@ class Attention:
 
 
 def attention_of(suite: SuiteReport) -> Attention:
-    """What of *suite* somebody has to look at; each of a few queries where the run only reports."""
+    """What needs attention in *suite*; where the run only reports, all its answered queries, if these are few."""
     unanswered = suite.unanswered
     verdicts = [one for one in suite.verdicts if _to_look_at(one) and not is_told(one, unanswered)]
     if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
@@ -122,12 +122,12 @@ def attention_of(suite: SuiteReport) -> Attention:
 
 
 def _to_look_at(verdict: Verdict) -> bool:
-    """Whether *verdict* needs somebody's eyes; one that was not decided does where it blames a query."""
+    """Whether *verdict* needs attention; one that was not decided does if it blames a query."""
     return verdict.status in LOOKED_AT or (verdict.status is Status.NOT_DECIDED and bool(verdict.blamed))
 
 
 def is_told(verdict: Verdict, unanswered: Collection[str]) -> bool:
-    """Whether all there is to say of *verdict* is that queries had no answer, which is told once of all of them."""
+    """Whether *verdict* only repeats that queries had no answer, which is reported once for all of them."""
     has_no_figure = verdict.status is Status.ERROR or (
         verdict.status is Status.NOT_DECIDED and verdict.observed is None
     )
@@ -156,7 +156,7 @@ def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
     return list(dict.fromkeys(name for names in zip_longest(*blamed) for name in names if name is not None))
 
 
-# What is more likely the cause than the ranking, to be read before the figures.
+# Probable causes other than the ranking, to be read before the figures.
 
 
 def cause_lines(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
@@ -210,7 +210,7 @@ def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> s
     return shlex.join(["harness", "show", *given, "--", *words] if dashed else ["harness", "show", *words, *given])
 
 
-# What a report comes to, in one line.
+# The result of a report in one line.
 
 
 def only_reports(report: Report) -> bool:
@@ -228,7 +228,7 @@ def headline(report: Report) -> str:
 
 
 def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
-    """The same of *verdicts*, of the number of queries *unanswered*, and of the exit status that they came to."""
+    """As `headline`, from *verdicts*, the number of queries *unanswered*, and their exit status."""
     counts = Counter(verdict.status for verdict in verdicts)
     bad = sum(counts[status] for status in BAD)
     if bad:
@@ -243,13 +243,13 @@ def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_statu
 
 
 def closing(report: Report) -> str:
-    """How many suites and queries there were, and how the thresholds came out."""
+    """The numbers of suites and queries, and the statuses of the thresholds."""
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
     queries = sum(len(suite.queries) for suite in report.suites)
     return f"{suites_text(report)}, {count(queries, 'query')}: {tally_text(statuses)}"
 
 
-# What became of queries that have no plain score, in words.
+# The outcomes of queries without a plain score, in words.
 
 
 NAMED = 3
@@ -257,7 +257,7 @@ NAMED = 3
 
 
 def remark_lines(suite: SuiteReport) -> Iterator[str]:
-    """What was sent again, which shard copies changed, and the notes on *suite*."""
+    """Requests that were sent again, shard copies that changed, and the notes on *suite*."""
     resent = suite.timing.resent
     if resent:
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in resent.items())
@@ -326,7 +326,7 @@ def _built(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
 
 
 def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
-    """A line for each outcome but a plain score: how many queries have it, why, and the first of them."""
+    """A line for each outcome other than a plain score: how many queries have it, why, and the first of them."""
     ids: dict[tuple[Outcome, str], list[str]] = {}
     for query in queries:
         if query.outcome is not Outcome.SCORED:
@@ -338,7 +338,7 @@ def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
 
 
 LEAST_JUDGED = 0.5
-"""The share of judged hits below which a report warns: most of what the users see then counts for nothing."""
+"""The share of judged hits below which a report warns: most of what users see then does not count."""
 
 
 def is_hardly_judged(hits: int, judged: int) -> bool:
@@ -384,8 +384,8 @@ def missing_place(missing: MissingDocument) -> str:
 
 def known_text(query: QueryReport, measure: str | None = None) -> str:
     """
-    The score of *measure*, or of all measures, each with its difference to the baseline where there is one, what became
-    of the query, and how many documents match it.
+    The score of *measure*, or of all measures, each with its difference from the baseline where there is one, the
+    outcome of the query, and the number of matching documents.
     """
     scores = query.scores if measure is None else {measure: query.scores.get(measure)}
     changes = {name: change for name in scores if (change := query_change(query, name)) not in ("", "=")}
@@ -405,11 +405,11 @@ def query_change(query: QueryReport, measure: str) -> str:
     return "" if now is None or before is None else change_text(before, now)
 
 
-# What a baseline had: the rank of each document that changed, what left, and what else is to be known.
+# Changes since a baseline: the old rank of each document that moved, documents that left, and other facts.
 
 
 def old_ranks(query: QueryReport) -> dict[str, str]:
-    """By document the rank that it had in the baseline, or ``new``; only of those whose rank changed."""
+    """The rank in the baseline, or ``new``, by document; only for documents whose rank changed."""
     changed = query.baseline.documents if query.baseline else ()
     return {one.id: "new" if one.reference is None else f"{one.reference:,}" for one in changed if one.candidate}
 
@@ -441,7 +441,7 @@ def mean_change_text(suite: SuiteReport, verdict: Verdict) -> str:
 
 
 def diff_heading(diff: TextDiff) -> str:
-    """What a difference of texts is about, and which side is which."""
+    """The subject of a difference of texts, and which side is which."""
     return f"the {diff.name} changed (- baseline, + now)"
 
 
@@ -455,11 +455,11 @@ def grade_text(document: RankedDocument | MovedDocument | MissingDocument) -> st
     return UNJUDGED if document.grade is None else plain_text(document.grade)
 
 
-# What the scores of a run file do not count.
+# Queries that the scores of a run file do not count.
 
 
 def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
-    """What the means do not count, in words."""
+    """Sentences on the queries that the means do not count."""
     if evaluation.missing:
         yield f"{_named(evaluation.missing, 'judged query')} not in the run {_fate(len(evaluation.missing), complete)}"
     if evaluation.unjudged:

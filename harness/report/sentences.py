@@ -1,4 +1,4 @@
-"""Numbers as people read them, and text of others made safe to print."""
+"""Numbers formatted for people, and untrusted text made safe to print."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def p_text(value: float) -> str:
 
 
 def mean_heading(*, weighted: bool) -> str:
-    """What a column of means is called."""
+    """The heading of a column of means."""
     return "mean (weighted)" if weighted else "mean"
 
 
@@ -80,7 +80,7 @@ def plain_text(value: float | None) -> str:
 
 def observed_text(verdict: Verdict) -> str:
     """
-    The observed number of *verdict* with its unit, and as many decimals as it takes to tell it from the required one.
+    The observed number of *verdict* with its unit, and enough decimals to distinguish it from the required one.
 
     0.79996 against 0.8 reads 0.79996: rounded to four decimals, a failure would look like a pass.
     """
@@ -95,14 +95,14 @@ def observed_text(verdict: Verdict) -> str:
 
 
 _NO_SCORES = (Unit.DROP, Unit.P_VALUE)
-"""Units that are named before the number, which has the decimals of a score."""
+"""Units that are written before the number, which has the decimals of a score."""
 
 
 def required_text(verdict: Verdict) -> str:
     """
     The required number of *verdict* with its unit, of a rank with the comparison; a dash where there is none.
 
-    What the observed number is, a drop or a p value, is not said again.
+    The unit of a drop or a p-value, which the observed number has already, is left out.
     """
     if verdict.required is None:
         return plain_text(None)
@@ -122,14 +122,15 @@ _MISSED: Mapping[Operator, str] = {
     Operator.BELOW: ">=",
     Operator.EQUAL: "!=",
 }
-"""How a figure compares that missed what was required."""
+"""The comparison sign for a figure that missed what was required."""
 
 
 def figures_text(verdict: Verdict) -> str:
     """
     The figures of *verdict*, which failed, before its threshold: ``0.4758 < 0.8: mean nDCG@10 >= 0.80``.
 
-    A rank, and a number of hits, stand alone, as the threshold says what was required. Empty where nothing was decided.
+    A rank or a number of hits is written alone, as the threshold says what was required. Empty where nothing was
+    decided.
     """
     if verdict.status not in (Status.FAILED, Status.XFAILED, Status.WARNED) or verdict.operator is None:
         return ""
@@ -142,7 +143,7 @@ def figures_text(verdict: Verdict) -> str:
 
 
 def qualified_text(verdict: Verdict) -> str:
-    """What makes a pass tell less: its caveat, or how far it depends on ties; empty for any other verdict."""
+    """The qualification of a pass: its caveat, or how far it depends on ties; empty for any other verdict."""
     if verdict.status not in (Status.PASSED, Status.NOT_DECIDED):
         return ""
     if verdict.caveat or verdict.ties is None:
@@ -152,7 +153,7 @@ def qualified_text(verdict: Verdict) -> str:
 
 
 def _share_text(share: float, beside: float | None) -> str:
-    """*share* in per cent, with as many decimals as it takes to tell it from the one *beside* it."""
+    """*share* in per cent, with enough decimals to distinguish it from *beside*."""
     for digits in range(2, 17):
         shown = f"{share * 100:.{digits}f}"
         if share == beside or beside is None or float(shown) != float(f"{beside * 100:.{digits}f}"):
@@ -161,7 +162,7 @@ def _share_text(share: float, beside: float | None) -> str:
 
 
 def _rank_text(verdict: Verdict) -> str:
-    """The rank, and that a document has none, where that was decided on."""
+    """The rank, or that a document has none, where the verdict was decided on that."""
     if verdict.observed is not None:
         return f"rank {verdict.observed:g}"
     return "no rank" if verdict.counted else plain_text(None)
@@ -169,9 +170,10 @@ def _rank_text(verdict: Verdict) -> str:
 
 def untold_waiver(verdict: Verdict) -> str | None:
     """
-    Why *verdict* is waived and until when; None where it is not, or where its reason tells that already.
+    Why *verdict* is waived and until when; None where it is not, or where its reason says so already.
 
-    An expected failure says in its reason what it waits for. An error does not, for a waiver forgives no error.
+    The reason of an expected failure has the reason of its waiver. That of an error has not, as no waiver forgives
+    errors.
     """
     waiver = verdict.waiver
     if waiver is None or waiver.reason in verdict.reason:
@@ -230,7 +232,7 @@ def matching_text(query: QueryReport) -> str:
 
 def tally_text(statuses: Iterable[Status]) -> str:
     """
-    How many of each, in the order of `Status`: ``3 passed, 2 errors``.
+    The number of each status, in the order of `Status`: ``3 passed, 2 errors``.
 
     >>> tally_text([Status.ERROR, Status.PASSED, Status.ERROR])
     '1 passed, 2 errors'
@@ -244,11 +246,10 @@ def tally_text(statuses: Iterable[Status]) -> str:
     return ", ".join(shown) or "no threshold"
 
 
-# Text of others made safe to print.
+# Untrusted text made safe to print.
 #
 # Ids, titles and messages come from indexes and servers. On a terminal, an escape sequence in a title could recolour
-# or rewrite what was printed before, and a bidirectional control could turn an id around; both are shown as what they
-# are.
+# or rewrite what was printed before, and a bidirectional control could reverse an id; both are printed as escapes.
 
 
 _JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are written with these
@@ -263,7 +264,7 @@ _UNSEEN = (
 
 def printable(text: str) -> str:
     r"""
-    *text* on one line, each character that is not for reading written as its escape.
+    *text* on one line, with an escape for each character that is not printable.
 
     >>> printable("red\x1b[31m\nshoes")
     'red\\x1b[31m\\nshoes'
@@ -278,7 +279,7 @@ _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 def without_commands(text: str) -> str:
     r"""
-    *text* without what GitHub Actions and Azure Pipelines take for a command in a log.
+    *text* without what GitHub Actions and Azure Pipelines would execute as a command in a log.
 
     >>> without_commands("::error::a suite")
     '\\x3a:error::a suite'

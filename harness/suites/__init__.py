@@ -28,12 +28,12 @@ def load_suite(
 
     Args:
         path: The suite file, as errors name it.
-        environ: Where `${VARIABLES}` are taken from. None is for collecting and checking: what has no default stays as
-            it is written, and conditions with variables become `Unresolved`.
-        root: The folder that no file of the suite may leave; else that of the harness.toml above the suite,
+        environ: The source of `${VARIABLES}`. None is for collecting and checking: a variable without a default stays
+            as written, and conditions with variables become `Unresolved`.
+        root: The folder that must contain all files of the suite; by default that of the harness.toml above the suite,
             or the suite's own.
         needs_judgments: Whether it is an error that a suite that scores has no judgment at all.
-        configs: Keeps the harness.toml that is read, for whoever needs it next.
+        configs: Caches the harness.toml files that are read.
 
     Returns:
         The suite. Its *variables* hold what was taken from the environment and may be secret.
@@ -67,5 +67,5 @@ def load_suites(
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:
-        raise SuiteError(tuple(dict.fromkeys(problems)))  # a harness.toml may be that of several
+        raise SuiteError(tuple(dict.fromkeys(problems)))  # suites may share a harness.toml
     return tuple(suites)

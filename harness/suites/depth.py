@@ -205,7 +205,7 @@ def is_short(returned: int, body: Json) -> bool:
 
 
 def deeper(request: SearchRequest, size: int) -> SearchRequest:
-    """The same search for *size* hits, with ids only."""
+    """*request* for *size* hits, with ids only."""
     body = request.body
     if not isinstance(body, Mapping):
         return request

@@ -227,7 +227,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_virtual_environment(folder: Path) -> bool:
-    """The same check as pytest's: the file of PEP 405, or that of conda."""
+    """Whether *folder* is a virtual environment, by pytest's check: the file of PEP 405, or that of conda."""
     try:
         return (folder / "pyvenv.cfg").is_file() or (folder / "conda-meta" / "history").is_file()
     except OSError:

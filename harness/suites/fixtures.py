@@ -62,7 +62,7 @@ def check_documents(
         fixture_file: If its ids are unknown, nothing is checked.
         queries: With their judgments and expectations.
         judgments: Has the place of each judgment.
-        problems: Takes what is wrong.
+        problems: Receives the problems.
     """
     file, ids = fixture_file.file, fixture_file.ids
     if ids is None:

@@ -41,7 +41,7 @@ class Judgments:
     ungraded: int = 0
 
     def add_inline(self, query: str, document: str, grade: float, mark: Mark) -> None:
-        """Add a judgment that stands beside its query; if a query file and the suite both have it, they must agree."""
+        """Add a judgment written with its query; if a query file and the suite both have it, they must agree."""
         known = self.grades.setdefault(query, {}).setdefault(document, grade)
         first = self.inline.setdefault((query, document), mark)
         if first is not mark and known != grade and not math.isnan(known + grade):

@@ -209,7 +209,7 @@ class LoadedSuite:
 
     @cached_property
     def _measures(self) -> tuple[Measure, ...]:
-        """Those that are written; else, where no threshold on all queries names one, those of tags and of queries."""
+        """The suite's `measures`; without these and without a threshold over all queries, those of tags and queries."""
         measures = read_measures(self.reading.shape.measures, self.reading.problems)
         if self.reading.shape.measures or not self.is_whole("measures", "thresholds"):
             return measures

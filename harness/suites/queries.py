@@ -1,9 +1,8 @@
 """
-The queries that a suite lists, or names a file of, as the model has them.
+The queries of a suite, from the suite itself and from its query file, as `harness.model.Query`.
 
 A file of queries is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header with id, text and more columns), or
-``.jsonl`` (objects with the keys of a query in a suite). Variables are not looked for in it: a query's text is what it
-is.
+``.jsonl`` (objects with the keys of a query in a suite). Variables are not replaced in it: a query may contain `${`.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from harness.words import count, did_you_mean, listed
 
 _MOST_BYTES = 256 * 2**20
 _NO_PARAMS: Mapping[str, Json] = {}
-"""Those of all queries that have none: a large suite has no dictionary for each."""
+"""The params of all queries without any, shared to save memory."""
 _LISTS = ("tags", "thresholds", "expect", "markers")
 _WAIVERS = ("xfail", "skip")
 _COLUMNS = ("id", "text", "weight", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
@@ -42,25 +41,25 @@ _IDS, _TEXTS = {"id", "qid", "query_id", "query id"}, {"text", "query", "query_t
 
 @dataclass(frozen=True, slots=True)
 class _WrittenQuery:
-    """A query, and which of `_GIVEN` were *given* where it was written; their values are those of the query."""
+    """A query, and the keys of `_GIVEN` that its source has; their values are in *query*."""
 
     query: Query
     given: tuple[str, ...]
 
 
 _Take: TypeAlias = Callable[[QueryShape, Problems], None]
-"""Takes what is needed of the shape of a query, and notes what is wrong in it."""
+"""Takes a query's shape, keeps what is needed of it, and notes its problems."""
 
 
 def _read_file(file: NamedFile, take: _Take) -> Problems:
     """
-    Let *take* have the queries of a file, one after the other, so that no two shapes are in memory.
+    Call *take* with the queries of a file, one after the other, so that only one shape is in memory.
 
     Returns:
         The problems that *take* noted.
 
     Raises:
-        SuiteError: With every line that is no query.
+        SuiteError: With every line that is not a query.
     """
     readers: dict[str, Callable[[Problems], Iterator[MappingNode]]] = {
         ".tsv": _tsv,
@@ -141,7 +140,7 @@ def _header_fits(header: list[str], mark: Mark, problems: Problems) -> bool:
 
 
 def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
-    """The query of a row; a list stands in one cell, its items separated by semicolons, and an empty cell is no key."""
+    """The query of a row; a list is one cell with semicolons between its items, and an empty cell is left out."""
     cells = {name: without_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
     found: dict[str, Node] = {name: _text(cells[name], mark) for name in ("id", "text") if name in cells}
     if "weight" in cells:
@@ -180,7 +179,7 @@ def _json_lines(problems: Problems) -> Iterator[MappingNode]:
 
 
 def _node(value: Any, mark: Mark) -> Node:
-    """A JSON value as the node that the same value is in YAML."""
+    """A JSON value as the node of the same value in YAML."""
     if isinstance(value, dict):
         return _mapping(((key, _node(item, mark)) for key, item in value.items()), mark)
     if isinstance(value, list):
@@ -208,10 +207,10 @@ def list_queries(
     reading: Reading, files: SuiteFiles, names: Mapping[str, float] | None, gain: Gain | None, judgments: Judgments
 ) -> tuple[Query, ...] | None:
     """
-    The suite's queries, each id once, without judgments; those that stand beside a query go to *judgments*.
+    The suite's queries, each id once, without judgments; judgments written with a query go to *judgments*.
 
     Returns:
-        None where they cannot be told, since their file is wrong or its name holds a variable.
+        None where they are unknown, because their file is wrong or its name holds a variable.
     """
     written, problems = reading.shape.queries, reading.problems
     named = written.file if isinstance(written, QueryFileShape) else written
@@ -245,7 +244,7 @@ def list_queries(
 
 
 def _inline(written: Any) -> Sequence[QueryShape]:
-    """The queries that stand in the suite itself."""
+    """The queries written in the suite itself."""
     if isinstance(written, QueryFileShape):
         return written.inline
     return [] if isinstance(written, Written) else written or []
@@ -256,7 +255,7 @@ _GIVEN = ("text", "weight", *_WAIVERS)
 
 @cache
 def _shared(given: tuple[str, ...]) -> tuple[str, ...]:
-    """One object for all queries that have the same keys."""
+    """*given* as one shared object for all queries with the same keys."""
     return given
 
 
@@ -265,7 +264,7 @@ def _given(entry: QueryShape) -> tuple[str, ...]:
 
 
 def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
-    """The query that the file and the suite have together; what both say must be the same."""
+    """One query from its parts in the file and in the suite; keys in both must have the same value."""
     if stored is None:
         return added
     query, other = stored.query, added.query
@@ -299,7 +298,7 @@ def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Proble
 
 
 def _masked_questions(reading: Reading) -> dict[Mark, Json]:
-    """What `Query.masked` says of each query that has values from the environment in it, by the place of its id."""
+    """The value of `Query.masked` for each query with values from the environment, by the place of its id."""
     nodes = reading.root.child("queries")
     nodes = nodes.child("inline") if isinstance(nodes, MappingNode) else nodes
     queries = [node for node in nodes if isinstance(node, MappingNode)] if isinstance(nodes, ListNode) else []
@@ -350,7 +349,7 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
 
 
 def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
-    """A weight that was forgotten would count as 1 beside the others; one that was misspelt is told already."""
+    """Require a weight for all queries or none: a forgotten one would count as 1. Misspelt ones are noted already."""
     lacking = [one.query for one in queries if "weight" not in one.given]
     if len(lacking) in (0, len(queries)) or "weight" in reading.broken:
         return
@@ -372,8 +371,8 @@ def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgmen
 
 def with_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles) -> tuple[Query, ...]:
     """
-    *queries* with their vectors from files as params. Where a file is wrong, or not known yet, these are empty, so that
-    the requests that use them are not wrong too.
+    *queries* with their vectors from files as params. Where a file is wrong or not known yet, the vectors are empty, so
+    that requests that use them have no further problems.
     """
     for name, written in reading.shape.vectors.items():
         mark = reading.root.child("vectors").key(name).mark
@@ -397,7 +396,7 @@ def _with_param(query: Query, name: str, vector: Json) -> Query:
 def _read_vectors(
     written: Written | VectorFileShape, queries: Sequence[Query], reading: Reading, files: SuiteFiles
 ) -> Mapping[str, Json]:
-    """The vector of each query in a file, by id; none where something is wrong, which is noted."""
+    """The vector of each query in a file, by id; none where the file has problems, which are noted."""
     shape = written if isinstance(written, VectorFileShape) else VectorFileShape.model_construct(file=written)
     file = files.find(shape.file)
     rows = None if shape.ids is None else files.find(shape.ids)

@@ -1,4 +1,4 @@
-"""A suite file to its shape, by way of text, nodes, variables (``${NAME}``) and pydantic, with all problems."""
+"""Suite file -> text -> nodes -> variables (``${NAME}``) -> shape (pydantic), with all problems."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Variables:
         return self._fill_scalar(node) if "$" in node else node
 
     def fill_mapping(self, node: MappingNode) -> MappingNode:
-        """The same for a mapping; its keys are not changed."""
+        """As `fill`, for a mapping; its keys are not changed."""
         mapping = MappingNode(node.mark)
         mapping.update((key, self.fill(value)) for key, value in node.items())
         mapping.repeats = [replace(one, value=self.fill(one.value)) for one in node.repeats]
@@ -92,7 +92,7 @@ class Variables:
         return scalar.filled(text, in_place, tuple(names), tuple(unset), whole=whole)
 
     def _value(self, name: str, default: str | None) -> str | None:
-        """As in a shell, the default is used if the variable is unset or empty."""
+        """The variable's value; as in a shell, *default* if it is unset or empty."""
         value = None if self.environ is None else self.environ.get(name)
         if not value and default is not None:
             return default
@@ -201,7 +201,7 @@ def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozen
 
 
 def read_query(entry: MappingNode, problems: Problems) -> QueryShape | None:
-    """The shape of a query that stands in a file of its own; None where something is wrong, which is told."""
+    """The shape of a query in a query file; None where it has problems, which are noted."""
     shape, unknown, _ = _shaped(QueryShape, entry, problems)
     return None if unknown else shape
 
@@ -209,7 +209,7 @@ def read_query(entry: MappingNode, problems: Problems) -> QueryShape | None:
 def _shaped(
     model: type[AShape], node: MappingNode, problems: Problems
 ) -> tuple[AShape | None, list[UnknownKey], list[tuple[int | str, ...]]]:
-    """The shape of *node*, or None and the places where it is wrong; unknown keys are told and left out."""
+    """The shape of *node*, or None and the places of its problems; unknown keys are noted and left out."""
     unknown: list[UnknownKey] = []
     failures: list[Any] = []
     shape = None

@@ -59,7 +59,7 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
 
 
 def check_config(folder: Path, reading: Reading, configs: Configs) -> None:
-    """Note problems of harness.toml, which would end every run of the suites below it, and what it forbids."""
+    """Note problems of harness.toml, which would end every run of the suite, and variables that it forbids."""
     try:
         config = configs.above(folder)
     except ConfigError as error:

@@ -97,7 +97,7 @@ def _kind(node: Node) -> str:
 
 
 def word_of(known: list[str]) -> BeforeValidator:
-    """One of the *known* words, with the nearest for any other."""
+    """A validator that accepts one of the *known* words, and suggests the nearest for any other."""
 
     def read(node: Node) -> str | None:
         expected = one_of(known)

@@ -54,9 +54,9 @@ def read_thresholds(
     Args:
         lines: Texts, or mappings with a text and more keys.
         gain: The suite's; None if it is unknown, then the reach is not checked.
-        problems: Takes what is wrong.
+        problems: Receives the problems.
         of_query: Whether they are a query's own.
-        checking: Whether variables may be unset, so that a text with variables is not the last word.
+        checking: Whether variables may be unset, so that a text with variables cannot be judged yet.
         profile: The suite's.
     """
 

@@ -24,9 +24,9 @@ class Written(str):
     """
     A scalar as written in the file, so that an id `007` or `1.10` is not changed.
 
-    *plain* says that it has no quotes, only then it may mean a number. *raw* is the text before variables were put
-    in, *variables* are their names, *unset* those that have no value yet. *whole* says that it is one variable and
-    nothing else. *masked* is the text with ``${NAME}`` for each value from the environment that may be a secret.
+    *plain* says that it has no quotes; only then it may be a number. *raw* is the text before variables were replaced,
+    *variables* are their names, *unset* those that have no value yet. *whole* says that it is one variable and nothing
+    else. *masked* is the text with ``${NAME}`` for each value from the environment that may be a secret.
     """
 
     __slots__ = ("mark", "masked", "plain", "raw", "unset", "variables", "whole")
@@ -52,7 +52,7 @@ class Written(str):
     def filled(
         self, text: str, masked: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool
     ) -> Written:
-        """The same scalar with its variables replaced: its value is *text*, and *masked* in what is stored."""
+        """A copy with variables replaced: its value is *text*; stored files have *masked* instead."""
         written = Written(text, self.mark, plain=self.plain)
         written.masked = masked
         written.raw, written.variables, written.unset, written.whole = self.raw, variables, unset, whole

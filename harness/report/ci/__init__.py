@@ -1,1 +1,1 @@
-"""What CI systems show beside the changed lines: annotations, in the form that each of them takes."""
+"""Annotations that CI systems show beside changed lines, in the format of each system."""

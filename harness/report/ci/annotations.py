@@ -1,7 +1,4 @@
-"""
-What is said of single lines of suites: thresholds that do not hold, queries without an answer,
-problems of a file.
-"""
+"""Annotations on single lines of suites: thresholds that do not hold, unanswered queries, problems of a file."""
 
 from __future__ import annotations
 
@@ -21,11 +18,11 @@ from harness.words import count
 __all__ = ["Annotation", "Severity", "gitlab_repository", "path_in", "problem_annotations", "report_annotations"]
 
 
-# What is said of single lines of suites: thresholds that do not hold, queries without an answer, problems of a file.
+# Annotations on single lines of suites: thresholds that do not hold, queries without an answer, problems of a file.
 
 
 class Severity(StrEnum):
-    """How bad it is, the worst first."""
+    """The severity of an annotation, the worst first."""
 
     ERROR = "error"
     FAILURE = "failure"
@@ -47,7 +44,7 @@ class Annotation:
     """
     A sentence on a place in a file; *mark* may be without a line, or without a path.
 
-    *key* names what it is about, and stays the same from run to run while its figures change.
+    *key* identifies its subject, and stays the same from run to run while figures change.
     """
 
     severity: Severity
@@ -58,14 +55,14 @@ class Annotation:
 
 
 def report_annotations(report: Report) -> list[Annotation]:
-    """What there is to say of *report*, the worst first, thresholds of whole suites before those of single queries."""
+    """The annotations of *report*, the worst first, thresholds of whole suites before those of single queries."""
     named = zip(cell_names(report.suites), report.suites, strict=True)
     found = [one for name, suite in named for one in _of_suite(suite, name)]
     return sorted(found, key=lambda one: list(Severity).index(one.severity))
 
 
 def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
-    """What is wrong in files."""
+    """The annotations for problems in files."""
     return [
         Annotation(
             Severity.ERROR,
@@ -87,7 +84,7 @@ def _of_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
 
 
 def _unanswered(suite: SuiteReport, name: str, told: Sequence[Verdict]) -> Iterator[Annotation]:
-    """Queries without an answer, once for each reason, where the first threshold that needs them stands."""
+    """Queries without an answer, once for each reason, at the line of the first threshold that needs them."""
     thresholds = f"; {count(len(told), 'threshold')} could not be decided" if told else ""
     mark = _mark(told[0], suite) if told else Mark(suite.path)
     title = f"{name}: {count(len(suite.unanswered), 'query')} without an answer"
@@ -107,7 +104,7 @@ def _mark(verdict: Verdict, suite: SuiteReport) -> Mark:
     return verdict.mark if verdict.mark.path else Mark(suite.path)
 
 
-# Paths as a repository knows its files, whichever folder a command was given in.
+# Paths relative to the root of a repository, whatever the working folder.
 
 
 def path_in(repository: Path, path: str) -> str:

@@ -29,11 +29,11 @@ SEVERITIES = {
 
 def render(report: Report, repository: Path) -> str:
     """
-    What does not hold of *report*, as JSON.
+    The annotations of *report*, as JSON.
 
     Args:
-        report: An empty list is made of one in which all holds.
-        repository: Its root, from which files are named.
+        report: The report; one in which everything holds gives an empty list.
+        repository: The root of the repository, to which paths are relative.
     """
     seen: dict[str, int] = {}
     entries = []
@@ -46,7 +46,7 @@ def render(report: Report, repository: Path) -> str:
 
 
 def _entry(annotation: Annotation, path: str, identity: str) -> dict[str, object]:
-    """The fingerprint holds neither figures nor lines: GitLab tells by it what is new in a merge request."""
+    """An entry; its fingerprint has no figures and no lines, as GitLab finds new entries of a merge request by it."""
     return {
         "description": printable(f"{annotation.title}: {annotation.message}"),
         "check_name": CHECK,

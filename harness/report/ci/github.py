@@ -14,7 +14,7 @@ __all__ = ["SHOWN", "commands"]
 
 
 SHOWN = 10
-"""Annotations of a kind that GitHub shows of one step."""
+"""The number of annotations of a kind that GitHub shows for one step."""
 
 MOST_TITLE = 200
 MOST_MESSAGE = 4000
@@ -32,8 +32,8 @@ def commands(annotations: Iterable[Annotation], repository: Path) -> Iterator[st
     The lines to print.
 
     Args:
-        annotations: The worst first. Of those that GitHub would not show, the last of a kind tells the number.
-        repository: Its root, from which files are named.
+        annotations: The worst first. The last of a kind gives the number of those that GitHub would not show.
+        repository: The root of the repository, to which paths are relative.
     """
     by_command: dict[str, list[Annotation]] = {command: [] for command in COMMANDS.values()}
     for annotation in annotations:

@@ -1,4 +1,4 @@
-"""A report as one HTML page: what it shows is chosen and bounded here, laid out by the template."""
+"""A report as one HTML page: this module chooses and limits the content, the template lays it out."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ SCRIPT = "report.js"
 
 
 def fill(environment: Environment, template: str, styles: Sequence[str], **values: object) -> str:
-    """*template* with *values*, and with *styles* and the script of all pages in it; each is the name of a file."""
+    """Render *template* with *values*, and with *styles* and the script of all pages; each is the name of a file."""
     style, script = "".join(map(_source, styles)), _source(SCRIPT)
     return environment.get_template(template).render(
         **values,
@@ -101,14 +101,14 @@ def fill(environment: Environment, template: str, styles: Sequence[str], **value
 
 
 def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
-    """A new one, with *filters* and those that every page uses."""
+    """A new environment of Jinja, with *filters* and those that every page uses."""
     made = Environment(loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, finalize=_readable)
     made.filters |= {
         "clipped": _clipped,
         "counted": count,
         "tally": tally_text,
         "grade_text": grade_text,
-        "listed": lambda texts: ", ".join(texts),  # jinja's own join gives markup, which is not neutralised any more
+        "listed": lambda texts: ", ".join(texts),  # jinja's own join returns markup, which is not made printable again
         "mean_heading": lambda weighted: mean_heading(weighted=weighted),
         "meter_marks": meter_marks,
         "number": lambda count: "–" if count is None else f"{count:,}",
@@ -130,7 +130,7 @@ def _source(name: str) -> str:
 
 
 def _readable(value: Any) -> Any:
-    """What is put in a page is neutralised as on a terminal before it is escaped; markup of ours is left alone."""
+    """*value* made printable, as on a terminal, before it is escaped; our own markup is not changed."""
     return value if isinstance(value, Markup | int | float) else printable(str(value))
 
 
@@ -152,7 +152,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictViews:
-    """*held_by_queries* are passed thresholds of single queries: there may be hundreds, and nothing to look at."""
+    """*held_by_queries* are passed thresholds of single queries: there may be hundreds, and none needs a look."""
 
     foremost: tuple[VerdictView, ...]
     held_by_queries: tuple[VerdictView, ...]
@@ -168,7 +168,7 @@ def verdict_views(verdicts: Sequence[Verdict], anchors: Mapping[str, str], most:
 
 
 def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
-    """What is not listed where *most* are, first of all those that did not hold."""
+    """Sentences on the verdicts that are not listed if *most* are, those that did not hold first."""
     bad = sum(verdict.status in BAD for verdict in verdicts)
     if bad > most:
         yield f"{count(bad - most, 'threshold')} that did not hold"
@@ -177,7 +177,7 @@ def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
 
 
 def worst_status(verdicts: Iterable[Verdict]) -> Status:
-    """What is undecided before a failure, as in the exit status."""
+    """The worst status of *verdicts*; undecided ones are worse than failures, as in the exit status."""
     statuses = {verdict.status for verdict in verdicts}
     worse = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED)
     return next((status for status in worse if status in statuses), Status.PASSED)
@@ -192,7 +192,7 @@ def _view(verdict: Verdict, anchors: Mapping[str, str]) -> VerdictView:
 
 
 def _listed(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
-    """All in the order of the suite; where they are too many, those to look at first, then the suite's own."""
+    """All verdicts in the suite's order; if there are too many, those to look at first, then the suite's own."""
     return list(verdicts) if len(verdicts) <= most else sorted(verdicts, key=_urgency)[:most]
 
 
@@ -202,7 +202,7 @@ def _urgency(verdict: Verdict) -> tuple[bool, bool, bool]:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The most that the page holds of each suite: *rows* of queries, *details* of these with rankings, and so on."""
+    """The limits of the page for each suite: *rows* of queries, *details* of these with rankings, and so on."""
 
     rows: int = 5_000
     details: int = 500
@@ -233,7 +233,7 @@ class Shown:
 @dataclass(frozen=True, slots=True)
 class QueryView:
     """
-    One query: a row of the table, and where *detailed* its ranking beside its ideal; *opened* is the one to begin with.
+    One query: a row of the table, and if *detailed* its ranking beside its ideal; the first of these is *opened*.
 
     *strip* has the grades of its first hits, *steps* the colours of its scores.
     """
@@ -263,11 +263,11 @@ class MeasureView:
 @dataclass(frozen=True, slots=True)
 class SuiteView:
     """
-    What the page shows of a suite, or of a cell, which *name* tells from others; *remarks* are as on a terminal.
+    What the page shows of a suite, or of a cell, which *name* identifies; *remarks* are as on a terminal.
 
     *address* begins the addresses of its queries, *anchor* those of other parts of the page.
 
-    *by_tag* are the figures of the *tags*, *weighted* says that queries do not all weigh the same.
+    *by_tag* are the figures of the *tags*, *weighted* says that the queries' weights differ.
     """
 
     anchor: str
@@ -300,8 +300,8 @@ def suite_views(report: Report, limits: Limits) -> tuple[SuiteView, ...]:
 
 def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """
-    What the addresses of each suite's queries begin with: its name, and the request and the index where these tell the
-    cells of a suite apart. They do not depend on what else is in the report, as far as names are unique.
+    The prefix of the addresses of each suite's queries: its name, and the request and the index where the cells of a
+    suite differ in them. If names are unique, it does not depend on the rest of the report.
     """
     taken: dict[str, int] = {}
     found = []
@@ -313,7 +313,7 @@ def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
 
 
 def encoded(name: str) -> str:
-    """*name* as a part of an address; half a surrogate pair, which UTF-8 lacks, becomes a question mark."""
+    """*name* as a part of an address; a lone surrogate, which UTF-8 cannot encode, becomes a question mark."""
     return quote(name, safe="", errors="replace")
 
 
@@ -345,7 +345,7 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
 
 
 def _left_out(suite: SuiteReport, queries: Sequence[QueryView], thresholds: int) -> Iterable[str]:
-    """What is not on the page, of which at most *thresholds* are there."""
+    """Sentences on what the page leaves out; it lists at most *thresholds* thresholds."""
     rows = len(suite.queries) - len(queries)
     details = len(queries) - sum(view.detailed for view in queries)
     yield from verdicts_left_out(suite.verdicts, thresholds)
@@ -387,7 +387,7 @@ def _query_views(
 
 
 def _badness(query: QueryReport, measure: str | None, blamed: bool) -> tuple[bool, bool, float]:
-    """Sorts what needs a look first: queries that a threshold blames, those without a score, then the lowest scores."""
+    """A sort key: queries that a threshold blames first, then those without a score, then the lowest scores."""
     score = query.scores.get(measure) if measure is not None else None
     return (not blamed, score is not None, score if score is not None else 0.0)
 
@@ -427,7 +427,7 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
 
 
 def request_lines(sent: SentRequest) -> list[str]:
-    """A request as the consoles of the engines take it: method and path, then the body."""
+    """A request in the format of the engines' consoles: method and path, then the body."""
     body = [] if sent.body is None else json.dumps(sent.body, indent=2, ensure_ascii=False).splitlines()
     return [f"{sent.method} {sent.url}", *body]
 

@@ -1,4 +1,4 @@
-"""Figures as drawn in a page: how the scores of a measure spread over the queries, and the colours of grades."""
+"""Charts of a page: the distribution of a measure's scores over the queries, and the colours of grades."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.model import MovedDocument, QueryReport, RankedDocument, Unit, Verd
 from harness.report.run_sentences import grade_text
 from harness.report.sentences import plain_text
 
-# How the scores of a measure spread over the queries.
+# The distribution of a measure's scores over the queries.
 
 
 BINS = 20
@@ -29,11 +29,11 @@ class Bin:
 
 def histogram(scores: Iterable[float | None], bins: int = BINS, *, around_zero: bool = False) -> tuple[Bin, ...]:
     """
-    Counts of *scores* in *bins* intervals of equal width; what is no finite number is not counted.
+    Counts of *scores* in *bins* intervals of equal width; None and infinite numbers are not counted.
 
-    Scores within [0, 1], as most measures give, are counted over the whole of it, so that two measures and two runs can
-    be compared by eye; others over the interval that they span. Differences are counted *around_zero*: as far to either
-    side, so that an even number of bins parts what fell from what rose.
+    If all scores are within [0, 1], as for most measures, the bins cover all of it, so that two measures and two runs
+    can be compared by eye; else they cover the range of the scores. With *around_zero*, for differences, they extend
+    equally to both sides, so that an even number of bins separates falls from rises.
 
     >>> [b.count for b in histogram([0, 0.1, 0.5, 1, None], bins=2)]
     [2, 2]
@@ -50,7 +50,7 @@ def histogram(scores: Iterable[float | None], bins: int = BINS, *, around_zero: 
 
 
 def share_of(value: float, low: float, high: float) -> float:
-    """Where *value* stands between *low* (0) and *high* (1); halved where the span of the two is no float."""
+    """The position of *value* between *low* (0) and *high* (1); computed from halves where their span overflows."""
     if math.isfinite(high - low):
         return (value - low) / (high - low)
     return (value / 2 - low / 2) / (high / 2 - low / 2)
@@ -88,7 +88,7 @@ def _around_zero(scores: list[float]) -> tuple[float, float]:
     return -end, end
 
 
-# Figures as drawn in a page: numbers -> places in a drawing.
+# Charts as drawn in a page: numbers -> coordinates.
 
 
 METER_WIDTH = 120
@@ -100,7 +100,7 @@ WHISKER_WIDTH = 160
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar of a histogram in the coordinates of its drawing, and the interval it stands for as text."""
+    """A bar of a histogram in the coordinates of its drawing, with its interval as text."""
 
     x: float
     y: float
@@ -113,7 +113,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A histogram as drawn; *mean* is where its line stands."""
+    """A histogram as drawn; *mean* is the position of its line."""
 
     bars: tuple[Bar, ...]
     low: str
@@ -124,7 +124,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Whisker:
-    """A difference with its interval as drawn on an axis around zero that ends at *end*."""
+    """A difference with its interval, as drawn on an axis around zero that ends at *end*."""
 
     low: float
     high: float
@@ -134,9 +134,9 @@ class Whisker:
 
 def plotted(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str] | None = None) -> Plot:
     """
-    *bins* as bars, of which there has to be one that is not empty, and where the line of their *mean* stands.
+    *bins* as bars, at least one of which must not be empty, and the position of the line of their *mean*.
 
-    *edge* writes the ends of an interval: with four decimals where none is given.
+    *edge* formats the ends of an interval; by default with four decimals.
     """
     edge = edge or _edge
     low, high = bins[0].low, bins[-1].high
@@ -155,7 +155,7 @@ def plotted(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str
 
 
 def meter_marks(verdict: Verdict) -> tuple[float, float] | None:
-    """Where the bar ends and where the required value stands, for scores and shares between 0 and 1."""
+    """The positions of the observed and of the required value, for scores and shares between 0 and 1; else None."""
     observed, required = verdict.observed, verdict.required
     if verdict.unit not in (None, Unit.SHARE) or verdict.measure is None or observed is None or required is None:
         return None
@@ -165,7 +165,7 @@ def meter_marks(verdict: Verdict) -> tuple[float, float] | None:
 
 
 def whisker(low: float, high: float, point: float, end: float) -> Whisker | None:
-    """Where an interval and its *point* stand on an axis from -*end* to *end*; None where one of them is no number."""
+    """An interval and its *point* on an axis from -*end* to *end*; None where one of the numbers is not finite."""
     if not all(map(math.isfinite, (low, high, point))):
         return None
     places = [round(_placed(value, end), 1) for value in (low, high, point)]
@@ -180,7 +180,7 @@ def _edge(value: float) -> str:
     return plain_text(round(value, 4))
 
 
-# Grades and scores as colours. A colour is never alone: the grade, the score or a sign stands in it.
+# Grades and scores as colours. A colour never stands alone: the grade, the score or a sign is written in it.
 
 
 GRADE_STEPS = 4
@@ -191,7 +191,7 @@ STRIP = 10
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """The grades of the first hits: of each cell its *shade* and what is written in it; *label* says all of it."""
+    """The grades of the first hits: the shade and the text of each of *cells*; *label* has all of it in words."""
 
     cells: tuple[tuple[str, str], ...]
     label: str
@@ -199,7 +199,7 @@ class Strip:
 
 def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
     """
-    The class that colours a document: *greatest* is the greatest gain of all.
+    The CSS class that colours a document; *greatest* is the greatest gain of all.
 
     >>> shade_of(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
     'gain-4'
@@ -235,7 +235,7 @@ def _short(grade: float) -> str:
 
 def score_step(value: float | None, bins: Sequence[Bin]) -> str:
     """
-    The class that colours a score of a measure whose *bins* span 0 to 1; empty for others, whose best is not known.
+    The CSS class that colours a score of a measure whose *bins* span 0 to 1; empty for others, whose best is not known.
 
     >>> score_step(0.5, histogram([0.5])), score_step(7.0, histogram([7.0]))
     ('score-2', '')

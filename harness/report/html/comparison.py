@@ -1,4 +1,4 @@
-"""A comparison as one HTML page: what it shows is chosen and bounded here, laid out by the template."""
+"""A comparison as one HTML page: this module chooses and limits the content, the template lays it out."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ __all__ = ["QueryView", "RankView", "delta", "query_views"]
 
 @dataclass(frozen=True, slots=True)
 class RankView:
-    """A document of one of the two rankings: its *rank* there, the *shade* of its gain, and what became of it."""
+    """A document of one of the two rankings: its *rank* there, the *shade* of its gain, and how it moved."""
 
     document: MovedDocument
     rank: int
@@ -61,7 +61,7 @@ class RankView:
 @dataclass(frozen=True, slots=True)
 class QueryView:
     """
-    One query: a row of the table with its *deltas* by measure, and where *detailed* its two rankings.
+    One query: a row of the table with its *deltas* by measure, and if *detailed* its two rankings.
 
     *cut* counts the ranks that are not shown.
     """
@@ -105,17 +105,17 @@ def query_views(
 
 
 def delta(scores: tuple[float | None, float | None] | None) -> float | None:
-    """Candidate minus reference; None where a side has no score, 0 where it is the same summed in another order."""
+    """Candidate minus reference; None where a side has no score, 0 where only the order of summation differs."""
     before, after = scores or (None, None)
     if before is None or after is None:
         return None
-    difference = 0.0 if before == after else after - before  # an infinite score minus itself would be no number
+    difference = 0.0 if before == after else after - before  # an infinite score minus itself would be NaN
     return 0.0 if abs(difference) <= TOLERANCE else difference
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """What every row needs of the whole report; *greatest* is the greatest gain, *ranks* how many are shown."""
+    """What every row needs from the whole report; *greatest* is the greatest gain, *ranks* the number shown."""
 
     names: Sequence[str]
     tags: Mapping[str, int]
@@ -175,7 +175,7 @@ def _greatest_gain(queries: Iterable[QueryComparison]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class MeasureView:
-    """A measure over all queries; *end* is where the axis of its interval ends, *found* whether it is no chance."""
+    """A measure over all queries; *end* is the end of the axis, *found* whether the difference is significant."""
 
     row: MeasureComparison
     end: float
@@ -185,9 +185,9 @@ class MeasureView:
 @dataclass(frozen=True, slots=True)
 class SpreadView:
     """
-    How the differences of a measure spread: *bins* of the queries that changed, and how many did either way.
+    The distribution of a measure's differences: *bins* of the queries that changed, and how many rose and fell.
 
-    *tested* is the measure over all queries, None where there was too little to test.
+    *tested* is the measure over all queries, None where there were too few queries to test.
     """
 
     measure: str

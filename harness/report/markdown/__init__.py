@@ -1,4 +1,4 @@
-"""A report as Markdown, for GitHub's job summary and for whoever posts it elsewhere."""
+"""A report as Markdown, for GitHub's job summary or to post elsewhere."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ from harness.words import count
 __all__ = ["overview_markdown", "query_markdown", "render", "render_refusal", "tags_markdown"]
 
 
-# The cells of a report beside one another, as Markdown.
+# The cells of a report side by side, as Markdown.
 
 
 COUNTS = ["queries", "held", "failed", "errors", "other"]
 
 
 def overview_markdown(overview: Overview) -> str:
-    """The table, and what its signs mean."""
+    """The table, with the meaning of its signs."""
     names = ["suite", *(["request"] if overview.requests else []), *(["index"] if overview.indexes else [])]
     measures = [code(measure) for measure in overview.measures]
     rows = [list(_cells(row, overview)) for row in overview.rows]
@@ -174,7 +174,7 @@ def _missing(missing: Sequence[MissingDocument]) -> str:
 
 
 def tags_markdown(suite: SuiteReport) -> Iterator[str]:
-    """Paragraphs: a table with a line a tag, and what it does not show; none where no query has a tag."""
+    """Paragraphs: a table with a line per tag, and what it leaves out; none where no query has a tag."""
     found = tag_table(suite)
     if found is None:
         return
@@ -194,21 +194,21 @@ def _tag_cells(row: TagRow, table: TagTable) -> list[str]:
 
 
 def _statuses(row: TagRow) -> str:
-    """How the tag's thresholds came out; nothing where it has none."""
+    """The statuses of the tag's thresholds in words; empty where it has none."""
     if not row.statuses:
         return ""
     tally = tally_text(row.statuses)
     return f"**{tally}**" if any(status in BAD for status in row.statuses) else tally
 
 
-# A report as Markdown, for GitHub's job summary and for whoever posts it elsewhere.
+# A report as Markdown, for GitHub's job summary or to post elsewhere.
 
 
 REFUSAL_SHOWN = 20_000
 
 
 def render(report: Report, *, limit: int = MOST_BYTES) -> str:
-    """*report* in at most *limit* bytes of UTF-8, of which its first lines alone take a few hundred."""
+    """*report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred."""
     decided = any(suite.verdicts and not suite.report_only for suite in report.suites)
     head = f"## {sign(report.exit_status, decided=decided)} {headline(report)}"
     named = zip(cell_names(report.suites), report.suites, strict=True)
@@ -220,7 +220,7 @@ def render(report: Report, *, limit: int = MOST_BYTES) -> str:
 
 
 def render_refusal(text: str) -> str:
-    """Why nothing ran, as it would stand on a terminal."""
+    """Why nothing ran, in the words of the terminal."""
     return f"## ❌ Nothing was decided\n\n{block(text, most=REFUSAL_SHOWN)}\n"
 
 

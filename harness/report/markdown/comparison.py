@@ -1,8 +1,8 @@
 """
-A comparison as Markdown, for GitHub's job summary and for whoever posts it elsewhere.
+A comparison as Markdown, for GitHub's job summary or to post elsewhere.
 
-What it comes to is in the first line. What would make it larger than GitHub takes is left out, the least moved first,
-and counted.
+The first line has the result. Parts that would exceed GitHub's limit are left out, the least moved queries first, and
+counted.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from harness.report.sentences import difference_text, p_text, score_text
 from harness.words import count
 
 MOST = 10
-"""Queries that are shown with their rankings, unless somebody asks for another number."""
+"""Queries that are shown with their rankings by default."""
 
 
 def render(report: ComparisonReport, *, most: int = MOST, limit: int = MOST_BYTES) -> str:
     """
-    *report* in at most *limit* bytes of UTF-8, of which its first lines alone take a few hundred.
+    *report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred.
 
     The rankings are those of at most *most* queries: those that thresholds blame, then those that moved most.
     """

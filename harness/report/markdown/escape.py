@@ -1,4 +1,4 @@
-"""Markdown that is safe with text of others and stays small enough to be shown: tables, notes, pieces."""
+"""Markdown with untrusted text escaped, within GitHub's limits of size: tables, notes, pieces."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ __all__ = [
 ]
 
 
-# Markdown that is safe with text of others and stays small enough to be shown: tables, notes, pieces.
+# Text from servers and indexes, escaped.
 
 
 _MARKDOWN = {ord(character): f"&#{ord(character)};" for character in "\\`*_~[]<>&|"}
 _TRIGGER = re.compile(r"[@#$:!]|[~%](?=[\w\"])|(?<=\bwww)\.|(?<=\bgh)-(?=\d)", re.IGNORECASE)
-"""What begins a mention, a reference, a formula, the name of an emoji, a link."""
+"""Characters that begin a mention, a reference, a formula, the name of an emoji, or a link."""
 _BEGINS_BLOCK = re.compile(r"^(\d+(?=[.)](?:\s|$))|)([-+=.)\s])")
-"""At the start of a line, a list or a line below a heading; blanks, which would begin code."""
+"""Text at the start of a line that begins a list, or a line below a heading; blanks, which would begin code."""
 
 
 def escape(text: str, *, most: int | None = None) -> str:
     """
-    *text* on one line, to be put into Markdown or into HTML in Markdown; of more than *most* characters the first.
+    *text* on one line, escaped for Markdown and for HTML in Markdown; cut to the first *most* characters.
 
     >>> escape("a|b <i>")
     'a&#124;b &#60;i&#62;'
@@ -57,7 +57,7 @@ def escape(text: str, *, most: int | None = None) -> str:
 
 def code(text: str, *, most: int | None = None) -> str:
     """
-    *text* as an id, a threshold, a path: in the letters of code, in which nothing is looked for.
+    *text*, such as an id, a threshold or a path, as code, in which Markdown is not interpreted.
 
     >>> code("sku-17")
     '<code>sku-17</code>'
@@ -67,7 +67,7 @@ def code(text: str, *, most: int | None = None) -> str:
 
 def block(text: str, *, most: int, language: str = "text") -> str:
     r"""
-    Several lines as they stand, below a fence that none of them ends; of more than *most* characters the first.
+    Several lines unchanged, within a fence that none of them ends; cut to the first *most* characters.
 
     >>> print(block("a\n``b``", most=99))
     ```text
@@ -81,21 +81,21 @@ def block(text: str, *, most: int, language: str = "text") -> str:
     return f"{fence}{language}\n{lines}\n{fence}"
 
 
-# Markdown of several parts that stays small enough to be shown.
+# Markdown of several parts within a limit of size.
 #
-# What would make it larger than GitHub takes is left out, the worst last, and counted.
+# Parts that would exceed GitHub's limit are left out and counted; the most important parts stay.
 
 
 MOST_BYTES = 1024 * 1024
-"""What GitHub takes of one step; it shows nothing at all of a larger summary."""
+"""GitHub's limit for one step; it shows nothing of a larger summary."""
 
 CLOSING_BYTES = 400
-"""Kept free for the sentence on what was left out."""
+"""Bytes reserved for the sentence on what was left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part that is in or out as a whole, such as a suite, or a query; those of a lower *turn* come in first."""
+    """A part that is shown or left out as a whole, such as a suite or a query; a lower *turn* takes precedence."""
 
     turn: int
     noun: str
@@ -103,14 +103,14 @@ class Piece:
 
 
 def sign(exit_status: int, *, decided: bool) -> str:
-    """Whether all is well, and a warning where nothing was *decided*."""
+    """A sign for the exit status: a warning where nothing was *decided*."""
     if exit_status:
         return "❌"
     return "✅" if decided else "⚠️"
 
 
 def fitted(head: str, pieces: Sequence[Piece], limit: int) -> str:
-    """*head*, and as many of *pieces* as there is room for in *limit* bytes of UTF-8."""
+    """*head*, and as many of *pieces* as fit in *limit* bytes of UTF-8."""
     chosen = _chosen(pieces, limit - len(head.encode()) - CLOSING_BYTES)
     left_out = [piece.noun for place, piece in enumerate(pieces) if place not in chosen]
     parts = [head, *(pieces[place].text for place in sorted(chosen))]
@@ -121,7 +121,7 @@ def fitted(head: str, pieces: Sequence[Piece], limit: int) -> str:
 
 
 def _chosen(pieces: Sequence[Piece], room: int) -> set[int]:
-    """Which of *pieces* there is room for: none of a higher turn before all of a lower one."""
+    """The places of *pieces* that fit in *room* bytes; none of a higher turn before all of a lower one."""
     chosen = set()
     for place in sorted(range(len(pieces)), key=lambda place: pieces[place].turn):
         room -= len(pieces[place].text.encode()) + 1
@@ -139,9 +139,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequ
     Lay out a table.
 
     Args:
-        headings: One a column; they, and the cells, are Markdown already.
-        rows: As many cells each as there are headings.
-        right: The headings of columns with figures.
+        headings: One per column; headings and cells are Markdown already.
+        rows: Rows with as many cells as there are headings.
+        right: The headings of columns to align right.
 
     Returns:
         The table's lines.

@@ -1,4 +1,4 @@
-"""Verdicts in Markdown: a row each, those that somebody has to look at first, with the reason."""
+"""Verdicts in Markdown: a row each, those that need attention first, with the reason."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _table(verdicts: Sequence[Verdict]) -> str:
 
 
 def _why(verdict: Verdict) -> str:
-    """Of a pass what makes it tell less; else the reason, what the waiver says, and the line of the suite."""
+    """For a pass its caveat; else the reason, the waiver, and the line of the suite."""
     if verdict.status in (Status.PASSED, Status.SKIPPED):
         return escape(qualified_text(verdict), most=MOST_TEXT)
     waiver = untold_waiver(verdict)

@@ -26,14 +26,14 @@ UNBOUNDED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Fitting:
-    """*wide* where there are *least* columns for it, as many as it takes where that is None; else *narrow*."""
+    """*wide* if there are at least *least* columns, by default as many as *wide* takes; else *narrow*."""
 
     wide: RenderableType
     narrow: RenderableType
     least: int | None = None
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The one that fits."""
+        """Render *wide* or *narrow*."""
         least = self.least
         if least is None:
             least = Measurement.get(console, options.update(width=UNBOUNDED), self.wide).maximum
@@ -58,7 +58,7 @@ def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
     """
     *renderables* below one another, without colours, and without the blanks that rich fills lines with.
 
-    What is a plain text is not wrapped, so that it can be copied.
+    Plain texts are not wrapped, so that they can be copied.
     """
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
     with console.capture() as capture:
@@ -81,12 +81,12 @@ STYLES: Mapping[Status, str] = {
 
 
 def status_text(status: Status) -> Text:
-    """In capitals where somebody has to look at it."""
+    """The status, in capitals if it needs attention."""
     return Text(status.upper() if status in LOOKED_AT else status, style=STYLES[status])
 
 
 def named_threshold(verdict: Verdict) -> Text:
-    """The threshold as it is written, and the query that it belongs to."""
+    """The threshold as written, with the query that it belongs to."""
     text = Text(printable(verdict.threshold))
     if verdict.query is not None:
         text.append(f"  (query {printable(verdict.query)})", style="dim")
@@ -95,8 +95,8 @@ def named_threshold(verdict: Verdict) -> Text:
 
 def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
     """
-    A line each, and below one that holds what makes that tell less; the passed thresholds of single queries, of which
-    there may be thousands, are counted.
+    A line per verdict, and below one that holds its caveat; passed thresholds of single queries, of which there may be
+    thousands, are only counted.
     """
     listed = [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
     yield indented(_table(listed))
@@ -106,7 +106,7 @@ def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
 
 
 def reason(verdict: Verdict) -> Iterator[RenderableType]:
-    """The threshold and where it stands, the sentence on how it came out, and what it waits for."""
+    """The threshold with its place, the reason of the verdict, and the reason of its waiver."""
     place = printable(str(verdict.mark))
     yield Text.assemble(status_text(verdict.status), "  ", named_threshold(verdict), (f"  {place}", "dim"))
     yield indented(Text(printable(verdict.reason)))
@@ -118,7 +118,7 @@ def reason(verdict: Verdict) -> Iterator[RenderableType]:
 
 
 def quiet_lines(name: str, verdicts: Iterable[Verdict]) -> Iterator[Text]:
-    """Only what somebody has to look at, a line each that begins with the suite's *name*."""
+    """A line for each verdict that needs attention, which begins with the suite's *name*."""
     for verdict in verdicts:
         if verdict.status in LOOKED_AT:
             named = named_threshold(verdict)

@@ -56,7 +56,7 @@ STYLES = {"entered": "cyan", "left": "magenta", "tied": "dim"}
 
 
 def beside_renderables(query: QueryComparison, *, concerns: str = "") -> Iterator[RenderableType]:
-    """What changed, and the two rankings beside each other; *concerns* says why the query is looked at."""
+    """What changed, and the two rankings side by side; *concerns* says why the query is shown."""
     yield _heading(query)
     if concerns:
         yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
@@ -76,7 +76,7 @@ def _heading(query: QueryComparison) -> Text:
 
 
 def _beside(query: QueryComparison) -> Table:
-    """A line a rank: the reference's document, whether it left, how the candidate's came there, and that."""
+    """A line per rank: the reference's document, whether it left, how the candidate's moved, and the candidate's."""
     table = columns()
     table.add_column("rank", justify="right", no_wrap=True)
     table.add_column("reference", overflow="fold", ratio=1)
@@ -101,7 +101,7 @@ def _cells(before: Mapping[int, MovedDocument], after: Mapping[int, MovedDocumen
 
 
 def _below(query: QueryComparison) -> Table:
-    """The same for a narrow terminal: a line a document, with its rank before and now."""
+    """As `_beside`, for a narrow terminal: a line per document, with its rank before and now."""
     table = columns()
     table.add_column("was", justify="right", no_wrap=True)
     table.add_column("now", justify="right", no_wrap=True)
@@ -139,7 +139,7 @@ HEADINGS = ("reference", "candidate", "difference", "interval", "p", "corrected"
 
 
 def comparison_renderables(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
-    """Which runs, how they were tested, a line a measure, and what moved; *complete* as `--complete` was given."""
+    """The runs, the test, a line per measure, and what moved; *complete* as `--complete` was given."""
     names = (printable(comparison.candidate), printable(comparison.reference))
     yield Text.assemble((names[0], "bold"), " against ", (names[1], "bold"))
     yield from measures_renderables(comparison)
@@ -148,7 +148,7 @@ def comparison_renderables(comparison: Comparison, *, complete: bool = False) ->
 
 
 def measures_renderables(comparison: Comparison) -> Iterator[RenderableType]:
-    """How the differences were tested, a line a measure, and what moved."""
+    """How the differences were tested, a line per measure, and what moved."""
     yield Text(f"{printable(method_text(comparison))}\n", style="dim")
     yield Fitting(_table(comparison), _blocks(comparison))
     yield Text()
@@ -167,7 +167,7 @@ def _table(comparison: Comparison) -> RenderableType:
 
 
 def _blocks(comparison: Comparison) -> RenderableType:
-    """The same where the table is too wide: the figures of a measure below one another."""
+    """The figures of each measure below one another, for when the table is too wide."""
     blocks: list[RenderableType] = []
     for row in comparison.measures:
         block = columns()
@@ -214,7 +214,7 @@ def _remarks(row: MeasureComparison, comparison: Comparison) -> Iterator[Text]:
 
 
 MOST = 5
-"""Queries that are shown with their rankings, unless somebody asks for another number."""
+"""Queries that are shown with their rankings by default."""
 
 
 def report_renderables(report: ComparisonReport, *, most: int = MOST, quiet: bool = False) -> Iterator[RenderableType]:

@@ -115,7 +115,7 @@ def _since_baseline(inspection: QueryInspection) -> Iterator[RenderableType]:
 
 
 def contributions_text(found: Contributions) -> str:
-    """What the ranks come to, in words."""
+    """The sum of what the ranks add, in words."""
     gained = f"{found.measure}, gain {found.gain}: the ranks add {score_text(found.dcg)}"
     if not found.ideal:
         return f"{gained}; no judged document has a positive gain"
@@ -135,7 +135,7 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
     """
     The ranking with what each rank adds to the DCG and loses against the ideal ranking.
 
-    Where *short*, only ranks that count, without gain, discount, score and title.
+    If *short*, only ranks that count, without gain, discount, score and title.
     """
     by_document = {} if found is None else {one.document: one for one in found.ranks if one.document is not None}
     empty = [] if found is None else [one for one in found.ranks if one.document is None]
@@ -171,7 +171,7 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
 
 
 def contribution_block(query: QueryReport, found: Contributions) -> str:
-    """What each rank adds and loses, short, as text without colours."""
+    """The short table of what each rank adds and loses, as text without colours."""
     return plain([Text(contributions_text(found)), contribution_table(query, found, short=True)])
 
 
@@ -217,7 +217,7 @@ def _explanation(one: Explanation) -> Iterator[RenderableType]:
 
 
 def _part_table(one: Explanation) -> Table:
-    """A column for each figure that a part has."""
+    """The parts of a score, with a column for each figure that any part has."""
     figures: dict[str, list[str]] = {
         "boost": [_figure(part.boost) for part in one.parts],
         "idf": [_figure(part.idf) for part in one.parts],
@@ -244,7 +244,7 @@ def _length(part: ScorePart) -> str:
 
 
 def _factors(part: ScorePart) -> str:
-    """What *part* is multiplied by, in words."""
+    """The factors of *part*, in words."""
     return ", ".join(f"{one.name} {one.value:.4g}" if one.value else one.name for one in part.factors)
 
 
@@ -282,7 +282,7 @@ def _difference_table(found: Sequence[PartDifference], first: Explanation, secon
 
 
 def explanation_lines(one: Explanation) -> Iterator[str]:
-    """What is known of the document, in words."""
+    """The facts about the document, in words."""
     if one.outcome is Explained.INVISIBLE:
         guess = f"; did you mean {one.nearest!r}?" if one.nearest is not None else ""
         yield f"no document with this id is visible through the target{guess}"
@@ -296,7 +296,7 @@ def explanation_lines(one: Explanation) -> Iterator[str]:
 
 
 def coarse_lines(parts: Sequence[ScorePart]) -> Iterator[str]:
-    """A line for each kind of part, and each factor, that the engine tells no more of."""
+    """A line for each kind of part, and each factor, that the engine does not explain further."""
     kinds = [str(part.kind) for part in parts if part.kind in COARSE]
     kinds += [factor.name for part in parts for factor in part.factors if factor.name in COARSE]
     for kind in dict.fromkeys(kinds):

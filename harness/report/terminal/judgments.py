@@ -33,7 +33,7 @@ UNANSWERED_SHOWN = 10
 
 
 def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
-    """What is unjudged in all, in each run, and in the queries whose score may change most."""
+    """The unjudged documents in all, in each run, and in the queries whose score may change most."""
     yield Text.assemble((printable(pool.suite), "bold"), f"  {_total(pool)}")
     yield indented(_coverage_table(pool))
     if pool.queries:
@@ -106,7 +106,7 @@ def _unanswered(pool: Pool) -> Iterator[RenderableType]:
 
 
 def finding_lines(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
-    """A line each, which begins with its place."""
+    """A line per finding, which begins with its place."""
     return (printable(str(finding)) for finding in findings)
 
 
@@ -129,7 +129,7 @@ def findings_json(findings: Sequence[JudgmentFinding]) -> str:
 
 
 def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
-    """How much was looked at, and how much was found."""
+    """The numbers of judgments and suites checked, and of findings."""
     looked_at = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
     return f"{looked_at}: {count(len(findings), 'finding') if findings else 'no findings'}"
 
@@ -138,7 +138,7 @@ def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: in
 
 
 def agreement_renderables(agreement: JudgeAgreement) -> Iterator[RenderableType]:
-    """Who graded how much, the coefficients with the documents that they are over, and what is graded differently."""
+    """How much each judge graded, the coefficients with their numbers of documents, and the disagreements."""
     for judge, size in agreement.graded.items():
         yield Text(f"{judge} graded {count(size, 'document')}")
     yield Text(f"{count(agreement.shared, 'document')} graded by several judges, {agreement.same:,} of them alike")
@@ -171,5 +171,5 @@ def _disagreement_table(agreement: JudgeAgreement) -> RenderableType:
 
 
 def agreement_json(agreement: JudgeAgreement) -> str:
-    """The same, as JSON."""
+    """*agreement* as JSON."""
     return json.dumps(asdict(agreement), ensure_ascii=False, indent=2)

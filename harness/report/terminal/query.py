@@ -1,4 +1,4 @@
-"""One query on a terminal: its ranking with grades beside it, what changed since a baseline, and what is missing."""
+"""One query on a terminal: its ranking with grades, what changed since a baseline, and what is missing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def query_renderables(
     """
     A heading with the score of *measure*, or of all measures, the ranking, and the missing relevant documents.
 
-    *concerns* says why the query is looked at.
+    *concerns* says why the query is shown.
     """
     yield _query_heading(query, measure)
     if concerns:

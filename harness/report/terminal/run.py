@@ -70,21 +70,21 @@ from harness.words import count
 __all__ = ["overview_renderables", "tag_renderables"]
 
 
-# The cells of a report on a terminal: a line each, in as many tables as the width makes necessary.
+# The cells of a report on a terminal: a line each, in as many tables as the width requires.
 
 
 BESIDE_STYLES = {"+": "green", "-": "red"}
-"""By the sign of a difference."""
+"""Styles of differences, by their sign."""
 
 GAP = 2
 """Blanks between two columns."""
 
 NAME_CELLS = 40
-"""The widest that the name of a suite, a request or an index is, before it is folded."""
+"""The greatest width of the name of a suite, a request or an index before it is folded."""
 
 
 def overview_renderables(overview: Overview) -> Iterator[RenderableType]:
-    """The table, and what its signs mean."""
+    """The table, with the meaning of its signs."""
     yield _Tables(overview)
     yield Text()
     for remark in remarks(overview):
@@ -93,7 +93,7 @@ def overview_renderables(overview: Overview) -> Iterator[RenderableType]:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A heading and a text a row; *most* is the widest that it is before it is folded."""
+    """A heading and a text per row; *most* is the greatest width before texts are folded."""
 
     heading: str
     texts: tuple[Text, ...]
@@ -107,7 +107,7 @@ class _Column:
 
 
 class _Tables:
-    """Lays out what fits beside the names of the cells, the rest below with these again."""
+    """Lays out the columns that fit beside the names of the cells; the others follow in further tables."""
 
     def __init__(self, overview: Overview) -> None:
         self._names = list(_names(overview))
@@ -121,7 +121,7 @@ class _Tables:
             yield _table(self._names, part)
 
     def _parts(self, width: int) -> Iterator[list[_Column]]:
-        """The columns of each table; a group of them is not torn apart."""
+        """The columns of each table; groups of columns are kept together."""
         room = width - _width(self._names)
         part: list[_Column] = []
         for group in self._groups:
@@ -137,7 +137,7 @@ def _width(group: Sequence[_Column]) -> int:
 
 
 def _table(names: Sequence[_Column], figures: Sequence[_Column]) -> Table:
-    """Without the cells that have none of *figures*."""
+    """A table without the cells that have none of *figures*."""
     table = columns()
     for column in (*names, *figures):
         table.add_column(Text(column.heading), justify=column.justify, overflow="fold", max_width=column.most)
@@ -167,7 +167,7 @@ def _named(heading: str, names: Sequence[str]) -> _Column:
 
 
 def _measure(measure: str, rows: Sequence[Row]) -> _Column:
-    """Means below one another, and what stands beside them too: what a cell lacks of either is made up with blanks."""
+    """The means and the texts beside them, each aligned; a cell that lacks one is padded with blanks."""
     figures = [row.figures.get(measure) for row in rows]
     known = [figure for figure in figures if figure is not None]
     mean = max((len(score_text(figure.mean)) for figure in known), default=0)
@@ -200,7 +200,7 @@ def _counted(heading: str, counts: Sequence[int], style: str = "") -> _Column:
     return _Column(heading, tuple(Text(f"{count:,}", style=style if count else "") for count in counts), "right")
 
 
-# Why thresholds did not hold: each with its reason, then the queries to look at, each of them once.
+# Why thresholds did not hold: each with its reason, then the queries to look at, each once.
 
 
 EXPLAINED = 50
@@ -208,7 +208,7 @@ EXPLAINED = 50
 
 
 def explanations(suite: SuiteReport) -> Iterator[RenderableType]:
-    """Every threshold that somebody has to look at with its reason, and after them the queries that they blame."""
+    """Every threshold that needs attention with its reason, and then the queries that they blame."""
     attention = attention_of(suite)
     bad = attention.verdicts
     for verdict in bad[:EXPLAINED]:
@@ -237,7 +237,7 @@ def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
 
 
 def next_renderables(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
-    """The command that shows the worst query of *verdict*, on one line to be copied; nothing where there is none."""
+    """The command that shows the worst query of *verdict*, on one line to copy; none where there is no such query."""
     command = next_command(suite, verdict)
     if command:
         yield f"  next: {printable(command)}"
@@ -258,11 +258,11 @@ def _blamed_queries(attention: Attention) -> Iterator[RenderableType]:
 
 
 FIGURE = len("0.0000")
-"""Where a terminal is narrow, the names of measures are folded, and their figures are not."""
+"""The least width of a measure's column: a narrow terminal folds names of measures, never figures."""
 
 
 def tag_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
-    """A line a tag and a column a measure, with what is left out; nothing where no query has a tag."""
+    """A line per tag and a column per measure, and what is left out; none where no query has a tag."""
     found = tag_table(suite)
     if found is None:
         return
@@ -288,7 +288,7 @@ def _cells(row: TagRow, table: TagTable) -> list[Text]:
 
 
 def _statuses(row: TagRow) -> Text:
-    """How the tag's thresholds came out; nothing where it has none."""
+    """The statuses of the tag's thresholds in words; empty where it has none."""
     if not row.statuses:
         return Text()
     bad = any(status in BAD for status in row.statuses)
@@ -297,11 +297,11 @@ def _statuses(row: TagRow) -> Text:
 
 # A report on a terminal, or as plain text for a log and for pytest.
 #
-# Only says what the report says. Whoever prints it decides on colours and width.
+# Colours and width are up to the caller, who prints it.
 
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
-    """*report*; where *quiet* only the thresholds to look at, and the last line."""
+    """*report*; if *quiet* only the thresholds that need attention, and the last line."""
     for name, suite in zip(cell_names(report.suites), report.suites, strict=True):
         yield from _quiet_renderables(suite, name) if quiet else _suite_renderables(suite, name)
     table = overview(report)
@@ -312,7 +312,7 @@ def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[Rende
 
 
 def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
-    """Why *verdict* came out as it did: observed and required, and its worst queries' rankings beside their grades."""
+    """The reason of *verdict*: observed and required, and its worst queries' rankings with grades."""
     return plain(failure(suite, verdict), width)
 
 
@@ -363,7 +363,7 @@ def _quiet_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
 
 
 def _by_news(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:
-    """Where no query has an answer: the verdicts that say more than that, and those that do not; else all and none."""
+    """If no query has an answer: the verdicts that say more than that, and those that do not; else all and none."""
     unanswered = suite.unanswered
     if not unanswered or len(unanswered) < len(suite.queries):
         return list(suite.verdicts), []
@@ -430,7 +430,7 @@ def text_diffs(baseline: BaselineSummary | None) -> Iterator[RenderableType]:
 
 
 def since_baseline(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
-    """What changed since the baseline that bears on *verdict*: its mean, what else changed, and the texts."""
+    """The changes since the baseline that concern *verdict*: its mean, other changes, and the texts."""
     change = mean_change_text(suite, verdict)
     if change:
         yield Text(printable(change))
@@ -440,7 +440,7 @@ def since_baseline(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableT
 
 
 def since_baseline_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
-    """The same as text without colours; empty where nothing changed or there is no baseline."""
+    """`since_baseline` as text without colours; empty where nothing changed or there is no baseline."""
     return plain(since_baseline(suite, verdict), width).rstrip()
 
 

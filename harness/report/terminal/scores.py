@@ -24,7 +24,7 @@ __all__ = ["entry_renderables", "is_weighted", "means_of", "score_renderables"]
 
 
 def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
-    """By measure the mean of the scores that were kept, by the weights of then, and how many queries have one."""
+    """The mean of the kept scores by measure, with the weights kept, and the number of its queries."""
     kept: dict[str, list[tuple[float, float]]] = {}
     for query in baseline.queries.values():
         for measure, value in query.scores.items():
@@ -39,7 +39,7 @@ def is_weighted(baseline: Baseline) -> bool:
 
 
 def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableType]:
-    """What one request's baseline is, and a line a measure."""
+    """The facts about one request's baseline, and a line per measure."""
     yield Text.assemble("request ", (printable(request), "bold"))
     index = baseline.index
     queries, hits = count(len(baseline.queries), "query"), count(baseline.depth, "hit")
@@ -70,7 +70,7 @@ def _means_table(baseline: Baseline) -> RenderableType:
 
 
 def _banded(baseline: Baseline) -> dict[str, list[str]]:
-    """By measure the queries whose score depends on the order of ties."""
+    """The queries whose score depends on the order of ties, by measure."""
     found: dict[str, list[str]] = {}
     for query, kept in baseline.queries.items():
         for measure in kept.bands:
@@ -84,7 +84,7 @@ def _banded(baseline: Baseline) -> dict[str, list[str]]:
 def score_renderables(
     evaluation: Evaluation, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
 ) -> Iterator[RenderableType]:
-    """The profile, and a line a measure, by the text that it was asked for; with *per_query* a line a query before."""
+    """The profile, and a line per measure under its requested text; with *per_query* a line per query before."""
     yield Text(f"profile {evaluation.profile}")
     if per_query:
         yield _score_table(evaluation, measures)
@@ -101,7 +101,7 @@ def score_renderables(
 
 
 def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Iterator[str]:
-    """The mean, the sum where any measure has one, and how many queries were counted and were not."""
+    """The mean, the sum where any measure has one, and the numbers of queries counted and not counted."""
     values = evaluation.values(measure.text)
     yield score_text(evaluation.mean(measure.text))
     if summed:

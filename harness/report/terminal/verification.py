@@ -15,7 +15,7 @@ from harness.words import count, listed
 __all__ = ["cause_text", "verification_renderables"]
 
 DIFFERENCES_SHOWN = 20
-"""Of each measure; JSON has all."""
+"""Differences shown for each measure; JSON has all."""
 
 _SENTENCES: Mapping[CauseKind, str] = {
     CauseKind.GRADES: "_rank_eval takes whole numbers as ratings, so these documents are not rated there",
@@ -113,7 +113,7 @@ def _printable_lines(text: str) -> str:
 
 
 def _digits(one: ScoreDifference) -> int:
-    """As many decimals as it takes to see that two scores differ."""
+    """The number of decimals at which the two scores differ."""
     if one.ours is None:
         return 4
     return next((digits for digits in (4, 6, 9) if round(one.ours, digits) != round(one.theirs, digits)), 12)
