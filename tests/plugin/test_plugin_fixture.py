@@ -41,9 +41,8 @@ def test_a_suite_runs_once_for_its_items_and_the_fixture(
     assert sum(line.startswith("shop: ") for line in result.outlines) == 1
 
 
-@pytest.mark.parametrize("mode", ["load", "loadscope"])
 def test_workers_and_the_fixture_share_it_too(
-    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester, mode: str
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester
 ) -> None:
     suite(f"{MEAN[:-1]}, 'median nDCG@10 >= 0.8']")
     tests = "".join(
@@ -53,7 +52,7 @@ def test_workers_and_the_fixture_share_it_too(
     )
     pytester.makepyfile(test_one=tests, test_two=tests)
 
-    result = run("-p", "xdist", "-n2", "--dist", mode)
+    result = run("-p", "xdist", "-n2")
 
     result.assert_outcomes(passed=10)
     assert engine.asked == {"red shoes": 1, "rubber boots": 1}

@@ -120,15 +120,15 @@ def test_the_fixture_uses_them_too(suite: Suite, run: Run, pytester: pytest.Pyte
     run().assert_outcomes(passed=1)
 
 
-@pytest.mark.parametrize("hook", [BOOTS_FOR_ALL, OWN_CLIENT, REVERSED])
-def test_hooks_work_in_workers(suite: Suite, run: Run, pytester: pytest.Pytester, hook: str) -> None:
+def test_hooks_work_in_workers(suite: Suite, run: Run, pytester: pytest.Pytester) -> None:
     suite('thresholds: ["mean nDCG@10 >= 0", "median nDCG@10 >= 0"]')
-    pytester.makeconftest(hook)
+    pytester.makeconftest("\n".join([BOOTS_FOR_ALL, OWN_CLIENT, REVERSED]))
 
     result = run("-p", "xdist", "-n1", "--relevance-report", "report.json")
 
     result.assert_outcomes(passed=2)
-    assert reported(pytester)["notes"][0].startswith("hooks: pytest_relevance_")
+    hooks = ", ".join(f"pytest_relevance_{name} (conftest.py)" for name in ("client", "request", "response"))
+    assert reported(pytester)["notes"][0] == f"hooks: {hooks}"
 
 
 FAILING = {

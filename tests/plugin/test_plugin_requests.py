@@ -134,11 +134,10 @@ def test_junit_tells_the_requests_apart(two_requests: Path, run: Run, pytester: 
     assert [found["relevance.observed"][:6] for found in properties[::2]] == ["0.8154", "0.6703"]
 
 
-@pytest.mark.parametrize("mode", ["load", "loadscope"])
-def test_with_every_dist_each_request_is_sent_once(
-    two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester, mode: str
+def test_with_workers_each_request_is_sent_once(
+    two_requests: Path, run: Run, engine: object, pytester: pytest.Pytester
 ) -> None:
-    result = run("-p", "xdist", "-n2", "--dist", mode, *BOTH, "--relevance-report", "report.json")
+    result = run("-p", "xdist", "-n2", *BOTH, "--relevance-report", "report.json")
 
     result.assert_outcomes(passed=2, failed=2)
     assert set(engine.asked.values()) == {1}

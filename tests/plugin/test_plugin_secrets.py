@@ -5,8 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import logging
-import subprocess
-import sys
 from pathlib import Path
 from urllib.parse import quote
 
@@ -165,16 +163,17 @@ def test_no_output_of_a_command_has_a_secret(
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_nothing_that_pytest_prints_has_a_secret(folder: Path, engine: ScriptedEngine, fault: str) -> None:
+def test_nothing_that_pytest_prints_has_a_secret(
+    pytester: pytest.Pytester, folder: Path, engine: ScriptedEngine, fault: str
+) -> None:
     """With all local variables of all frames, and the logs of all libraries."""
     engine.faults = [Fault(one.path, one.status, one.times, one.body) for one in FAULTS[fault]]
     words = ["-vv", "--showlocals", "--log-level=DEBUG", "--junit-xml=junit.xml", "-p", "no:cacheprovider", "--tb=long"]
 
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *words], capture_output=True, text=True, check=False, cwd=folder
-    )
+    done = pytester.runpytest_inprocess("-p", "relevance", "-p", "no:xdist", *words)
 
-    assert "2 failed" in done.stdout or "failed" in done.stdout, done.stdout
-    assert leaks(done.stdout) == []
-    assert leaks(done.stderr) == []
+    assert "failed" in done.stdout.str()
+    assert "DEBUG" in done.stdout.str()
+    assert leaks(done.stdout.str()) == []
+    assert leaks(done.stderr.str()) == []
     clean(folder)

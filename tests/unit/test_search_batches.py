@@ -72,7 +72,7 @@ def test_the_last_batches_are_shares_of_what_is_left() -> None:
 
 class TestGrowing:
     def test_batches_grow_to_four_times_while_requests_are_very_quick_up_to_the_most(self) -> None:
-        batches = Batches(searches(100_000), health())
+        batches = Batches(searches(10_000), health())
         sizes = []
         for _ in range(4):
             sizes.append(next_size(batches))
@@ -81,7 +81,7 @@ class TestGrowing:
         assert sizes == [100, 400, 1000, 1000]
 
     def test_batches_double_while_requests_are_quick(self) -> None:
-        batches = Batches(searches(100_000), health())
+        batches = Batches(searches(10_000), health())
         sizes = []
         for seconds in (0.3, 0.45, 0.7):
             sizes.append(next_size(batches))
@@ -90,7 +90,7 @@ class TestGrowing:
         assert sizes == [100, 200, 400]
 
     def test_where_each_request_costs_much_larger_ones_are_worth_it(self) -> None:
-        batches = Batches(searches(100_000), health())
+        batches = Batches(searches(10_000), health())
         for _ in range(5):
             size = next_size(batches)
             batches.served(size, 0.55 + size * 0.0005, 1)
@@ -98,7 +98,7 @@ class TestGrowing:
         assert next_size(batches) == 1000
 
     def test_where_each_search_costs_much_larger_ones_are_not(self) -> None:
-        batches = Batches(searches(100_000), health())
+        batches = Batches(searches(10_000), health())
         for _ in range(5):
             size = next_size(batches)
             batches.served(size, size * 0.01, 1)
@@ -107,7 +107,7 @@ class TestGrowing:
 
     @pytest.mark.parametrize(("seconds", "answer"), [(5.0, 1), (0.1, 16 * 1024 * 1024)])
     def test_slow_and_large_answers_do_not_grow(self, seconds: float, answer: int) -> None:
-        batches = Batches(searches(100_000), health())
+        batches = Batches(searches(10_000), health())
         batches.served(next_size(batches), seconds, answer)
 
         assert next_size(batches) == 100
@@ -115,7 +115,7 @@ class TestGrowing:
 
 class TestShrinking:
     def test_what_was_refused_is_halved_and_grows_slowly_until_that_size_is_answered(self) -> None:
-        batches = Batches(searches(100_000), health())
+        batches = Batches(searches(10_000), health())
         batches.served(100, 0.1, 1)
         batches.refused(200)
         sizes = []
@@ -126,7 +126,7 @@ class TestShrinking:
         assert sizes == [100, 112, 126, 141, 158, 177, 199, 223, 892, 1000]
 
     def test_several_requests_of_one_size_are_one_refusal(self) -> None:
-        batches = Batches(searches(100_000), health())
+        batches = Batches(searches(10_000), health())
         for _ in range(4):
             batches.refused(100)
 
