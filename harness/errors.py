@@ -1,6 +1,6 @@
 """
-Every error that a user can meet, each a sentence that says where, what was found and what was expected, with the exit
-status of the command; and the nearest known name.
+Every error that a user can meet: a sentence with the place, what was found and what was expected, and the exit status
+of the command.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ __all__ = [
 
 
 class EntryPoint(Enum):
-    """Where a user asks for something; each has its own names for the same options."""
+    """The entry points of the harness; each has its own names for the same options."""
 
     COMMAND = auto()
     PYTEST = auto()
@@ -50,7 +50,7 @@ class EntryPoint(Enum):
 @dataclass(frozen=True, slots=True)
 class Option:
     """
-    An option that a sentence is about: its *word* on command lines, and its *keyword* in Python where that differs.
+    An option in a sentence: its *word* on command lines, and its *keyword* in Python where that differs.
 
     >>> option = Option("allow-write")
     >>> [option.name_in(entry) for entry in EntryPoint]
@@ -61,22 +61,22 @@ class Option:
     keyword: str = ""
 
     def name_in(self, entry: EntryPoint) -> str:
-        """What the option is called there."""
+        """The name of the option at *entry*."""
         if entry is EntryPoint.PYTHON:
             return self.keyword or self.word.replace("-", "_")
         return f"--relevance-{self.word}" if entry is EntryPoint.PYTEST else f"--{self.word}"
 
 
 Sentence: TypeAlias = tuple[str | Option, ...]
-"""Texts, and the options that they are about."""
+"""The parts of a sentence: texts and options."""
 
 
 class HarnessError(Exception):
     """
     Base of all errors that the harness raises on purpose; its text is for the user to read.
 
-    It is made of *parts*, texts and the options that they are about, so that each entry point can name these as its
-    users know them. ``str()`` gives the names of Python, where an error is met as it was raised.
+    Its *parts* are texts and options, so that each entry point can use its own names of options. ``str()`` uses the
+    names of Python.
     """
 
     exit_status = 2
@@ -87,7 +87,7 @@ class HarnessError(Exception):
 
     @classmethod
     def of_lines(cls, sentences: Iterable[Sentence]) -> Self:
-        """An error that says each of *sentences* on a line of its own."""
+        """An error with each of *sentences* on a line of its own."""
         parts = [part for sentence in sentences for part in ("\n", *sentence)]
         return cls(*parts[1:])
 
@@ -100,11 +100,11 @@ class HarnessError(Exception):
 
 
 class UsageError(HarnessError):
-    """The command line, an option or a call asks for something that cannot be."""
+    """The command line, an option or an argument is invalid, or they contradict each other."""
 
 
 ProblemKind: TypeAlias = Literal["", "unknown measure", "no judgments"]
-"""What can be wrong in a file and is treated by itself: a measure's name, and a suite without judgments."""
+"""The kinds of problems that code distinguishes: an unknown measure, and a suite without judgments."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -112,8 +112,9 @@ class Problem:
     """
     One thing that is wrong in a file.
 
-    *line* and *column* count from 1; 0 where the problem is the whole file's. *excerpt* is the line with a caret below
-    it, ready to print, or empty. *count* is how many problems it stands for, where a file has too many to tell each.
+    *line* and *column* count from 1; 0 where the problem is about the whole file. *excerpt* is the line with a caret
+    below it, ready to print, or empty. *count* is the number of problems that it stands for, if a file has too many to
+    list.
     """
 
     path: str
@@ -131,7 +132,7 @@ class Problem:
 
 
 class InputError(HarnessError):
-    """One file, or the files one suite is made of, with all the problems found in them."""
+    """A file, or a suite with its files, cannot be used; has all problems found in them."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         self.problems = tuple(sorted(problems))
@@ -156,7 +157,7 @@ class FormatError(InputError):
 
 
 class GrammarError(HarnessError):
-    """A short text, such as a threshold, is out of its grammar; *offset* is the index of what was not understood."""
+    """A short text, such as a threshold, does not fit its grammar; *offset* is the index of the error."""
 
     def __init__(self, message: str, offset: int = 0) -> None:
         self.offset = offset
@@ -168,7 +169,7 @@ class MeasureError(GrammarError):
 
 
 class UnknownMeasure(MeasureError):
-    """No measure has the name; one of the user's may have it where it is registered."""
+    """No known measure has the name; a measure of the user may have it that is registered elsewhere."""
 
 
 class UndefinedScore(HarnessError):

@@ -1,4 +1,4 @@
-"""Python's search for reference cycles, which is paused where much is built that holds none."""
+"""Pauses Python's search for reference cycles where many objects without cycles are built."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 @contextmanager
 def uncollected() -> Iterator[None]:
     """
-    Without Python's search for reference cycles, which looks at all queries and rankings again and again.
+    Pause Python's search for reference cycles, which would visit all queries and rankings again and again.
 
     Queries, responses, scores and reports hold no cycles: they are freed without it. As a decorator it pauses the
     search for each call.

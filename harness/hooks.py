@@ -33,19 +33,19 @@ ENTRY_POINTS = "relevance_harness.hooks"
 
 
 class Hooks:
-    """Calls what implements the hooks; what fails there is an error that names the hook and its place."""
+    """Calls the implementations of the hooks; their errors become a HookError that names the hook and its place."""
 
     def __init__(self, relay: Any = None) -> None:
-        """*relay* is pluggy's or pytest's, with a caller for each hook; None where nothing implements one."""
+        """*relay* is that of pluggy or pytest, with a caller for each hook; None without implementations."""
         self._relay = relay
 
     @property
     def concern_searches(self) -> bool:
-        """Whether one changes requests or responses."""
+        """Whether a hook changes requests or responses."""
         return bool(self._implementations(REQUEST) or self._implementations(RESPONSE))
 
     def around(self, search: Search, sent: dict[str, SearchRequest] | None = None) -> Search:
-        """*search* with these hooks, itself where they do not concern it; *sent* is as for `HookedSearch`."""
+        """*search* with these hooks, or *search* itself if none concerns it; *sent* is as for `HookedSearch`."""
         return HookedSearch(search, self, sent) if self.concern_searches else search
 
     def client(self, cluster: Cluster) -> Any:
@@ -53,7 +53,7 @@ class Hooks:
         return self._call(CLIENT, cluster=cluster) if self._implementations(CLIENT) else None
 
     def request(self, request: SearchRequest) -> SearchRequest:
-        """*request* as it is to be sent, where it was built for a query of a suite; raises HookError."""
+        """*request* as the hook changes it, if it was built for a query of a suite; raises HookError."""
         query = request.built_for
         if query is None or not self._implementations(REQUEST):
             return request
@@ -71,7 +71,7 @@ class Hooks:
         return replace(request, body=body, http=changed.http, url_params=changed.url_params)
 
     def response(self, response: Response, request: SearchRequest) -> Response:
-        """What stands for *response*, that to *request*; raises HookError."""
+        """*response*, to *request*, as the hook changes it; raises HookError."""
         query = request.built_for
         if query is None or not self._implementations(RESPONSE):
             return response
@@ -86,11 +86,11 @@ class Hooks:
             raise self.wrong(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
 
     def wrong(self, name: str, what: str) -> HookError:
-        """The error that the hook *name* did *what*."""
+        """The error for a hook *name* that did *what*."""
         return HookError(f"the hook {name} ({', '.join(self._places(name))}) {what}")
 
     def in_force(self) -> Iterator[str]:
-        """Each hook that is implemented, and where."""
+        """Each implemented hook, with the places of its implementations."""
         for name in (CLIENT, REQUEST, RESPONSE):
             if self._implementations(name):
                 yield f"{name} ({', '.join(self._places(name))})"
@@ -110,7 +110,7 @@ class Hooks:
         return [_shown(_file(each)) or each.plugin_name for each in reversed(self._implementations(name))]
 
     def _line(self, name: str, error: Exception) -> str:
-        """The line of an implementation that *error* went through, where one is known."""
+        """The line of an implementation in the traceback of *error*, if it is known."""
         files = {_file(each) for each in self._implementations(name)}
         passed = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in files]
         return f" in line {passed[-1]}" if passed else ""
@@ -130,7 +130,7 @@ def _checked(ranking: Ranking) -> Ranking:
     *ranking*, which a hook made, with Python's own numbers and each document at its first rank only.
 
     Raises:
-        MalformedAnswer: A value in it is not what its field holds.
+        MalformedAnswer: A value in it has the wrong type for its field.
     """
     hits, again = unique_hits(_checked_hits(ranking.hits, "hits"))
     tail, before = tuple(_checked_hits(ranking.tail, "tail")), ranking.duplicates
@@ -163,7 +163,7 @@ def _checked_hit(hit: Hit, name: str) -> Hit:
 
 
 def _checked_texts(texts: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
-    """*texts* as a dictionary, which can be kept whatever a hook made it of."""
+    """*texts* as a dictionary, whatever mapping the hook returned."""
     if texts is None:
         return None
     if not isinstance(texts, Mapping):
@@ -190,12 +190,12 @@ def _number(value: object, name: str) -> float | None:
 
 class HookedSearch(Closing):
     """
-    A search whose requests and responses go through hooks, as far as they are the suite's and no look-up. It is the
-    same as another over the same connection, for whoever asks each target once.
+    A search that passes requests of suites, and their responses, through hooks; look-ups are not passed. It equals any
+    other over the same connection, so that each target is checked once.
     """
 
     def __init__(self, inner: Search, hooks: Hooks, sent: dict[str, SearchRequest] | None = None) -> None:
-        """*inner* sends what *hooks* make of the requests; *sent* gets the first request of each query."""
+        """*inner* sends the requests as *hooks* change them; *sent* receives the first request of each query."""
         self.inner = inner
         self.hooks = hooks
         self.sent = {} if sent is None else sent
@@ -257,7 +257,7 @@ class HookedSearch(Closing):
     def _changed(
         self, response: Response, request: SearchRequest, place: int, failed: dict[int, HookError]
     ) -> Response:
-        """What hooks make of *response*; where one fails, that is noted in *failed*."""
+        """*response* as hooks change it; the error of a hook is added to *failed*."""
         try:
             return self.hooks.response(response, request)
         except HookError as error:
@@ -286,7 +286,7 @@ class HookedSearch(Closing):
 
 
 def _raise_if_all(failed: Mapping[int, HookError], requests: Sequence[SearchRequest]) -> None:
-    """Raise the first error if every query of *requests* has one; look-ups go through no hook."""
+    """Raise the first error if every query of *requests* has one; look-ups do not count."""
     if failed and len(failed) == sum(one.built_for is not None for one in requests):
         raise failed[min(failed)]
 
@@ -321,7 +321,7 @@ class _Manager(PluginManager):
 
 def installed_plugins() -> Iterator[tuple[str, Any]]:
     """
-    What installed packages name under the entry point group, each with a name for it.
+    The plugins that installed packages register under the entry point group, with their names.
 
     Raises:
         UsageError: one cannot be loaded, or has no hook or a wrong one.

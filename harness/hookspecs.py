@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pluggy import HookspecMarker
 
-if TYPE_CHECKING:  # each pytest run of whoever has the package installed imports this module
+if TYPE_CHECKING:  # every pytest run imports this module if the package is installed
     from harness.model import Cluster, Query, Response, SearchRequest
 
 __all__ = ["pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"]
@@ -53,7 +53,7 @@ def pytest_relevance_request(request: SearchRequest, query: Query) -> SearchRequ
 @hookspec(firstresult=True)
 def pytest_relevance_response(response: Response, request: SearchRequest, query: Query) -> Response | None:
     """
-    See the response to the request of one query, or put another in its place.
+    Read or replace the response to the request of one query.
 
     Args:
         response: A `Ranking` as it was read, with all its hits, or a `Failure`.

@@ -1,4 +1,4 @@
-"""Sequences and mappings whose values are made when they are asked for: not all are in memory at once."""
+"""Sequences and mappings that build their values on access: not all are in memory at once."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ Made = TypeVar("Made", covariant=True)
 
 
 SHOWN = 3
-"""Items that the text of a sequence has."""
+"""Items in the repr of a sequence."""
 
 
 class LazySequence(Sequence[Made]):
     """
-    What *make* makes of each of *items*, each time that it is asked for; only the first few are kept.
+    *make* applied to each of *items* on each access; only the first few results are kept.
 
     >>> squares = LazySequence(range(1_000_000), lambda number: number * number)
     >>> squares[999_999], list(squares[:3])
@@ -26,9 +26,9 @@ class LazySequence(Sequence[Made]):
     def __init__(self, items: Sequence[Item], make: Callable[[Item], Made], *, keep: int = 0) -> None:
         """
         Args:
-            items: What they are made of, one for each.
-            make: Makes one; each time alike.
-            keep: So many, the first ones, are made once and kept: those of a small suite are all looked at often.
+            items: The arguments of *make*, one per value.
+            make: Builds a value; it must return equal values for the same item.
+            keep: The number of first values to build once and keep: those of a small suite are all read often.
         """
         self._items = items
         self._make = make
@@ -84,10 +84,10 @@ def chained(first: Sequence[Made], second: Sequence[Made]) -> Sequence[Made]:
 
 
 class LazyMapping(Mapping[Key, Made]):
-    """What *make* makes of each value of *items*, each time that it is asked for."""
+    """*make* applied to each value of *items*, on each access."""
 
     def __init__(self, items: Mapping[Key, Item], make: Callable[[Item], Made]) -> None:
-        """*make* makes the same of the same value each time."""
+        """*make* must return equal values for the same item."""
         self._items = items
         self._make: Callable[[Any], Made] = make
 

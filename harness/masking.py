@@ -57,7 +57,7 @@ class Environment(Mapping[str, str]):
     """Variables of the environment; as a local variable in a traceback it shows none."""
 
     def __init__(self, variables: Mapping[str, str]) -> None:
-        """*variables* as they are when they are looked up."""
+        """*variables* are read on each look-up."""
         self._variables = variables
 
     def __getitem__(self, name: str) -> str:
@@ -76,7 +76,7 @@ ELLIPSIS = "…"
 CUT = re.compile(f"([^{ELLIPSIS}]+){ELLIPSIS}")
 
 SHORTEST_BEGINNING = 4
-"""Characters of a value at the end of a cut text that are taken for it."""
+"""The least number of characters of a value, at the end of a cut text, that are masked."""
 
 
 class Masker:
@@ -95,7 +95,7 @@ class Masker:
             for form in _forms(value):
                 self._names.setdefault(form, name)
         for name in set(self._names.values()):
-            self._names.setdefault("${" + name + "}", name)  # what is masked already stays, whatever a value is
+            self._names.setdefault("${" + name + "}", name)  # text that is already masked stays
         forms = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
 
@@ -137,7 +137,7 @@ class Masker:
 
 def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
     """
-    The login secrets of *cluster* by the variables that hold them, as far as these are set; a user name is none.
+    The login secrets of *cluster* by the variables that hold them, if these are set; a user name is not a secret.
 
     With the passwords in the URLs of the environment's proxies.
     """
@@ -174,7 +174,7 @@ def names_login(variable: str) -> bool:
     """
     Whether *variable* is named like one that holds a login, such as API_KEY or SESSION_TOKEN.
 
-    Another login asks the same of a server. Any other value is a part of what is asked.
+    A login does not change what is searched. Any other value may.
     """
     return LOGIN.search(variable) is not None
 
@@ -224,7 +224,7 @@ def redact_run(run: Run, mask: Mask) -> Run:
     """
     *run* with *mask* applied to the texts from servers, such as titles and reasons of failures.
 
-    Those in responses are masked each time that they are asked for.
+    Texts in responses are masked on each access.
     """
     masked = partial(_response, mask=mask)
     tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
@@ -298,7 +298,7 @@ def _baseline(baseline: BaselineSummary, mask: Mask) -> BaselineSummary:
 
 
 def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
-    """The same for a comparison."""
+    """*report* with *mask* applied, as `redact`."""
     return replace(
         report,
         reference=_side(report.reference, mask),
@@ -313,7 +313,7 @@ def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
 
 
 def redact_explanation(explanation: Explanation, mask: Mask) -> Explanation:
-    """The same for an explanation."""
+    """*explanation* with *mask* applied to its texts."""
     return replace(
         explanation,
         parts=tuple(
@@ -375,7 +375,7 @@ def if_small(value: Json) -> Json:
 
 
 LONGEST_LIST = 64
-"""Numbers of a list from which on it is taken for a vector; few are shorter."""
+"""The least length of a list of numbers that counts as a vector; few vectors are shorter."""
 
 
 def without_vectors(value: Json) -> Json:

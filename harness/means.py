@@ -1,4 +1,4 @@
-"""Means over queries, of which some may weigh more than others: the one place that has the formula."""
+"""Means over queries, weighted or not: the only place with the formula."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def mean(values: Sequence[float], weights: Sequence[float] | None = None) -> flo
 
     Args:
         values: At least one, finite.
-        weights: One a value, finite and above 0; None weighs all the same. Only their ratios matter.
+        weights: One per value, finite and above 0; None for equal weights. Only their ratios matter.
 
     Returns:
         In the unit of *values*. Each sum is exact before its one rounding, so that the order does not matter.
@@ -29,7 +29,7 @@ def mean(values: Sequence[float], weights: Sequence[float] | None = None) -> flo
 
 
 def mean_of(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The mean of *values* by query; *weights* holds each of these, or nothing where they all weigh the same."""
+    """The mean of *values* by query; *weights* has the same queries, or is empty where all weigh the same."""
     return mean(list(values.values()), [weights[query] for query in values] if weights else None)
 
 
@@ -48,11 +48,11 @@ def weighed(values: Sequence[float], weights: Sequence[float]) -> list[float]:
 
 
 def are_weighted(weights: Iterable[float]) -> bool:
-    """Whether a mean with *weights* is another than the plain one: they are not all the same."""
+    """Whether *weights* are not all the same, so that the weighted mean differs from the plain one."""
     return len(set(weights)) > 1
 
 
 def _at_most_one(weights: Sequence[float]) -> list[float]:
-    """*weights* over a power of two, which is exact and lets no sum of them overflow."""
+    """*weights* divided by a power of two, which is exact and keeps sums from overflowing."""
     exponent = math.frexp(max(weights))[1]
     return [math.ldexp(weight, -exponent) for weight in weights]

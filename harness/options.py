@@ -1,8 +1,8 @@
 """
-The options of a run: what each is, what it takes, and who can give it.
+The options of a run: the type, the help and the entry points of each.
 
-The fields of `RunOptions` are the one table. The options of the command, those of the pytest plugin with their lines of
-the ini file, and the checks of arguments in Python are made from it. `Options` is the same for type checkers.
+The fields of `RunOptions` are the one table. The options of the command, those of the pytest plugin with their ini
+lines, and the checks of arguments in Python are made from it. `Options` repeats it for type checkers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an argument takes: *expected* in words, what *fits*, what is *made* of that; None too where *optional*."""
+    """The type of an argument: *expected* in words, whether a value *fits*, *made* converts it; *optional*: or None."""
 
     expected: str
     fits: Callable[[Any], bool]
@@ -56,7 +56,7 @@ def _is_path(given: Any) -> bool:
 
 
 def _is_texts(given: Any) -> bool:
-    """A text would be taken for its letters, and a set has no order."""
+    """Whether *given* is an ordered collection of texts: not one text, which iterates over letters, and not a set."""
     return isinstance(given, Sequence) and not isinstance(given, str | bytes) and all(map(_is(str), given))
 
 
@@ -82,7 +82,7 @@ ENTRY = Kind("an EntryPoint", _is(EntryPoint))
 
 @dataclass(frozen=True, slots=True, order=True)
 class Shard:
-    """The part *number*, from 1, of *parts* parts of the queries of each suite: every query whose turn it is."""
+    """Part *number*, from 1, of *parts* parts of each suite's queries, which are dealt out in turn."""
 
     number: int
     parts: int
@@ -90,10 +90,10 @@ class Shard:
     @classmethod
     def read(cls, text: str) -> Shard:
         """
-        The part that *text* names.
+        Read a part from *text*.
 
         Raises:
-            UsageError: it names none.
+            UsageError: *text* is not a part.
 
         >>> Shard.read("2/4")
         Shard(number=2, parts=4)
@@ -114,7 +114,7 @@ class Shard:
 
     def of(self, queries: Sequence[T]) -> tuple[T, ...]:
         """
-        Those of *queries* that are in the part.
+        The items of *queries* in this part.
 
         >>> Shard(2, 3).of("abcdefg")
         ('b', 'e')
@@ -127,10 +127,10 @@ ALL_QUERIES = Shard(1, 1)
 
 def read_seconds(text: str) -> float:
     """
-    The span of time that *text* gives.
+    Read seconds from *text*.
 
     Raises:
-        UsageError: it is no finite number above 0; ``nan`` and ``inf`` are numbers to Python, and no limit.
+        UsageError: *text* is not a finite number above 0.
     """
     try:
         seconds = float(text)
@@ -143,10 +143,10 @@ def read_seconds(text: str) -> float:
 
 def read_count(text: str) -> int:
     """
-    The number that *text* gives.
+    Read a number from *text*.
 
     Raises:
-        UsageError: it is no whole number from 1 on.
+        UsageError: *text* is not a whole number from 1 on.
     """
     if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
         raise UsageError(f"found {text!r}, expected a whole number from 1 on")
@@ -158,11 +158,11 @@ class Commands(Enum):
 
     NONE = auto()
     WITH_A_SERVER = auto()
-    """All that ask an engine."""
+    """All commands that ask an engine."""
     OF_SUITES = auto()
-    """All that run suites."""
+    """All commands that run suites."""
     OF_CELLS = auto()
-    """All that run suites with several requests or on several indexes."""
+    """All commands that run suites with several requests or on several indexes."""
     RUN = auto()
     """``harness run``."""
 
@@ -170,12 +170,12 @@ class Commands(Enum):
 @dataclass(frozen=True, slots=True)
 class RunOption:
     """
-    One option: the *field* of `RunOptions`, its *kind*, what its *help* says.
+    One option: the *field* of `RunOptions`, its *kind*, its *help*.
 
-    *word* is its name on command lines, where that is another than in Python. *commands* have it, and *metavar* stands
-    for its value in their help. Where it may be repeated there, *several* is what its values are called. The plugin has
-    it on the command line where *pytest* or *ini* is true, and with *ini* as a line of the ini file too. A call from
-    Python takes it where *python* is true, and None for it where it is *optional*; `RunOptions` itself holds all.
+    *word* is its name on command lines, where that differs from Python. *commands* have it, and *metavar* stands for
+    its value in their help. If it may be repeated there, *several* names its values. The plugin has it on the command
+    line if *pytest* or *ini* is true, and with *ini* as a line of the ini file too. Calls from Python accept it if
+    *python* is true, and None for it if it is *optional*; `RunOptions` itself holds all options.
     """
 
     field: str
@@ -192,7 +192,7 @@ class RunOption:
 
     @property
     def name(self) -> Option:
-        """What it is called, wherever it can be given."""
+        """The option's names at all entry points."""
         return Option(self.word or self.field.replace("_", "-"), self.field)
 
 
@@ -209,7 +209,7 @@ def _option(
     """
     A field of `RunOptions` with its row.
 
-    What tells no run from another, and what is no value of its own, a client, is neither compared nor shown.
+    Fields that do not distinguish runs, and clients, which have no value, are neither compared nor shown.
     """
     others = {"pytest": others.get("ini", False)} | others
     row = RunOption("", kind, help, commands, metavar, **others, optional=default is None)
@@ -219,7 +219,7 @@ def _option(
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What the user asked for."""
+    """The options of a run, as the user gave them."""
 
     url: str | None = _option(
         None, TEXT, "Run on this server instead of the suites' own clusters.", Commands.WITH_A_SERVER, "URL", ini=True
@@ -371,7 +371,7 @@ class RunOptions:
 
     def searched(self) -> dict[str, str | bool] | None:
         """
-        The options with which a command searches the same, by field, as far as they were given; None where it cannot.
+        The given options that make a command search the same, by field; None where no command can.
 
         >>> RunOptions(url="http://localhost:9200", request="candidate", tags=("head",)).searched()
         {'url': 'http://localhost:9200', 'request': 'candidate'}
@@ -382,12 +382,12 @@ class RunOptions:
         return {name: value if isinstance(value, bool) else str(value) for name, value in given.items() if value}
 
     def day(self) -> date:
-        """The day that waivers are held against."""
+        """The day that decides which waivers are in force."""
         return self.today or date.today()
 
     def chosen(self) -> str:
         """
-        The request and the index that were asked for, in words; empty where neither was.
+        The selected request and index, in words; empty where neither is given.
 
         >>> RunOptions(request="candidate", index="products_v2").chosen()
         'request candidate, index products_v2'
@@ -403,7 +403,7 @@ OPTIONS: Mapping[str, RunOption] = {
 
 
 class Options(TypedDict, total=False):
-    """What one call of `Relevance.run` may ask for otherwise; `RunOptions` says what each is."""
+    """The options of one call of `Relevance.run`; `RunOptions` describes them."""
 
     url: str | None
     embedded: bool
@@ -432,7 +432,7 @@ SENT_BY = (
     "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
     "warm_up",
 )  # fmt: skip
-"""The options that choose what is sent where."""
+"""The options that decide what is sent, and where to."""
 
 SERVERS = ("url", "cluster", "embedded", "client")
 """The options that name a server, of which only one may be given."""
@@ -445,10 +445,10 @@ def is_given(value: Any) -> bool:
 
 def check_servers(options: RunOptions) -> None:
     """
-    Refuse what asks for two engines, or for a version of an engine that is not ours.
+    Refuse options that name two servers, or a version without the embedded engine.
 
     Raises:
-        UsageError: *options* do.
+        UsageError: *options* do so.
     """
     named = [OPTIONS[name].name for name in SERVERS if is_given(getattr(options, name))]
     if len(named) > 1:

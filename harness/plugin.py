@@ -1,8 +1,8 @@
 """
-The pytest plugin: suites become items, one a threshold.
+The pytest plugin: suites become items, one per threshold.
 
-Only hooks are here, and they import what they need when a suite is there: this module loads in every pytest run of
-whoever has the package installed.
+This module has the hooks only, which import what they need once there is a suite: every pytest run imports this module
+if the package is installed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LEFT_OUT = "relevance_left_out"
 
 
 def _runs(config: pytest.Config) -> SessionRuns:
-    """The suites of the session; what runs them is imported with the first, and not where there is none."""
+    """The suites of the session; the modules that run them are imported with the first suite."""
     if RUNS not in config.stash:
         from harness.pytest_plugin.runs import SessionRuns
 
@@ -47,7 +47,7 @@ def _runs(config: pytest.Config) -> SessionRuns:
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Let conftest.py and plugins have hooks for clients, requests and responses."""
+    """Register the hooks for clients, requests and responses."""
     pluginmanager.add_hookspecs(hookspecs)
 
 
@@ -60,7 +60,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Read the options; a worker of pytest-xdist is told the folder that the workers share."""
+    """Read the options; a worker of pytest-xdist also receives the shared folder."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
     session = RelevanceSession(read_options(config), Path(folder) if folder else None)
     named = (config.invocation_params.dir / argument.partition("::")[0] for argument in config.args)
@@ -70,13 +70,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
-    """pytest-xdist's: tell a new worker which folder the workers share."""
+    """Send the shared folder to a new worker of pytest-xdist."""
     node.workerinput[FOLDER] = str(node.config.stash[SESSION].shared_folder())
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """pytest-xdist's: hear what a worker could not say; a killed one says nothing."""
+    """Receive the refusals of a worker of pytest-xdist; a killed worker sends none."""
     output = getattr(node, "workeroutput", {})
     session = node.config.stash[SESSION]
     session.problems.extend(problem for problem in output.get(PROBLEMS, []) if problem not in session.problems)
@@ -86,12 +86,12 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Keep what knows which conftest.py is for which folder."""
+    """Store the session, which knows the conftest.py of each folder."""
     session.config.stash[SESSION].collector = session
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """End the embedded node, however the session ended."""
+    """Stop the embedded node, however the session ended."""
     if RUNS in config.stash:
         config.stash[RUNS].close()
     if SESSION in config.stash:
@@ -99,12 +99,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
-    """Where suites run, if that was said."""
+    """Where suites run, if an option says so."""
     return header_line(config.stash[SESSION].options)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect suites by their name, and any that was named outright."""
+    """Collect suites by their suffix, and any that is given on the command line."""
     if file_path.suffix.lower() not in (".yaml", ".yml"):
         return None
     session = parent.config.stash[SESSION]
@@ -121,7 +121,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 @pytest.hookimpl(wrapper=True)
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Generator[None, bool | None, bool | None]:
-    """Keep what pytest does not look into, for whatever reason, unless suites in it were named outright."""
+    """Record paths that pytest ignores, for whatever reason; paths on the command line with suites are not ignored."""
     is_ignored = yield
     return is_ignored and config.stash[SESSION].ignores(collection_path)
 
@@ -130,7 +130,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Gener
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """Have what pytest passes over in a folder collected with the rest of it."""
+    """Add collectors for the ignored paths of a folder."""
     report = yield
     if report.passed and isinstance(collector, pytest.Directory):
         session = collector.config.stash[SESSION]
@@ -146,7 +146,7 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Run the suite of an item that is set up: what could not be asked or answered is an error there, not a failure."""
+    """Run the suite of an item in its setup: a query that could not be sent or answered is an error, not a failure."""
     session = item.config.stash[SESSION]
     session.set_up(item)
     if session.suites_collected:
@@ -158,7 +158,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Name the cause in the report of an item that only refers to it."""
+    """Add the cause to the report of an item that only refers to it."""
     report = yield
     if item.config.stash[SESSION].suites_collected:
         from harness.pytest_plugin.items import SuiteItem
@@ -169,7 +169,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuse what no suite has, and leave out what `--relevance-tag` and `--relevance-query` do not select."""
+    """Refuse choices that no suite has, and deselect items by `--relevance-tag` and `--relevance-query`."""
     session = config.stash[SESSION]
     if not session.suites_collected:
         return
@@ -181,7 +181,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Know whether a suite is to run, once all plugins have left out what they leave out."""
+    """Record whether a suite is to run, after all plugins have deselected items."""
     relevance = session.config.stash[SESSION]
     chosen = False
     if relevance.suites_collected:
@@ -194,7 +194,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from harness.config import config_path
 
         if config_path(session.config.rootpath) is None:
-            relevance.left_out.clear()  # of a project without suites; to look through its folders would take time
+            relevance.left_out.clear()  # in a project without suites, searching its folders would take time
 
 
 @pytest.hookimpl(trylast=True)

@@ -13,9 +13,9 @@ __all__ = ["terminated_as_interrupted"]
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
     """
-    Raise KeyboardInterrupt on SIGTERM, so that an index that is half built and an embedded node are removed.
+    Raise KeyboardInterrupt on SIGTERM, so that a half-built index and an embedded node are removed.
 
-    A handler that somebody else has set stays. Only the main thread may set one; elsewhere nothing changes.
+    An existing handler stays. Only the main thread may set one; in other threads nothing changes.
     """
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:

@@ -1,7 +1,4 @@
-"""
-What sentences for people share: numbers of things, lists of names, and the name or the id of a document that was
-probably meant.
-"""
+"""Parts of sentences: numbers of things, lists of names, and suggestions for misspelt names and ids."""
 
 from __future__ import annotations
 
@@ -52,7 +49,7 @@ def listed(names: Sequence[str], most: int = NAMES_SHOWN) -> str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """
-    The one of *known* that *name* was most likely meant to be, letter case aside, or None where nothing is near.
+    The nearest of *known* to *name*, ignoring case; None where none is near.
 
     >>> nearest("treshold", ["threshold", "measure"])
     'threshold'
@@ -64,7 +61,7 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """
-    What is wrong where a table holds *key*, and none of the *known* ones.
+    The problem of an unknown *key* in a table whose keys are *known*.
 
     >>> unknown_key("tresholds", ["thresholds", "queries"])
     "unknown key 'tresholds', expected thresholds, queries; did you mean 'thresholds'?"
@@ -94,7 +91,7 @@ _ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
 
 def folded_id(identifier: str) -> str:
     """
-    What is left of an id without letter case, blanks, Unicode forms, and the forms of a URL.
+    An id without differences in letter case, blanks, Unicode form, and the form of a URL.
 
     >>> folded_id("https://www.Shop.example:443/a%20b/#top"), folded_id("http://shop.example/A B")
     ('shop.example/ab', 'shop.example/ab')
@@ -103,7 +100,7 @@ def folded_id(identifier: str) -> str:
 
 
 def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
-    """For each of *missing* the first of *known*, by the alphabet, that differs in its form only, if any does."""
+    """For each of *missing* the first of *known*, sorted, that differs in its form only, if any does."""
     by_form: dict[str, str] = {}
     for one in sorted(known, reverse=True) if missing else ():
         by_form[folded_id(one)] = one
@@ -112,7 +109,7 @@ def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str
 
 def other_spellings(identifier: str) -> frozenset[str]:
     """
-    The likely other forms of an id, to be looked for in an index, which does not tell its ids by their form.
+    The likely other forms of an id, to look up in an index, which finds exact ids only.
 
     >>> sorted(other_spellings("SKU-1 "))
     ['SKU-1', 'SKU-1 ', 'sku-1', 'sku-1 ']
@@ -129,7 +126,7 @@ def other_spellings(identifier: str) -> frozenset[str]:
 
 
 def difference(one: str, other: str) -> str:
-    """In what two ids differ that fold to the same."""
+    """How two ids differ that have the same `folded_id`."""
     steps: tuple[tuple[str, Callable[[str], str]], ...] = (
         ("letter case", str.casefold),
         ("blanks", _without_blanks),
@@ -141,7 +138,8 @@ def difference(one: str, other: str) -> str:
 
 def not_visible(document: str, target: str | None, other: str | None) -> str:
     """
-    That *document* was not found through *target*, and the *other* id there that differs in its form only, if any.
+    A sentence that *document* is not visible through *target*, with the *other* id that differs in its form only, if
+    any.
 
     >>> not_visible("SKU-1", "products", "sku-1")
     "SKU-1 is not visible through products; 'sku-1' is, which differs only in letter case"
@@ -150,7 +148,7 @@ def not_visible(document: str, target: str | None, other: str | None) -> str:
 
 
 def instead(document: str, other: str | None) -> str:
-    """The end of a sentence on a *document* that is not there, about the *other* id that is, if any."""
+    """The end of a sentence on a missing *document*: the *other*, existing id, if any."""
     return "" if other is None else f"; {other!r} is, which differs only in {difference(document, other)}"
 
 

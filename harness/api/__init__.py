@@ -1,5 +1,5 @@
 """
-Suites and scores from Python: what the pytest fixture ``relevance`` gives, and what a notebook imports.
+Suites and scores from Python, for notebooks and behind the pytest fixture ``relevance``.
 
 ::
 
@@ -8,7 +8,7 @@ Suites and scores from Python: what the pytest fixture ``relevance`` gives, and 
 
     evaluate({"shoes": ["sku-4", "sku-17"]}, {"shoes": {"sku-17": 3}}, measures=["nDCG@10"]).mean("nDCG@10")
 
-Nothing here gives a number where something is missing: see `Scores`.
+Nothing here returns a number where something is missing: see `Scores`.
 """
 
 from harness.api.arrays import evaluate_arrays, evaluate_frames

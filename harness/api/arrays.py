@@ -37,15 +37,15 @@ def evaluate_arrays(
     Args:
         offsets: Query i's hits are ``grades[offsets[i]:offsets[i + 1]]``; whole numbers, one more than queries.
         grades: The grade of each hit, best first; NaN where it is unjudged. No ranking holds a document twice.
-        judged_offsets: The same for the judgments.
+        judged_offsets: As *offsets*, for ``judged_grades``.
         judged_grades: The grade of every judged document, returned or not, in any order within its query.
         measures: Such as ``nDCG@10``; those that are computed from ids, such as Compat, are refused.
         judged: Which hits are judged, for grades of a type that has no NaN.
         gain: As `evaluate` takes it.
-        profile: Whose numbers are reproduced; the order of the hits stands under all of them.
+        profile: The profile to reproduce; none of them reorders the hits.
 
     Returns:
-        The text of each measure with one float64 a query, NaN where it is undefined.
+        The text of each measure with one float64 per query, NaN where it is undefined.
 
     Raises:
         MeasureError: a measure is not known, or is not computed from grades alone; a grade that a gain map or a
@@ -77,7 +77,7 @@ class Column(Protocol):
 
 
 class Frame(Protocol):
-    """What a data frame needs to have; those of pandas and polars do."""
+    """The interface of a data frame that is needed; frames of pandas and polars have it."""
 
     @property
     def columns(self) -> Any:
@@ -103,17 +103,17 @@ def evaluate_frames(
     Score a run that is a data frame of pandas or polars, with judgments that are another.
 
     Args:
-        run: A row a hit, with columns of the query, the document and the score, in any order. The highest score comes
+        run: A row per hit, with columns of the query, the document and the score, in any order. The highest score comes
             first, equal ones in the order of the rows, or as the trec profile has them; without a column of scores the
             order of the rows is the ranking.
-        judgments: A row a judgment: query, document, grade.
+        judgments: A row per judgment: query, document, grade.
         measures: Such as ``nDCG@10``; those that are computed from ids, such as Compat, are refused.
         query: The name of the column of queries, in both.
-        document: That of documents, in both; ids that are no text are taken as text.
-        grade: That of grades.
-        score: That of scores.
+        document: The name of the column of documents, in both; ids that are not texts are converted.
+        grade: The name of the column of grades.
+        score: The name of the column of scores.
         gain: As `evaluate` takes it.
-        profile: Whose numbers are reproduced.
+        profile: The profile to reproduce.
 
     Returns:
         The text of each measure with the score of every query of either frame: None where it is undefined, where the
@@ -121,7 +121,7 @@ def evaluate_frames(
 
     Raises:
         MeasureError: as `evaluate_arrays`.
-        UsageError: a column is missing, a value is, or is no number, or a document comes twice for a query.
+        UsageError: a column or a value is missing, a value is not a number, or a document comes twice for a query.
     """
     np = _require_numpy()
     from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
@@ -187,7 +187,7 @@ def _coded(
     columns: Sequence[Sequence[str]], queries: Mapping[str, int], documents: Mapping[str, int], *, twice: str
 ) -> tuple[Codes, Codes]:
     """
-    The numbers of the query and of the document of each row.
+    The code of the query and of the document of each row, as whole numbers.
 
     Raises:
         UsageError: a document comes twice for a query.

@@ -1,4 +1,4 @@
-"""What calls from Python may ask for: what each argument takes, and how that joins what holds for all calls."""
+"""The arguments of calls from Python: the types that they take, and their merge with the default options."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 
 
 class CompareChoices(Options, total=False):
-    """What one call of `Relevance.compare` may ask for beside; see `harness.compare` and the options there."""
+    """The further options of `Relevance.compare`; see `harness.compare`."""
 
     qrels: str | os.PathLike[str] | None
     measures: Sequence[str]
@@ -68,15 +68,15 @@ KINDS: Mapping[str, Kind] = {
     "gain": Kind("a gain", lambda _: True, read_gain, optional=True),
     "profile": Kind("a profile", lambda _: True, read_profile, optional=True),
 }
-"""By the name of an argument, what it takes."""
+"""The type that each argument takes, by its name."""
 
 
 def read_argument(name: str, given: Any) -> Any:
     """
-    What is *given* for the argument *name*, as the harness has it.
+    *given*, the value of the argument *name*, converted.
 
     Raises:
-        UsageError: it is not of its kind.
+        UsageError: the value has the wrong type.
     """
     kind = KINDS[name]
     if given is None and kind.optional:
@@ -87,7 +87,7 @@ def read_argument(name: str, given: Any) -> Any:
 
 
 def refuse(name: str, found: object, expected: str) -> NoReturn:
-    """Raise UsageError: the argument *name* takes something else than what was *found*."""
+    """Raise UsageError: the argument *name* does not take what was *found*."""
     if isinstance(found, str):
         shown = f"the text {found!r}"
     elif found is None or isinstance(found, bool | float):
@@ -98,7 +98,7 @@ def refuse(name: str, found: object, expected: str) -> NoReturn:
 
 
 def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
-    """Raise UsageError where an option is none of *known*; names each, and the nearest known one."""
+    """Raise UsageError for options that are not *known*; names each, and the nearest known one."""
     unknown = [f"unknown option {name!r}{did_you_mean(name, known)}" for name in given if name not in known]
     if unknown:
         raise UsageError("; ".join(unknown))
@@ -106,10 +106,10 @@ def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
 
 def check_options(options: object) -> RunOptions:
     """
-    *options*, each of its kind.
+    *options*, with every value checked.
 
     Raises:
-        UsageError: they are none, or one is not of its kind.
+        UsageError: *options* are not RunOptions, or a value has the wrong type.
     """
     if not isinstance(options, RunOptions):
         refuse("options", options, "RunOptions, as harness.api has them")
@@ -119,10 +119,10 @@ def check_options(options: object) -> RunOptions:
 
 def merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
     """
-    *defaults* with what a call has *given*.
+    *defaults* with the options *given* to a call.
 
     Raises:
-        UsageError: an option is not known, or is not of its kind.
+        UsageError: an option is not known, or has the wrong type.
     """
     refuse_unknown(given, OF_RUN)
     given = {name: read_argument(name, value) for name, value in given.items()}

@@ -38,8 +38,8 @@ class Scores:
     """
     The scores of queries that ran.
 
-    A figure over queries is only given where every query has one: an unanswered query makes a `SearchError`, an
-    undefined one an `UndefinedScore`, unless such queries are to be left out.
+    A figure over queries is only returned if every query has a score: an unanswered query raises `SearchError`, an
+    undefined one `UndefinedScore`, unless such queries are to be left out.
     """
 
     def __init__(self, suite: Suite, run: Run, *, depth: int | None, today: date) -> None:
@@ -47,8 +47,8 @@ class Scores:
         Args:
             suite: Gives the queries, the judgments and the gain.
             run: The responses.
-            depth: How many hits were asked for; None where the rankings are whole.
-            today: Decides which skips hold.
+            depth: The number of hits requested; None where the rankings are whole.
+            today: Decides which skips are in force.
         """
         self._suite = suite
         self._run = run
@@ -71,7 +71,7 @@ class Scores:
 
         Raises:
             MeasureError: the measure is not known.
-            UsageError: its cutoff is deeper than the hits that were asked for.
+            UsageError: its cutoff is deeper than the requested hits.
             SearchError: a query has no answer.
             UndefinedScore: a query has no score and may not be left out, or none is left.
         """
@@ -176,12 +176,13 @@ def evaluate(
         measures: Such as ``nDCG@10``.
         gain: What a grade is worth: ``"linear"``, ``"exponential"``, a map from grade to gain, or a `Gain`; the
             profile's own where None.
-        profile: Whose numbers are reproduced, such as ``"trec"``.
+        profile: The profile to reproduce, such as ``"trec"``.
         skip_undefined: Whether queries without a score are left out of means and medians.
 
     Raises:
         MeasureError: a measure is not known.
-        UsageError: an argument is not of its kind: a ranking that is a text or a set, a grade that is no number.
+        UsageError: an argument has the wrong type, such as a ranking that is a text or a set, a grade that is no
+            number.
 
     >>> evaluate({"q": ["a", "b"]}, {"q": {"b": 1}}, measures=["RR@10"]).mean("RR@10")
     0.5
@@ -216,7 +217,7 @@ def _by_query(name: str, given: object) -> Iterable[tuple[str, Any]]:
 
 
 def _ids(query: str, documents: object) -> list[str]:
-    """A text would be taken for its letters, and neither a set nor a mapping is in the order of a ranking."""
+    """The ids of a ranking; refuses a text, which iterates over letters, and sets and mappings, which have no order."""
     what = f"the ranking of query {query!r}"
     if not isinstance(documents, Iterable) or isinstance(documents, str | bytes | Set | Mapping):
         refuse(what, documents, "a sequence of document ids")

@@ -60,23 +60,23 @@ class SuiteRun(Scores):
         """
         Args:
             finished: The suite, its run and the report on it.
-            today: The day that waivers were held against.
+            today: The day that decided which waivers were in force.
         """
         super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=today)
         self.report: SuiteReport = finished.report
 
     def side(self, name: str) -> ComparedSide:  # noqa: ARG002
-        """As in `Scores`, called by its suite and its request."""
+        """As in `Scores`, named by its suite and its request."""
         return super().side(f"{self.report.name}, request {self.report.request}")
 
     @property
     def queries(self) -> Sequence[QueryReport]:
-        """What is known of each query: outcome, scores, ranking with grades, missing documents."""
+        """The report of each query: outcome, scores, ranking with grades, missing documents."""
         return self.report.queries
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """What the gate decided about each threshold."""
+        """The verdict of the gate on each threshold."""
         return self.report.verdicts
 
     def write_report(self, path: str | os.PathLike[str]) -> None:
@@ -84,7 +84,7 @@ class SuiteRun(Scores):
         Write the report, as the end of the name says: `.html`, `.json`, `.md`, or `.codequality.json` for GitLab.
 
         Raises:
-            UsageError: the name says nothing, or the file could not be written; what was there stays then.
+            UsageError: the suffix is unknown, or the file could not be written; an existing file then stays.
         """
         output = output_named(Path(path))
         if output is None:
@@ -93,7 +93,7 @@ class SuiteRun(Scores):
 
     def assert_thresholds(self) -> None:
         """
-        Hold the rankings to the suite's thresholds.
+        Raise AssertionError unless the suite's thresholds hold.
 
         Raises:
             AssertionError: a threshold failed or could not be judged, or a query has no answer; the message shows the
@@ -149,12 +149,12 @@ class Relevance(Closing):
         """
         Args:
             root: The folder that relative suite paths start from; the working directory where None.
-            options: What holds for every suite unless a call says otherwise.
+            options: The defaults for every call.
             environ: Where variables and logins are looked up; the process's own where None.
-            progress: Told how far a run is.
+            progress: Receives how far a run is.
 
         Raises:
-            UsageError: an argument is not of its kind.
+            UsageError: an argument has the wrong type.
         """
         self._root = read_argument("root", root) or Path()
         self._options = RunOptions() if options is None else check_options(options)
@@ -166,16 +166,15 @@ class Relevance(Closing):
     @_raised_here
     def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:
         """
-        Run one suite and decide its thresholds; whether they hold is for `SuiteRun.assert_thresholds` to say.
+        Run one suite and decide its thresholds; call `SuiteRun.assert_thresholds` to raise where they do not hold.
 
         Args:
             suite: The path of its file.
-            options: What this run asks for otherwise. *url*, *cluster*, *embedded* and *client* each take the place of
-                the others.
+            options: Options of this run. *url*, *cluster*, *embedded* and *client* each replace the others.
 
         Raises:
             InputError: the suite or harness.toml is wrong.
-            UsageError: *suite* is a folder, or an option is not known or asks for what cannot be.
+            UsageError: *suite* is a folder, or an option is unknown or cannot be met.
             EngineStartError: the embedded node could not be started.
         """
         chosen = merged(self._options, options)
@@ -194,19 +193,20 @@ class Relevance(Closing):
         **options: Unpack[CompareChoices],
     ) -> ComparedRuns:
         """
-        Compare *candidate* with *reference*; whether thresholds hold is for `ComparedRuns.assert_thresholds` to say.
+        Compare *candidate* with *reference*; call `ComparedRuns.assert_thresholds` to raise where thresholds do not
+        hold.
 
         Args:
-            reference: What is compared with: a text as ``harness compare`` takes it, such as ``request:current`` or
-                ``baseline``, the path of a file, or what `run` or `evaluate` returned.
-            candidate: What is compared.
-            suite: The path of a suite, which gives queries, judgments and requests. Without, what `run` or `evaluate`
-                returned is scored by its own.
-            options: What this comparison asks for otherwise; those of `run` hold where a side has to be asked.
+            reference: The side to compare with: a text as for ``harness compare``, such as ``request:current`` or
+                ``baseline``, the path of a file, or the result of `run` or `evaluate`.
+            candidate: The side to compare, in the same forms.
+            suite: The path of a suite, which gives queries, judgments and requests. Without it, results of `run` or
+                `evaluate` are scored by their own judgments.
+            options: Options of this comparison; those of `run` apply to sides that are searched.
 
         Raises:
             InputError: the suite, or a file that is compared, is wrong.
-            UsageError: an option is not known, or what is asked for cannot be.
+            UsageError: an option is unknown, or cannot be met.
             BaselineError: a baseline cannot be read.
             EngineStartError: the embedded node could not be started.
         """
@@ -214,12 +214,12 @@ class Relevance(Closing):
         return compare_runs((reference, candidate), path, options, self._options, self._answer, self._environ)
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
-        """Run the suite at *path*; a session that runs each suite once does this otherwise."""
+        """Run the suite at *path*; overridden where a session runs each suite once."""
         [finished] = self._runner.run([path], options)
         return finished
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
-        """Run a loaded suite as a side of a comparison, as `_finish` otherwise."""
+        """Run a loaded suite as a side of a comparison; overridden as `_finish`."""
         return self._runner.run_loaded(suite, options, configs)
 
     evaluate = staticmethod(evaluate)
@@ -236,7 +236,7 @@ def _environ_of(given: object) -> Mapping[str, str]:
 
 
 AnySide: TypeAlias = "str | os.PathLike[str] | Scores"
-"""A side: its text, the path of a file, or what was scored in Python."""
+"""A side: its text, the path of a file, or scores from Python."""
 
 
 class ComparedRuns:
@@ -248,7 +248,7 @@ class ComparedRuns:
             prepared: The two runs, and how they are compared.
 
         Raises:
-            UsageError: A measure looks at more hits than a side has, or there are no judgments or scores for it.
+            UsageError: A measure is deeper than the rankings of a side, or there are no judgments or scores for it.
         """
         self._prepared = prepared
         self.report: ComparisonReport = prepared.report()
@@ -295,7 +295,7 @@ class ComparedRuns:
 
     def assert_thresholds(self, *thresholds: str) -> None:
         """
-        Hold the difference to *thresholds*, such as ``drop nDCG@10 <= 0.02`` or ``mean RBO >= 0.9``.
+        Raise AssertionError unless *thresholds*, such as ``drop nDCG@10 <= 0.02`` or ``mean RBO >= 0.9``, hold.
 
         Raises:
             AssertionError: One failed or could not be judged, or a query has no answer; the message shows the worst
@@ -315,7 +315,7 @@ def _suite_of(given: Sequence[AnySide]) -> Suite | None:
     The suite of the first of *given* that was scored in Python, for both to be scored by; None where none was.
 
     Raises:
-        UsageError: Another one was scored with other judgments, so that it cannot be told which are meant.
+        UsageError: The two were scored with different judgments, so that it is not clear which to use.
     """
     suites = [one.suite for one in given if isinstance(one, Scores)]
     if not suites:
@@ -344,8 +344,8 @@ def compare_runs(
     Args:
         pair: The reference and the candidate.
         suite: Gives queries, judgments and requests.
-        options: What was asked for.
-        defaults: What holds where the options say nothing.
+        options: The options of the call.
+        defaults: The defaults of the options.
         run: Runs a suite.
         environ: Where a suite's variables are looked up.
     """

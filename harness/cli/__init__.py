@@ -1,8 +1,7 @@
 """
 The command line: options in, exit status out. One module a command, imported when it is called.
 
-The help imports click and nothing else, so that it answers in an instant: the line that it says of a command stands
-here.
+The help imports click and nothing else, so that it answers at once: the line of help for each command is here.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """A group whose commands are imported when they are asked for."""
+    """A group that imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         """Their names, as the help lists them."""
@@ -69,13 +68,13 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, and an unknown name is answered with the nearest known one."""
+        """As click does; the error for an unknown name suggests the nearest known one."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             ctx.fail(f"there is no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click does, but a reader that left is not answered with the status of a threshold that failed."""
+        """As click does, but a closed pipe does not end with the status of a failed threshold."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:

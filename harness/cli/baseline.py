@@ -92,7 +92,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
     _check_one(file, len(files.suites))
     for suite in files.suites:
         with opened(suite, str(suite)):
-            pass  # a suite that is not there is not one without a baseline
+            pass  # a missing suite is not the same as a suite without a baseline
     problems = []
     for suite in files.suites:
         path = file or baseline_path(suite)
@@ -144,7 +144,7 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
 
 
 def _loaded(suite: Path) -> Suite | None:
-    """The suite at a path; None where it cannot be read here and now, as without its variables."""
+    """The suite at a path; None where it cannot be read now, such as without its variables."""
     try:
         return load_suite(suite, os.environ, needs_judgments=False)
     except HarnessError:
@@ -152,7 +152,7 @@ def _loaded(suite: Path) -> Suite | None:
 
 
 def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[RenderableType]:
-    """What queries of *suite* asked when *entry* was saved, where they ask something else by now."""
+    """The queries of *suite* whose text or params changed since *entry* was saved."""
     if suite is None:
         yield Text("  cannot check whether queries changed: the suite cannot be read")
         return
@@ -166,7 +166,7 @@ def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, qu
 
 
 def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | None) -> list[BaselineUpdate]:
-    """What is to be written of each run; of two runs of one file the second holds the first one's entry too."""
+    """The update of each run; of two runs with the same file the second holds the entry of the first too."""
     kept: list[BaselineUpdate] = []
     for one in finished:
         each = keep_run(
@@ -184,7 +184,7 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
 
 
 def _saved(kept: BaselineUpdate) -> Iterator[str]:
-    """What was saved, and how its means differ from what was kept before."""
+    """Lines on what was saved, and how its means differ from the entry before."""
     entry = kept.entry
     weighted = " (weighted)" if is_weighted(entry) else ""
     yield printable(f"{kept.path.as_posix()}: request {kept.request}, {count(len(entry.queries), 'query')}")

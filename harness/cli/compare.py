@@ -37,9 +37,9 @@ __all__ = ["collection_paused"]
 @contextmanager
 def collection_paused() -> Iterator[None]:
     """
-    No search for objects in circles that nobody needs any more, as long as the block runs.
+    Pause Python's search for reference cycles during the block.
 
-    Rankings hold no circles. With a million hits the search takes a third of the time of a comparison, and finds none.
+    Rankings hold no cycles. With a million hits the search takes a third of the time of a comparison, and finds none.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -147,7 +147,7 @@ def _request(
     p: float,
     **others: Any,
 ) -> ComparisonRequest:
-    """What is compared, and how."""
+    """The comparison that the options describe."""
     run = run_options(
         url=url,
         embedded=embedded,
@@ -174,7 +174,7 @@ def _request(
 
 
 def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) -> None:
-    """An option that changes nothing was meant to change something."""
+    """Refuse options without effect: the user meant them to have one."""
     if (run.url or run.embedded) and not any(side.startswith(("request:", "index:")) for side in sides):
         option = "--url" if run.url else "--embedded"
         raise click.UsageError(f"{option} needs a request: or index: side, and neither A nor B is one")

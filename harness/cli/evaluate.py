@@ -54,10 +54,10 @@ def file_options(function: Command, *, judgments: click.Path = existing_file) ->
 
 def read_options(measures: tuple[str, ...], profile: str, gain: str | None, complete: bool) -> FileOptions:
     """
-    What the options ask for.
+    The values of the options.
 
     Raises:
-        UsageError: a measure or the gain is none.
+        UsageError: a measure or the gain is invalid.
     """
     return FileOptions(
         read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete
@@ -106,7 +106,7 @@ def _evaluation(qrels: Path, run: Path, options: FileOptions, scheduler: str | N
     The scores of a file, or of all files of a folder.
 
     Raises:
-        UsageError: only one of them is a folder where that cannot be, or a query is in several files.
+        UsageError: *run* must be a folder and is not, or a query is in several files.
     """
     if not run.is_dir():
         if qrels.is_dir() or scheduler is not None:

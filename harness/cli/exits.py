@@ -25,8 +25,8 @@ REGISTERS = b"register_measure"
 
 def conftest_hint(problems: Iterable[Problem]) -> str | None:
     """
-    What to do where one of *problems* is a measure that nobody knows, and a conftest.py that pytest would read for its
-    suite registers measures; None elsewhere.
+    A hint for *problems* with an unknown measure, if a conftest.py that pytest would read for the suite registers
+    measures; else None.
     """
     folders = {Path(problem.path).absolute().parent for problem in problems if problem.kind == "unknown measure"}
     found = next((path for folder in sorted(folders) for path in _conftests(folder) if _registers(path)), None)
@@ -39,7 +39,7 @@ def conftest_hint(problems: Iterable[Problem]) -> str | None:
 
 
 def _conftests(folder: Path) -> Iterator[Path]:
-    """Those beside and above a suite, the nearest first."""
+    """Every conftest.py beside and above a suite, the nearest first."""
     return (parent / "conftest.py" for parent in (folder, *folder.parents))
 
 
@@ -57,13 +57,13 @@ INTERRUPTED = 130
 READER_LEFT = 141
 DEBUG = "HARNESS_DEBUG"
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What a full disk answers to whoever prints into a file on it."""
+"""Errors of output that is redirected to a full disk."""
 
 _OUR_FOLDER = Path(__file__).parents[1]
 
 
 def guarded(action: Callable[[], object]) -> int:
-    """Do *action* and return its exit status: the number it returns, 0 for None, or that of the error it ended with."""
+    """Run *action*; return its exit status: the number that it returns, 0 for None, or that of the error it raises."""
     _print_whatever_comes()
     try:
         with terminated_as_interrupted():
@@ -92,7 +92,7 @@ def guarded(action: Callable[[], object]) -> int:
 
 
 def _unforeseen(error: Exception) -> int:
-    """Say what nobody caught: a name that no file has, standard output on a full disk, or a fault of ours."""
+    """Report an unexpected error: an impossible file name, standard output on a full disk, or a bug of the harness."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         click.echo(f"harness: {str(error.filename)[:100]}…: the file name is too long", err=True)
         return WRONG_USE
@@ -106,7 +106,7 @@ def _unforeseen(error: Exception) -> int:
 
 @contextmanager
 def reader_may_leave() -> Iterator[None]:
-    """Print; a reader that leaves early, as ``head`` does, changes neither what is done next nor the exit status."""
+    """A block that prints; if the reader closes the pipe early, as ``head`` does, the command goes on unchanged."""
     try:
         yield
         sys.stdout.flush()
@@ -115,25 +115,25 @@ def reader_may_leave() -> Iterator[None]:
 
 
 def silence_stdout() -> None:
-    """Nobody reads standard output any more: what Python flushes at its end goes nowhere instead of failing again."""
+    """Discard further standard output after the pipe was closed: Python's flush at exit would fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, io.UnsupportedOperation):
-        return  # standard output is not a file of the system's, as under a test
+        return  # standard output is not a real file, such as in a test
     finally:
         os.close(nowhere)
 
 
 def _print_whatever_comes() -> None:
-    """Where the terminal's encoding lacks a character of an id or a title, print its escape instead of failing."""
+    """Print escapes for characters that the terminal's encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
 def _say_problems(error: InputError) -> None:
-    """Each problem begins with its place, as editors and CI systems look for it; how many there are comes last."""
+    """Print each problem with its place first, as editors and CI systems expect, and their number last."""
     size = sum(problem.count for problem in error.problems)
     hint = conftest_hint(error.problems)
     lines = [str(error), *([f"harness: {hint}"] if hint else []), f"harness: {count(size, 'problem')}"]
@@ -141,7 +141,7 @@ def _say_problems(error: InputError) -> None:
 
 
 def _readable(text: str) -> str:
-    """*text* in its lines, without what commands a terminal: a name in it may come from any file."""
+    """*text* with its lines, without control characters: a name in it may come from any file."""
     from harness.report.sentences import printable
 
     return "\n".join(map(printable, text.split("\n")))
@@ -149,9 +149,9 @@ def _readable(text: str) -> str:
 
 def _say_fault(error: Exception) -> None:
     """
-    A sentence for an error that nobody meant to raise.
+    Print a sentence for an unexpected error.
 
-    Its own text may hold anything, a login too, so that only its kind and place are told unless the user asks for more.
+    Its own text may hold anything, even a login, so only its type and place are printed unless the user asks for more.
     """
     if os.environ.get(DEBUG):
         click.echo(format_exc(), err=True)

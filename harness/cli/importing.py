@@ -33,12 +33,12 @@ def formats_text(formats: Mapping[str, Format]) -> str:
 
 
 class CutPoints(click.ParamType[tuple[float, ...]]):
-    """Numbers above 0 that rise, separated by commas."""
+    """Increasing numbers above 0, separated by commas."""
 
     name = "A,B,…"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
-        """The numbers that *value* writes."""
+        """Parse *value*."""
         numbers = [read_number(part.strip()) for part in str(value).split(",")]
         points = [number for number in numbers if number is not None and 0 < number < inf]
         if len(points) < len(numbers) or sorted(set(points)) != points:
@@ -139,7 +139,7 @@ def _click_model(
 
 
 def say_migrated(migrated: Migrated, *, strict: bool) -> int:
-    """Say what was written, and on standard error what was not; the exit status."""
+    """Print what was written, and on standard error what was not carried over; returns the exit status."""
     for path in migrated.written:
         click.echo(f"wrote {printable(str(path))}")
     _list_leftovers(map(str, migrated.leftovers))

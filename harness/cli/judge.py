@@ -159,10 +159,10 @@ def _one_suite(given: Path) -> Path:
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, Kept]) -> None:
     """
-    Be sure that there is something that *judge* settles.
+    Check that *judge*, whose grades settle, has graded a document.
 
     Raises:
-        UsageError: Nothing.
+        UsageError: The judge has not.
     """
     known = [name for name, kept in judges.items() if kept.grades]
     if judge not in known:
@@ -237,7 +237,7 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
 
 
 def _open(url: str) -> bool:
-    """Whether the page is open in a browser with a window of its own; one in the terminal would take that over."""
+    """Open the page in a browser with a window, not one in the terminal; returns whether that succeeded."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:
@@ -248,9 +248,9 @@ def _open(url: str) -> bool:
 @dataclass(slots=True)
 class _Target:
     """
-    Where grades go: the *files* of the suite, or *outputs*; by which *rule*, and on which *scale*.
+    Where grades are written: the *files* of the suite, or *outputs*; by which *rule*, and on which *scale*.
 
-    What the *settler* gave stands before the rule.
+    Grades of the *settler* take precedence over the rule.
     """
 
     files: GradedFiles
@@ -263,10 +263,10 @@ class _Target:
 
     def check(self) -> None:
         """
-        Be sure that no output holds grades of somebody else.
+        Check that no output holds grades of others.
 
         Raises:
-            UsageError: One does.
+            UsageError: An output does.
         """
         for output in self.outputs:
             if output.path.resolve() == self.files.suite.resolve():
@@ -274,12 +274,12 @@ class _Target:
             check_output(output.path, all_given(self.judges.values()))
 
     def reread(self) -> None:
-        """Take the files as they are now."""
+        """Read the files again."""
         self.files = GradedFiles.read(self.files.suite)
 
     def write(self) -> list[str]:
         """
-        Write what is resolved, and say what was.
+        Write the resolved grades; returns sentences on them.
 
         Raises:
             HarnessError: Nothing was written.

@@ -96,8 +96,8 @@ def pool(
 
 def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
     """
-    A file is of one suite and written once. Grades are never written over, for what is graded is not pooled again, nor
-    is the suite.
+    Check that each output is for one suite and named once, and overwrites neither grades nor a suite: graded documents
+    would not be pooled again.
     """
     if outputs and len(suites) > 1:
         raise UsageError(f"a file has the judgments of one suite, but {len(suites)} suites were given")

@@ -1,4 +1,4 @@
-"""The options that several commands share, and what each of them stands for."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -61,14 +61,14 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class ReadText(click.ParamType[Any]):
-    """What *read* makes of a text; what it refuses is an error of the command line."""
+    """A parameter type that parses with *read*; a HarnessError of it becomes an error of the command line."""
 
     def __init__(self, name: str, read: Callable[[str], Any]) -> None:
         self.name = name
         self._read = read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The value that *value* writes."""
+        """Parse *value*."""
         try:
             return self._read(str(value))
         except UsageError as error:
@@ -76,7 +76,7 @@ class ReadText(click.ParamType[Any]):
 
 
 def _click_option(option: RunOption) -> Callable[[Command], Command]:
-    """*option* as the commands have it, which get its value as an argument of that name."""
+    """*option* as an option of click; commands receive its value as an argument of the same name."""
     types: dict[Kind, click.ParamType[Any]] = {
         COUNT: ReadText("N", read_count),
         FILE: click.Path(dir_okay=False, path_type=Path),
@@ -132,12 +132,12 @@ def cell_options(command: Command) -> Command:
 
 
 def only_run_options(command: Command) -> Command:
-    """Give *command* the options that ``harness run`` has beside those."""
+    """Give *command* the options that only ``harness run`` has."""
     return given_to(command, _of(Commands.RUN))
 
 
 def deciding_options(command: Command) -> Command:
-    """Give *command* the options that say how answers that are there are decided."""
+    """Give *command* the options that only affect how responses are decided."""
     return given_to(command, [_click_option(OPTIONS[name]) for name in DECIDING])
 
 
@@ -146,7 +146,7 @@ DECIDING = ("baseline", "strict_xfail", "report_only")
 
 def run_options(**given: Any) -> RunOptions:
     """
-    What was asked for, as the pipeline takes it.
+    The options of a run from those of a command.
 
     Raises:
         click.UsageError: The options contradict each other.
@@ -159,7 +159,7 @@ def run_options(**given: Any) -> RunOptions:
     return options
 
 
-# As `harness.statistics.compare` and `harness.statistics` have them, which need numpy: the help has to come without it.
+# The same values as in `harness.statistics.compare` and `harness.statistics`, which import numpy: the help must not.
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 CORRECTIONS = ("holm", "benjamini-hochberg", "none")
 SAMPLES = 10_000
@@ -206,16 +206,16 @@ _STATISTICS_OPTIONS = (
 
 
 def statistics_options(command: Command) -> Command:
-    """Give *command* the options."""
+    """Give *command* the options on statistics."""
     return given_to(command, _STATISTICS_OPTIONS)
 
 
 def tested_as(**given: Any) -> ComparisonOptions:
     """
-    What the options of `statistics_options` say; needs numpy.
+    The values of the options of `statistics_options`; needs numpy.
 
     Raises:
-        UsageError: The level is none.
+        UsageError: The level is invalid.
     """
     from harness.statistics.compare import ComparisonOptions
 
@@ -230,7 +230,7 @@ suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, require
 
 
 def found_suites(given: Sequence[Path]) -> FoundSuites:
-    """The files that are meant, with a warning of each that is only called otherwise; raises as `find_suites`."""
+    """The suites of *given*, with a warning for each misnamed file; raises as `find_suites`."""
     found = find_suites(given)
     for path in found.misnamed:
         click.echo(printable(f"harness: warning: {misnamed_text(path)}"), err=True)
@@ -238,7 +238,7 @@ def found_suites(given: Sequence[Path]) -> FoundSuites:
 
 
 def say_left_out(found: FoundSuites) -> None:
-    """At the end, which folders were not looked into and hold suites."""
+    """Print at the end which skipped folders hold suites."""
     if found.left_out:
         text = left_out_text(found.left_out)
         click.echo(printable(f"harness: skipped: {text}; pass a folder to read its suites"), err=True)
@@ -253,17 +253,17 @@ github_option = click.option(
 
 def step_of_github(github: bool) -> GitHubStep | None:
     """
-    The step that the output is for; None where ``--github`` was not given.
+    The step of GitHub Actions to write to; None without ``--github``.
 
     Raises:
-        UsageError: this is no step of GitHub Actions.
+        UsageError: this is not a step of GitHub Actions.
     """
     return github_step(os.environ, option="--github", markdown="--output markdown=FILE") if github else None
 
 
 @contextmanager
 def refusals_told(step: GitHubStep | None) -> Iterator[None]:
-    """Tell *step* of an error that ends what is done meanwhile; the error goes on as it would."""
+    """Report an error that ends the block to *step*, and raise it again."""
     try:
         yield
     except HarnessError as error:
@@ -277,15 +277,15 @@ def refusals_told(step: GitHubStep | None) -> Iterator[None]:
 
 
 class OutputType(click.ParamType[Output]):
-    """Reads ``html=report.html``; the folder has to be there before a run is started for nothing."""
+    """Reads ``html=report.html``; checks that the folder exists before a run starts."""
 
     name = "KIND=FILE"
 
     def __init__(self, kinds: Collection[str] = KINDS, example: str = "html=report.html") -> None:
         """
         Args:
-            kinds: Those that there are.
-            example: What is shown to whom it was not given.
+            kinds: The kinds that are allowed.
+            example: An example for the error message.
         """
         self._kinds = kinds
         self._example = example
@@ -312,7 +312,7 @@ class OutputType(click.ParamType[Output]):
 
 @contextmanager
 def outdated_removed(outputs: Iterable[Output]) -> Iterator[None]:
-    """Where an error ends what is done meanwhile, remove what an earlier run left in *outputs*; the error goes on."""
+    """If an error ends the block, remove the *outputs* of an earlier run, and raise it again."""
     try:
         yield
     except BaseException:

@@ -48,7 +48,7 @@ def run_choices(
     *, requests: tuple[str, ...], indexes: tuple[str, ...], all_requests: bool, **others: Any
 ) -> tuple[RunOptions, Matrix]:
     """
-    What was asked for of all cells, and which cells there are; raises as `run_options`.
+    The options of all cells, and the matrix of cells; raises as `run_options`.
 
     Raises:
         click.UsageError: The options contradict each other.
@@ -128,10 +128,10 @@ def command(
 
 def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
     """
-    Refuse a report that there cannot be.
+    Refuse outputs that contradict the options.
 
     Raises:
-        click.UsageError: nothing is decided, and a report of what does not hold was asked for.
+        click.UsageError: nothing is decided, and an output lists what does not hold.
     """
     if options.report_only and any(output.kind == "codequality" for output in outputs):
         raise click.UsageError("--report-only decides nothing, so there is no codequality report; remove one of them")
@@ -146,7 +146,7 @@ def give_report(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Print *report* and write it to *outputs*; the exit status."""
+    """Print *report* and write it to *outputs*; returns the exit status."""
     _print_report(report, step, as_json=as_json, quiet=quiet)
     if step is not None:
         step.summarise(report)
@@ -158,7 +158,7 @@ def give_report(
 
 
 def _check_part(options: RunOptions, *, is_reported: bool) -> None:
-    """Refuse a part of the queries whose answers would be lost, and what only all of them decide."""
+    """Refuse options that a part of the queries cannot have, such as reports, and a part without a journal."""
     if options.journal is None:
         raise click.UsageError("--shard needs --journal FILE, for `harness merge` to read")
     if is_reported or any(getattr(options, name) for name in DECIDING):
@@ -169,7 +169,7 @@ def _check_part(options: RunOptions, *, is_reported: bool) -> None:
 
 
 def _run_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal, *, quiet: bool) -> int:
-    """Send a part of the queries, and say how many were answered: 0 where all were, 3 elsewhere."""
+    """Send a part of the queries, and print how many were answered; returns 0 if all were, else 3."""
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
         runs = [one.run for one in runner.answer_part(suites, options, matrix=matrix)]
     responses = [response for run in runs for response in run.responses.values()]
@@ -197,7 +197,7 @@ def _undecided(report: Report, options: RunOptions) -> int:
 
 
 def _journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
-    """The journal that was asked for, or one beside the first report; None if there is no file to be beside."""
+    """The journal of the option, or one beside the first report; None without a report file."""
     files = [output.path for output in outputs if output.path.is_file() or not output.path.exists()]
     beside = files[0].with_name(f"{files[0].name}.journal") if files else None
     path = options.journal or beside

@@ -1,6 +1,5 @@
 """
-``--scheduler``: the parts of a run as tasks of a Dask cluster, each the command that sends one part, and the files of a
-run that is scored.
+``--scheduler``: runs the parts of a run, or scores the files of a run, as tasks of a Dask cluster.
 
 A worker needs the harness, the files of the suites in the same folder, and the variables of its logins: no secret is
 sent to it. The part of a worker that is killed is done by another one.
@@ -33,12 +32,12 @@ PARTS_OF_A_THREAD = 2
 """Parts for each thread of the workers: the work of one that is killed is small, and each part opens connections."""
 
 SECONDS_FOR_ANSWER = 30.0
-"""How long the scheduler, and a first worker, is waited for."""
+"""How long to wait for the scheduler, and for a first worker."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartAnswer:
-    """What became of a part on a worker: the exit status of its command, what that said, and its journal."""
+    """The result of a part on a worker: the exit status of its command, its output, and its journal."""
 
     status: int
     said: str
@@ -56,7 +55,7 @@ def run_on_scheduler(
         suites: Their paths, which workers have too.
         options: What was asked for.
         matrix: The requests and indexes that each suite runs with.
-        tell: Is given a line for each part that is done.
+        tell: Called with a line for each finished part.
 
     Returns:
         A name for each part, and the content of its journal.
@@ -77,7 +76,7 @@ def run_on_scheduler(
 
 
 def command_words(options: RunOptions, matrix: Matrix) -> Iterator[str]:
-    """The words of `harness run` for what *options* and *matrix* send where."""
+    """The arguments of `harness run` that send the same as *options* and *matrix*."""
     given = {name: getattr(options, name) for name in SENT_BY} | {
         "request": matrix.requests,
         "index": matrix.indexes,
@@ -133,7 +132,7 @@ def score_part(folder: Path, part: Partition, options: FileOptions) -> Evaluatio
 
 
 def _result_of(what: str, task: Any) -> Any:
-    """What the *task* for *what* returned."""
+    """The result of *task*, which is called *what* in errors."""
     from distributed import KilledWorker
 
     try:

@@ -51,7 +51,7 @@ def command(
 
 
 def _documents(explained: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of ``--explain A B`` and of ``--explain A --explain B``."""
+    """The documents of ``--explain A B`` and of ``--explain A --explain B``."""
     if others and not explained:
         raise click.UsageError(f"found {others[0]!r} behind the query, expected options; --explain takes documents")
     documents = (*explained, *others)

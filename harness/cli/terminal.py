@@ -1,4 +1,4 @@
-"""Where a command prints what people read, and how a run shows how far it is. Imports rich."""
+"""Prints a command's output for people, and the progress of a run. Imports rich."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def show(renderables: Iterable[RenderableType]) -> None:
     """
     Print on standard output: with colours on a terminal, unless NO_COLOR is set, and plain elsewhere.
 
-    A log has the same width wherever it is written, unless COLUMNS says otherwise. What is a plain text is not wrapped,
-    so that it can be copied.
+    A log has the same width everywhere, unless COLUMNS is set. Plain texts are not wrapped, so that they can be copied.
     """
     console = _Terminal()
     if console.is_terminal:
@@ -37,7 +36,7 @@ def show(renderables: Iterable[RenderableType]) -> None:
 
 
 class _Terminal(Console):
-    """Takes text as it is: nothing in an id or a title is markup, a number to colour, or the name of an emoji."""
+    """Prints text unchanged: ids and titles have no markup, no highlighted numbers and no names of emoji."""
 
     def __init__(self) -> None:
         super().__init__(file=sys.stdout, highlight=False, markup=False, emoji=False)
@@ -49,7 +48,7 @@ class _Terminal(Console):
 
 @contextmanager
 def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progress | None]:
-    """What suits *stream*, which is standard error where it is not given."""
+    """A progress display for *stream*, by default standard error; None if *quiet*."""
     out = stream or sys.stderr
     if quiet:
         yield None
@@ -61,22 +60,22 @@ def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progr
 
 
 class LineProgress:
-    """A line when a suite begins and one when it is through, for logs."""
+    """A line when a suite starts and one when it is finished, for logs."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._running = ""
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
-        """Say what is about to be sent."""
+        """Print what is about to be sent."""
         self._running = _running(suite, chosen)
         self._print(f"{self._running}: {count(queries, 'query')} to run")
 
     def queries_done(self, count: int) -> None:
-        """Nothing: a log has no use for it."""
+        """Print nothing."""
 
     def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
-        """Say how long it took, and how its thresholds came out where they decide."""
+        """Print how long it took, and the statuses of its thresholds where they are decided."""
         came_to = _answered(run) if verdicts is None else tally_text(verdict.status for verdict in verdicts)
         self._print(f"{self._running}: {came_to} in {run.seconds:.2f} s")
 
@@ -85,14 +84,14 @@ class LineProgress:
 
 
 class BarProgress:
-    """A bar for each suite, which gives way to nothing when the run is over."""
+    """A bar for each suite, removed at the end of the run."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
         self._task: TaskID | None = None
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
-        """Begin a suite's bar."""
+        """Start a suite's bar."""
         self._task = self._bars.add_task(escape(printable(_running(suite, chosen))), total=queries)
 
     def queries_done(self, count: int) -> None:
@@ -101,7 +100,7 @@ class BarProgress:
             self._bars.advance(self._task, count)
 
     def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:  # noqa: ARG002
-        """Take the bar away; the report will say the rest."""
+        """Remove the bar; the report follows."""
         if self._task is not None:
             self._bars.remove_task(self._task)
             self._task = None
@@ -113,7 +112,7 @@ def _answered(run: Run) -> str:
 
 
 def _running(suite: Suite, chosen: str) -> str:
-    """The suite, and the request and index that were asked for."""
+    """The suite, and the selected request and index, in words."""
     return f"{suite.name}, {chosen}" if chosen else suite.name
 
 

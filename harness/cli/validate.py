@@ -52,7 +52,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
 
 
 def _groups(suite: Suite) -> Iterator[str]:
-    """How many queries have each tag, and from what to what they weigh where they do not all weigh the same."""
+    """The number of queries of each tag, and the range of weights where these differ."""
     tags = Counter(tag for query in suite.queries for tag in query.tags)
     if tags:
         without = sum(not query.tags for query in suite.queries)

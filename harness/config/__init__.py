@@ -55,8 +55,8 @@ def find_places(text: str) -> Places:
     """
     The places of all keys in *text*, which is known to be valid TOML.
 
-    Each statement, a table's header or a key with its value, is read alone by the parser, so that quotes, dots and
-    several lines mean here what they mean to it.
+    The parser reads each statement alone (a table's header, or a key with its value), so that quotes, dots and values
+    of several lines are interpreted as in the whole file.
     """
     places = Places()
     table: Key = ()
@@ -79,7 +79,7 @@ _TOKEN = re.compile(
     r"""|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[][{}\n]""",
     re.DOTALL,
 )
-"""What decides in valid TOML where a statement ends: strings, comments, brackets and line ends."""
+"""The tokens that decide where a statement of valid TOML ends: strings, comments, brackets and line ends."""
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
@@ -135,7 +135,7 @@ def config_path(start: Path) -> Path | None:
     """
     The harness.toml in the folder *start* or the nearest folder above it, None where there is none.
 
-    One that is a link to nowhere is an error to whoever reads it: another one above would name other servers.
+    A broken link is returned too, so that reading it raises an error: a file further up may name other servers.
     """
     folder = start.resolve()
     for candidate in (folder, *folder.parents):
@@ -146,14 +146,14 @@ def config_path(start: Path) -> Path | None:
 
 
 class Configs:
-    """The harness.toml of whatever folders are asked for, each file read once."""
+    """Finds the harness.toml of folders; reads each file once."""
 
     def __init__(self) -> None:
         self._read: dict[Path, Config] = {}
 
     def above(self, folder: Path) -> Config | None:
         """
-        The configuration that holds for *folder*, None where there is none.
+        The configuration that applies to *folder*, None where there is none.
 
         Raises:
             ConfigError: With everything that is wrong in it.
@@ -202,10 +202,10 @@ def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -
     The cluster that a suite runs on.
 
     Args:
-        target: The suite's.
+        target: The suite's target.
         config: The harness.toml above it.
-        url: What the command line gave instead. A URL that harness.toml has brings the login that it has there; a login
-            is never sent to another one.
+        url: The URL on the command line, which replaces the target's. A URL in harness.toml has the login given there;
+            a login is never sent to another URL.
 
     Raises:
         UsageError: No cluster has the name, the URL cannot be used, or a certificate's file is missing.
@@ -244,7 +244,7 @@ def _unknown_cluster(name: str, config: Config | None) -> UsageError:
 
 
 def _with_files(cluster: Cluster, config: Config | None) -> Cluster:
-    """The cluster with the paths of its certificates from here, and not from harness.toml."""
+    """The cluster with the paths of its certificates resolved against the folder of harness.toml."""
     if config is None:
         return cluster
     found: dict[str, Any] = {}

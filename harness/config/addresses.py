@@ -1,4 +1,4 @@
-"""The address of a server, and what it is said to be, as suites, harness.toml and the command line write them."""
+"""The URL and the stated engine of a server, as written in suites, harness.toml and on the command line."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ENGINES = ("elasticsearch", "opensearch")
 
 
 def lacks_scheme(text: str) -> bool:
-    """Whether *text* is a host with its port, as a URL has them behind its scheme."""
+    """Whether *text* is a host with a port, as in a URL without its scheme."""
     return _HOST_AND_PORT.fullmatch(text) is not None
 
 
 def url_problem(url: str) -> str | None:
-    """What keeps *url* from being the address of a server; the sentence never holds a login."""
+    """Why *url* is not the URL of a server; the sentence never holds a login."""
     if lacks_scheme(url):
         return f"found {url!r}, expected a URL with http:// or https://, such as http://{url}"
     try:
@@ -44,7 +44,7 @@ def url_problem(url: str) -> str | None:
 
 
 def engine_problem(text: str) -> str | None:
-    """What keeps *text* from naming an engine and its version."""
+    """Why *text* does not name an engine and its version."""
     match = _ENGINE.fullmatch(text.strip())
     if match and match[1] in ENGINES:
         return None

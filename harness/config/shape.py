@@ -1,4 +1,4 @@
-"""The shape of harness.toml, as pydantic models, and what takes several keys of a cluster to tell."""
+"""The shape of harness.toml, as pydantic models, and the checks that involve several keys of a cluster."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN = re.compile(r"[A-Za-z0-9_*]+")
 _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 MOST_AT_ONCE = 64
-"""Each request at once has a thread and a connection."""
+"""The most concurrent requests; each has a thread and a connection."""
 
 _TYPES = {
     "string_type": "text in quotes",
@@ -48,7 +48,7 @@ def _check(sentence_of: Callable[[Any], str | None]) -> AfterValidator:
 
 
 def _variable_problem(name: str) -> str | None:
-    """A value that is no name may be the secret itself, so it is not repeated."""
+    """Why *name* is not the name of a variable; it is not repeated, as it may be the secret itself."""
     if _VARIABLE.fullmatch(name):
         return None
     return "expected the name of an environment variable, such as SEARCH_API_KEY, not the secret itself"
@@ -132,7 +132,7 @@ def check_variables(content: Mapping[str, Any], tell: Tell) -> tuple[str, ...] |
 
 
 def check_clusters(content: Mapping[str, Any], tell: Tell) -> dict[str, Cluster]:
-    """The clusters of a harness.toml that was parsed; what is wrong goes to *tell*."""
+    """The clusters of a parsed harness.toml; problems go to *tell*."""
     for key in content:
         if key not in KEYS:
             tell((key,), unknown_key(key, KEYS))
@@ -191,7 +191,7 @@ def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) ->
 
 
 NEEDED = {"client_key": "client_cert", "client_key_password_env": "client_cert", "proxy_username_env": "proxy"}
-"""Keys that mean nothing without another."""
+"""Keys that need another key."""
 
 OF_TLS = ("ca_certs", "fingerprint", "client_cert")
 
@@ -219,7 +219,7 @@ def _check_tls(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) -> None
 
 
 def _type_name(value: Any) -> str:
-    """What was found, without its content, which may be a secret."""
+    """The type of *value* in words, without the value, which may be a secret."""
     names = {
         bool: "true or false",
         int: "a whole number",

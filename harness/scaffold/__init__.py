@@ -19,13 +19,13 @@ def scaffold_files() -> dict[str, str]:
 
 def write_scaffold(folder: Path) -> list[Path]:
     """
-    Write the suite into *folder*, which is made where it is not there.
+    Write the suite to *folder*, which is created if it is missing.
 
     Returns:
         The files written.
 
     Raises:
-        UsageError: one of the files is there already, and then none is written; or the folder cannot be written to.
+        UsageError: one of the files exists already, and then none is written; or the folder cannot be written to.
     """
     files = {folder / name: text for name, text in scaffold_files().items()}
     taken = [path for path in files if path.exists() or path.is_symlink()]
