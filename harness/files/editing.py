@@ -1,9 +1,9 @@
 """
-Grades in the text of a judgment file or a suite, by the least change: what is not graded stays as it is, with its
-comments, order, quotes and line ends.
+Edits grades in the text of a judgment file or a suite with the least change: everything else keeps its comments, order,
+quotes and line ends.
 
-YAML is not parsed and written anew, because what writes YAML lays out other lines too: each grade is put at the place
-that the parser gives.
+YAML is not parsed and dumped again, because that would change other lines too: each grade is inserted at the place that
+the parser reports.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Grades: TypeAlias = Mapping[tuple[str, str], str]
 
 
 Edit: TypeAlias = tuple[int, int, str]
-"""What stands from one offset to another becomes something else."""
+"""A replacement: the text between two offsets becomes the third member."""
 
 
 def applied(text: str, edits: Sequence[Edit]) -> str:
@@ -208,7 +208,7 @@ def _query_nodes(root: Any) -> dict[str, Any]:
 
 
 def suite_grades(text: str) -> dict[tuple[str, str], str]:
-    """The judgments that stand beside their queries."""
+    """The judgments that are written with their queries."""
     found: dict[tuple[str, str], str] = {}
     for query, entry in _query_nodes(_composed(text)).items():
         judged = _child(entry, "judgments")
@@ -218,7 +218,7 @@ def suite_grades(text: str) -> dict[tuple[str, str], str]:
 
 
 def without_judgments(text: str) -> Any:
-    """All that the suite holds beside them, as lists of what is written."""
+    """The suite without the judgments of its queries, as nested lists of scalars."""
     root = _composed(text)
     for entry in _query_nodes(root).values():
         entry.value = [(key, value) for key, value in entry.value if key.value != "judgments"]

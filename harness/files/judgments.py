@@ -32,16 +32,15 @@ def read_judgments(
     """
     Read a judgment file.
 
-    The suffix tells the form: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and grade,
-    others beside them are left alone; .yaml and .yml map query to document to grade; everything else is TREC qrels,
-    four columns parted by blanks or tabs: query, iteration (not read), document, grade. A .gz or .zst behind it is
-    unpacked.
+    The suffix decides the format: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and
+    grade, and others are ignored; .yaml and .yml map query to document to grade; everything else is TREC qrels, four
+    columns separated by blanks or tabs: query, iteration (ignored), document, grade. A .gz or .zst file is unpacked.
 
     Args:
         path: The file.
         name: What errors call it; the path where left out.
         grade_names: Names that may stand for grades, but in TREC qrels.
-        ungraded: Takes the documents that have no grade yet, which are refused where it is None.
+        ungraded: Receives the documents without a grade; None refuses them.
 
     Returns:
         Query to document to grade, in the order of the file; grades are finite.
@@ -62,7 +61,7 @@ def read_judgments(
 def judgment_lines(
     path: Path, wanted: Collection[tuple[str, str]], *, name: str | None = None
 ) -> dict[tuple[str, str], int]:
-    """The line in which each *wanted* query and document first stand together; those that are nowhere are left out."""
+    """The first line of each *wanted* query and document; pairs without a line are left out."""
     return first_lines(path, JUDGMENTS, wanted, name=name or str(path))
 
 
@@ -73,7 +72,7 @@ def query_line(path: Path, query: str, *, name: str | None = None) -> int:
 
 
 def count_grades(path: Path) -> int:
-    """How many lines of a file hold a grade, be it a right one or not; 0 for a file that holds something else."""
+    """The number of lines with a grade, valid or not; 0 for another kind of file."""
     try:
         return sum(record.value != "" for record in read_records(path, JUDGMENTS, Findings(str(path))))
     except InputError:
@@ -93,7 +92,7 @@ def _read_carefully(
 
 
 def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:
-    """The grade of one line, by its name too; None where it is no finite number, which goes to *findings*."""
+    """The grade of one line, by number or name; None, with a finding, where it is not a finite number."""
     if isinstance(record.value, str) and record.value in names:
         return names[record.value]
     if record.value == "":
@@ -113,12 +112,12 @@ def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -
 
 
 def _point_hint(value: str) -> str:
-    """Spreadsheets write the decimal mark of their language."""
+    """A hint for a decimal comma, which spreadsheets write in some languages."""
     return f"; did you mean {value.replace(',', '.')}?" if _DECIMAL_COMMA.fullmatch(value) else ""
 
 
 def no_grade_sentence(record: Record) -> str:
-    """What is said of a document that still is to be judged."""
+    """The sentence on a document without a grade."""
     return (
         f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, remove it, or set "
         "'judgments: {files: …, ungraded: ignore}' in the suite"
@@ -134,7 +133,7 @@ def read_subtopic_judgments(path: Path, *, name: str | None = None) -> SubtopicJ
     Read a judgment file whose lines judge a document for one subtopic of a query.
 
     In TREC's form the second column is the subtopic; .csv, .jsonl and .ndjson have a column or key named subtopic.
-    Where there is none, all judgments are of one subtopic.
+    Without one, all judgments are of one subtopic.
 
     Args:
         path: The file.

@@ -1,7 +1,4 @@
-"""
-A judgment or run file: its bytes, unpacked where it ends in .gz or .zst, its form by its name, and
-what is wrong in it.
-"""
+"""Opens judgment and run files: their bytes, unpacked for .gz and .zst, their format by name, and problems in them."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ _PACKED = {".gz", ".zst"}
 
 
 class Form(StrEnum):
-    """How the lines of a file are written."""
+    """The format of a file."""
 
     TREC = "trec"
     CSV = "csv"
@@ -61,7 +58,7 @@ def open_bytes(path: Path, name: str) -> Iterator[IO[bytes]]:
     The file's unpacked bytes.
 
     Raises:
-        FormatError: There is no such file, it cannot be read, or what is packed in it is damaged. It is called *name*.
+        FormatError: There is no such file, it cannot be read, or its compressed data is damaged. Names the file *name*.
     """
     try:
         with _open(path) as file:
@@ -109,7 +106,7 @@ LONGEST_LINE = 16 * 2**20
 
 
 class _Limited(io.RawIOBase):
-    """What a small file unpacks to, as far as it may be judgments; a reader of lines would hold all of a long line."""
+    """A stream of unpacked bytes with limits, against decompression bombs; a reader of lines would hold a long line."""
 
     def __init__(self, unpacked: Any, packed_size: int) -> None:
         self._unpacked = unpacked
@@ -140,7 +137,7 @@ PACKED_STEP = 2048
 
 class _Frames(io.RawIOBase):
     """
-    What one zstd frame after the other holds.
+    The content of all zstd frames, one after the other.
 
     The package's own stream reader ends quietly where a file was cut off; a part of the judgments is worse than none.
     """
@@ -191,7 +188,7 @@ _EXCERPT_COLUMNS = 100
 
 
 class Source:
-    """The text of a file; *path* is how it is called in errors."""
+    """The text of a file; *path* is its name in errors."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
@@ -244,10 +241,10 @@ def read_source(path: Path, name: str, *, limit: int) -> Source:
 @contextmanager
 def opened(path: Path, name: str) -> Iterator[BinaryIO]:
     """
-    A file to read bytes from; *name* is what errors call it.
+    A file opened to read bytes; *name* is its name in errors.
 
     Raises:
-        InputError: The file is missing, is none, or cannot be read.
+        InputError: The file is missing, is not a file, or cannot be read.
     """
     try:
         if path.exists() and not path.is_file():
@@ -327,8 +324,8 @@ MOST_PROBLEMS = 20
 @dataclass(frozen=True, slots=True)
 class Record:
     """
-    One line: *value* is the grade or score as the file has it, text or a number, and empty for a document that is to be
-    judged; *subtopic* is empty in a run. *column* is where the record begins.
+    One line: *value* is the grade or score as in the file, text or a number, and empty for a document without a grade;
+    *subtopic* is empty in a run. *column* is where the record begins.
     """
 
     line: int
@@ -341,7 +338,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the lines of a *kind* of file hold: TREC's columns by name, and the name of the one that counts."""
+    """The columns of a *kind* of file: those of TREC's format, and the name of the value column."""
 
     kind: str
     value: str
@@ -367,7 +364,7 @@ class Findings:
     most: int = MOST_PROBLEMS
 
     def add(self, line: int, message: str, text: str = "", column: int = 1) -> None:
-        """Note what is wrong in *line*, whose text is *text*."""
+        """Add a problem in *line*, whose text is *text*."""
         if len(self.problems) >= self.most:
             self.others += 1
             return
@@ -375,7 +372,7 @@ class Findings:
         self.problems.append(Problem(self.name, line, column if line else 0, message, excerpt))
 
     def have_one_cause(self, line: int, message: str, text: str) -> None:
-        """Note what is wrong with the whole file, in place of what was found line by line; *line* shows it."""
+        """Replace the problems so far by one problem of the whole file, of which *line* is an example."""
         self.problems, self.others = [], 0
         self.add(line, message, text)
 

@@ -1,7 +1,7 @@
 """
-Runs in folders of Parquet files: each file is scored by itself, and the scores are put together.
+Runs in folders of Parquet files: each file is scored by itself, and the scores are joined.
 
-That is sound only if each query is whole in one file, with all its judgments. It is checked.
+This requires that each query is whole in one file, with all its judgments, which is checked.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """
-The lines of a judgment or run file, one by one, with all that is wrong in them; and ids in cells of spreadsheets.
+Reads the lines of judgment and run files one by one, with all problems; and ids in cells of spreadsheets.
 
-This is the careful way. TREC files are read in bulk first (`trec.py`), and come here only to find the wrong line.
+TREC files are read in bulk first (`trec.py`), and here only to find an invalid line.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from harness.files.yaml import yaml_records
 __all__ = ["first_lines", "is_id", "mark_as_text", "read_pairs", "separator_of", "text_lines", "without_mark"]
 
 
-# Who grades opens the file in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may run,
-# and an id such as 007, 1e5 or 3-4 becomes a number or a date, and with it another id. An apostrophe in front makes a
-# cell text. Some programs keep it when they save the file and some do not, so ids are read with it and without it.
-# Where a comma is the decimal mark, columns are saved with semicolons between them.
+# Judges open files in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may be executed, and
+# an id such as 007, 1e5 or 3-4 becomes a number or a date, and so another id. A leading apostrophe makes a cell text.
+# Some programs keep it when they save the file and some do not, so ids are read with it and without it. Where a comma
+# is the decimal mark, columns are saved with semicolons between them.
 
 
 _FORMULA = re.compile(r"[=+\-@\t\r]")
@@ -48,10 +48,10 @@ _MONTHS = (
 )
 _DATE_IN_WORDS = re.compile(rf"(?=.*[0-9])[0-9 .,/-]*(?:{_MONTHS})[0-9 .,/-]*", re.ASCII | re.IGNORECASE)
 _TRUTH = re.compile(r"true|false", re.IGNORECASE)
-"""Written back in capitals, or in another language."""
+"""Truth values, which spreadsheets write back in capitals, or in another language."""
 
 _KEPT_NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
-"""Fifteen digits are what a spreadsheet keeps of a whole number."""
+"""Whole numbers that a spreadsheet keeps exactly: up to fifteen digits."""
 
 _MARK = "'"
 _SEPARATORS = (",", ";", "\t")
@@ -69,7 +69,7 @@ def mark_as_text(text: str) -> str:
 
 def without_mark(text: str) -> str:
     """
-    What `mark_as_text` was given, be the apostrophe kept or not; any other text as it is.
+    The text before `mark_as_text`, whether a spreadsheet kept the apostrophe or not; other texts are not changed.
 
     >>> [without_mark(text) for text in ("'007", "007", "'t hart")]
     ['007', '007', "'t hart"]
@@ -79,7 +79,7 @@ def without_mark(text: str) -> str:
 
 def separator_of(header: str, column: str) -> str:
     """
-    What parts the columns of a file with this *header*, by which one of them is called *column*; else a comma.
+    The separator of a file with this *header*: the one for which a column is named *column*; else a comma.
 
     >>> separator_of("query;document;grade", "query"), separator_of("query,document;grade", "query")
     (';', ',')
@@ -97,7 +97,7 @@ def _is_changed(text: str) -> bool:
 
 
 COMMENT = "#"
-"""What begins a line of a TREC file that is for people only, as trec_eval 10 has it."""
+"""The beginning of a comment line in a TREC file, as in trec_eval 10."""
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BLANKS = " \t\r\n\v\f"
@@ -105,7 +105,7 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|inf
 
 
 def read_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:
-    """The records of the file; what is no record goes to *findings*."""
+    """The records of the file; lines that are not records go to *findings*."""
     form = form_of(path)
     if form is Form.PARQUET:
         yield from parquet_records(path, layout, findings)
@@ -116,7 +116,7 @@ def read_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Rec
 
 
 def read_number(value: str | float) -> float | None:
-    """The number that *value* is or writes, NaN and the infinities too; None where it is none."""
+    """*value* as a number, NaN and infinities included; None where it is not a number."""
     if isinstance(value, str):
         return float(value) if _NUMBER.fullmatch(value) else None
     try:
@@ -126,7 +126,7 @@ def read_number(value: str | float) -> float | None:
 
 
 def check_ids(record: Record, findings: Findings) -> bool:
-    """Whether both ids say something."""
+    """Whether both ids are not blank; a blank one goes to *findings*."""
     for column, text in (("query", record.query), ("document", record.document)):
         if not text.strip(_BLANKS):
             findings.add(record.line, f"the {column} is empty; expected an id")
@@ -135,7 +135,7 @@ def check_ids(record: Record, findings: Findings) -> bool:
 
 
 def text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]]:
-    """The lines that say something, with their numbers."""
+    """The lines that are not blank, with their numbers."""
     for number, content in enumerate(file, start=1):
         if number == 1 and content.startswith(_UTF_16):
             findings.have_one_cause(0, "the file is in UTF-16; expected UTF-8, which spreadsheets call CSV UTF-8", "")
@@ -175,9 +175,9 @@ def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Recor
 
 def _has_remark(fields: Sequence[str]) -> bool:
     """
-    Whether a line of a run goes on behind its tag, which trec_eval leaves alone.
+    Whether a line of a run continues after its tag, which trec_eval ignores.
 
-    Where the rank is no whole number, or the tag is a number, a blank in an id is more likely, and the line is refused.
+    If the rank is not a whole number, or the tag is a number, a blank in an id is more likely, and the line is refused.
     """
     if len(fields) <= len(RUNS.trec_columns):
         return False
@@ -190,7 +190,7 @@ def _expected(layout: Layout) -> str:
 
 
 def split_blanks(text: str) -> list[str]:
-    """The columns of a TREC line: what ASCII blanks part, so that an id may hold any other character."""
+    """The columns of a TREC line, separated by ASCII blanks, so that an id may hold any other character."""
     return [column.decode() for column in text.encode().split()]
 
 
@@ -224,7 +224,7 @@ def _csv(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record
 
 
 def _up_to_text(lines: Iterator[str]) -> Iterator[str]:
-    """The blank lines at the begin, and the first that says something."""
+    """The blank lines at the beginning, and the first line that is not blank."""
     for line in lines:
         yield line
         if line.strip():
@@ -314,9 +314,9 @@ def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twic
     Args:
         path: The file.
         layout: What its lines hold.
-        name: What errors call it.
-        value_of: Gives the value of a record; None where it has none, which goes to the findings if that is wrong.
-        twice: What a second line of a document does: "is judged twice".
+        name: The file's name in errors.
+        value_of: Returns the value of a record, or None where it has none, with a finding if that is wrong.
+        twice: The words for a document with a second line: "is judged twice".
 
     Returns:
         Query to document to value, in the order of the file.
@@ -348,7 +348,7 @@ def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twic
 def first_lines(
     path: Path, layout: Layout, wanted: Collection[tuple[str, str]], *, name: str
 ) -> dict[tuple[str, str], int]:
-    """The line that gives each *wanted* query and document its value; those that are nowhere are left out."""
+    """The first line of each *wanted* query and document; pairs without a line are left out."""
     lines: dict[tuple[str, str], int] = {}
     for record in read_records(path, layout, Findings(name)):
         pair = (record.query, record.document)
@@ -367,7 +367,7 @@ def _report_twice(path: Path, layout: Layout, repeated: list[Record], twice: str
 
 
 def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:
-    """The rows of the table, numbered from 1; what is no record goes to *findings*."""
+    """The rows of the table, numbered from 1; rows that are not records go to *findings*."""
     for number, (query, document, value) in enumerate(_rows(path, layout, findings), start=1):
         if value is None and layout is JUDGMENTS:
             value = ""
@@ -416,7 +416,7 @@ MOST_ROWS, ROWS_A_BYTE = 1_000_000, 100
 
 
 def _is_too_large(metadata: Any, size: int) -> str:
-    """What is said of a table that takes little room in a file and much in memory; empty for any other."""
+    """Why a table is refused that is small in the file and large in memory; empty for any other."""
     held = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
     if held > max(MOST_UNPACKED, MOST_TIMES * size):
         return f"the table unpacks to {held // 2**20:,} MB, more than {MOST_TIMES} times the size of the file"

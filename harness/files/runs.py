@@ -16,15 +16,14 @@ class StoredRanking:
     """
     One query's documents and their scores, side by side, in the order of the file.
 
-    Which order counts is the reader's to decide: trec_eval sorts by score, and looks neither at the lines' order
-    nor at the rank column.
+    The caller decides which order counts: trec_eval sorts by score, and ignores the order of lines and the rank column.
     """
 
     documents: list[str]
     scores: list[float]
 
     def in_order(self) -> list[str]:
-        """The documents by score, the highest first; those of equal score stay as the file has them."""
+        """The documents by score, the highest first; those of equal score keep the order of the file."""
         if sorted(self.scores, reverse=True) == self.scores:  # to sort what is sorted is cheap
             return self.documents
         order = sorted(range(len(self.scores)), key=self.scores.__getitem__, reverse=True)
@@ -35,17 +34,18 @@ def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]
     """
     Read a run file.
 
-    The suffix tells the form: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and score,
-    others beside them are left alone; everything else is a TREC run, six columns parted by blanks or tabs: query, Q0,
-    document, rank, score, tag, of which Q0, rank and tag are not read, nor is what stands behind the tag. A .gz or .zst
-    behind it is unpacked.
+    The suffix decides the format: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and
+    score, and others are ignored; everything else is a TREC run, six columns separated by blanks or tabs: query, Q0,
+    document, rank, score, tag, of which Q0, rank, tag and anything after it are ignored. A .gz or .zst file is
+    unpacked.
 
     Args:
         path: The file.
         name: What errors call it; the path where left out.
 
     Returns:
-        A ranking a query. Scores are 64-bit floats and may be infinite, never NaN; no document comes twice for a query.
+        A ranking per query. Scores are 64-bit floats and may be infinite, never NaN; no document comes twice for a
+        query.
 
     Raises:
         FormatError: With each malformed line, score that is not a number, and document that comes twice for a query.

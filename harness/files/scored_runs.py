@@ -1,8 +1,8 @@
 """
 Run files scored against a judgment file: evaluation without an engine.
 
-Large TREC files are scored in bulk, everything else as dicts of ids. What is wrong with a file is found by the second
-way alone, to which the first gives up whatever is out of the ordinary.
+Large TREC files are scored in bulk, everything else as dicts of ids. Only the second way reports problems of a file:
+the first gives up on any irregular file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["FileOptions", "FileScorer", "evaluate_files", "gains_in_force", "rea
 
 
 LARGE = 1 << 18
-"""Bytes of a run from which on the import of numpy pays."""
+"""The size of a run, in bytes, from which on the import of numpy pays."""
 
 BLOCK = 1 << 19
 """Bytes of lines that are scored in bulk at once."""
@@ -46,10 +46,10 @@ class Judged:
 @dataclass(frozen=True)
 class FileScorer:
     """
-    Scores runs by one judgment file, which is read once.
+    Scores runs with one judgment file, which is read once.
 
-    *gain* is None where the profile's own holds. *complete* counts a judged query that a run does not hold as one that
-    returned nothing.
+    *gain* is None for the profile's own. *complete* counts a judged query that a run does not hold as one that returned
+    nothing.
     """
 
     judgments: Path
@@ -70,7 +70,7 @@ class FileScorer:
         return self._score_in_bulk(run) or self._score_dicts(run)
 
     def _score_in_bulk(self, run: Path) -> Evaluation | None:
-        """None where each line has to be looked at."""
+        """The scores, computed in bulk; None where the lines have to be read one by one."""
         judged = self._judged_in_bulk if _is_large_trec(run) else None
         if judged is None:
             return None
@@ -97,7 +97,7 @@ class FileScorer:
             return None
 
     def read(self) -> None:
-        """Read the judgments now, so that what is wrong with them is reported before anything else is done."""
+        """Read the judgments now, so that their problems are reported first."""
         _ = self._judged
 
     @property
@@ -112,7 +112,7 @@ class FileScorer:
 
     @cached_property
     def _judged(self) -> Judged:
-        """By subtopic where the measures of novelty are asked for, else a grade a document."""
+        """The judgments, by subtopic if there are measures of novelty, else one grade per document."""
         from harness.files.judgments import read_judgments, read_subtopic_judgments
 
         of_novelty = [measure.text for measure in self.measures if is_of_novelty(measure)]
@@ -141,12 +141,12 @@ class FileScorer:
         scores: Mapping[str, Sequence[float | None]] | None = None,
     ) -> Evaluation:
         """
-        The scores of rankings that were read already.
+        The scores of rankings in memory.
 
         Args:
             rankings: Query id to document ids, best first.
-            measures: What is measured.
-            scores: Query id to the score of each document, where the profile is to order by them.
+            measures: The measures to compute.
+            scores: Query id to the score of each document, for profiles that order by them.
 
         Raises:
             MeasureError: a grade that a gain map or a measure's scale does not hold; names the file of the judgments.
@@ -180,7 +180,7 @@ class FileOptions:
     """
     How files are scored.
 
-    *measures* maps each text that was asked for to its measure. *gain* is None where the profile's own holds.
+    *measures* maps each text that the user gave to its measure. *gain* is None for the profile's own.
     *complete* counts a judged query that the run does not hold as one that returned nothing.
     """
 
@@ -190,7 +190,7 @@ class FileOptions:
     complete: bool = False
 
     def scorer(self, judgments: Path) -> FileScorer:
-        """What scores by *judgments*: each measure once, in whatever words it was asked for."""
+        """A scorer for *judgments*, with each measure once, however often and in whatever form it was given."""
         measures = list({measure.text: measure for measure in self.measures.values()}.values())
         return FileScorer(judgments, measures, self.gain, self.profile, self.complete)
 
@@ -200,7 +200,7 @@ def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
     Each of *texts* with its measure.
 
     Raises:
-        UsageError: some are no measures; all of them are named.
+        UsageError: some are not measures; names all of these.
     """
     measures, problems = {}, []
     for text in texts:
@@ -214,7 +214,7 @@ def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
 
 
 def gains_in_force(options: FileOptions) -> dict[str, str]:
-    """By the text that was asked for, the gain that a measure is computed with, in words; empty where it knows none."""
+    """The gain of each measure in words, by the text that the user gave; empty for measures without gain."""
     return {text: _gain(measure, options) for text, measure in options.measures.items()}
 
 
@@ -222,9 +222,9 @@ def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluati
     """
     Score a run file.
 
-    The ranking of a query is its documents by score, the highest first: the lines of the file may come in any order,
-    and the rank column is not read. Equal scores are put in order as the profile says: `trec` by document id from the
-    last to the first, every other one as they come in the file.
+    The ranking of a query is its documents by score, the highest first: the order of lines and the rank column are
+    ignored. The profile orders equal scores: `trec` by document id from the last to the first, every other one in the
+    order of the file.
 
     Raises:
         FormatError: a file is wrong; holds all its problems.

@@ -1,8 +1,8 @@
 """
-TREC files in bulk: whole blocks of lines are split, parted and checked as columns, with no object a line.
+TREC files in bulk: whole blocks of lines are split and checked as columns, without an object per line.
 
-Ten million lines take seconds that way. Anything out of the ordinary raises `Irregular`, and the careful reader
-of `records.py` finds the line.
+Ten million lines take seconds that way. Anything irregular raises `Irregular`, and the reader of `records.py` finds the
+line.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Documents up to which each has one text for all queries that it is judged for; o
 
 
 class Irregular(Exception):
-    """The file holds something that the bulk reader does not take."""
+    """The file holds something that the bulk reader does not handle."""
 
 
 class _Grades(dict[str, float]):
@@ -131,7 +131,7 @@ def _columns(path: Path, name: str, width: int) -> Iterator[Sequence[Sequence[st
 
 
 def _without_comments(block: bytes) -> bytes:
-    """The lines of *block* but those that begin with ``#``, as trec_eval 10 has it."""
+    """The lines of *block* without those that begin with ``#``, as in trec_eval 10."""
     if b"#" not in block or not (block.startswith(b"#") or b"\n#" in block):
         return block
     return b"".join(line for line in io.BytesIO(block) if not line.startswith(b"#"))
@@ -152,7 +152,7 @@ def _split_evenly(block: bytes, width: int) -> list[list[str]] | None:
 
 
 def _split_blanks(block: bytes) -> list[str]:
-    """What ASCII blanks part; `str.split` is fast, and parts at more than those only where there is more than ASCII."""
+    """*block* split at ASCII blanks; `str.split` is fast, and splits at other characters only beyond ASCII."""
     if block.isascii() and block == block.translate(None, _BLANK_TO_STR_ONLY):
         return block.decode("ascii").split()
     try:
@@ -162,7 +162,7 @@ def _split_blanks(block: bytes) -> list[str]:
 
 
 def _split_lines(lines: list[bytes], width: int) -> list[tuple[str, ...]] | None:
-    """The columns line by line, where blanks are many or lines are blank; None where no line says anything."""
+    """The columns line by line, for lines with several blanks and blank lines; None where all lines are blank."""
     try:
         rows = [[column.decode() for column in columns] for line in lines if (columns := line.split())]
     except UnicodeDecodeError:
@@ -173,7 +173,7 @@ def _split_lines(lines: list[bytes], width: int) -> list[tuple[str, ...]] | None
 
 
 def _runs(queries: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """Each stretch of lines of the same query, by its first line and the one behind its last."""
+    """Each sequence of lines with the same query: the query, the first line and the one after the last."""
     begin = 0
     for query, stretch in groupby(queries):
         end = begin + len(list(stretch))

@@ -27,13 +27,13 @@ _MOST_IDS = 256 * 2**20
 
 
 def is_array(path: Path) -> bool:
-    """Whether *path* is named as an array of NumPy's."""
+    """Whether *path* has the suffix of a NumPy array."""
     return path.suffix.lower() == ".npy"
 
 
 def read_ids(path: Path, name: str) -> list[str]:
     """
-    The ids in a file, one a line; *name* is what errors call it.
+    The ids in a file, one per line; *name* is its name in errors.
 
     Raises:
         InputError: The file cannot be read, or a line is blank.
@@ -54,18 +54,18 @@ def read_vectors(
     The vector of each of *queries*.
 
     Args:
-        path: JSON lines, or an array by its suffix ``.npy``. What it has of other queries is checked, and left out.
-        name: What errors call the file.
+        path: JSON lines, or an array by its suffix ``.npy``. Vectors of other queries are checked, and left out.
+        name: The file's name in errors.
         queries: The ids of all queries that need a vector.
-        rows: Of an array, the ids of its rows; None for those of *queries* in their order.
-        rows_of: What errors call the file that *rows* are from.
+        rows: The ids of an array's rows; None for those of *queries* in their order.
+        rows_of: The name in errors of the file that *rows* are from.
 
     Returns:
         Vectors of finite numbers, all of one length; those of an array of floats as float64.
 
     Raises:
         FormatError: Names each line or row that has no vector, or a second one, and the queries that have none.
-        UsageError: NumPy is missing, or what unpacks the file.
+        UsageError: NumPy, or the package that unpacks the file, is not installed.
     """
     vectors = _Vectors(Findings(name), frozenset(queries))
     if is_array(path):
@@ -92,7 +92,7 @@ class _Vectors:
     _sized_at: str = ""
 
     def add(self, query: str, vector: list[Any], place: str, line: int = 0, text: str = "") -> None:
-        """Take the *vector* of *query*, found at *place*, which is the *line* with *text* or has none."""
+        """Add the *vector* of *query*, found at *place*; *line* and *text* are those of a text file."""
         sentence = self._refusal(query, vector, place)
         if sentence:
             self.findings.add(line, sentence if line else f"{place}: {sentence}", text)

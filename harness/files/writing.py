@@ -13,12 +13,13 @@ def write_whole(
     path: Path, content: str | bytes | Iterable[str], *, before: Callable[[], object] | None = None
 ) -> None:
     """
-    Write *content*, a text, or the parts of one, as UTF-8 without a change of its line ends.
+    Write *content*, a text or its parts, as UTF-8 with unchanged line ends.
 
-    A reader never sees half of it, and where it cannot be written, or the process is killed, what was at *path* stays.
-    What is no file, such as ``/dev/stdout`` or a pipe, cannot be replaced and is written as it goes.
+    A reader never sees a part of it, and if it cannot be written, or the process is killed, the old file at *path*
+    stays. A path that is not a regular file, such as ``/dev/stdout`` or a pipe, cannot be replaced and is written
+    directly.
 
-    *before* is called when all is written, right before the file is replaced; what it raises leaves the file as it is.
+    *before* is called when all is written, right before the file is replaced; if it raises, the old file stays.
 
     Raises:
         OSError: it cannot be written.

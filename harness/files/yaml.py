@@ -1,5 +1,5 @@
 """
-Judgments as YAML: query to document to grade, as they stand under a query of a suite.
+Judgments as YAML: query to document to grade, as under a query of a suite.
 
 ::
 
@@ -7,8 +7,8 @@ Judgments as YAML: query to document to grade, as they stand under a query of a 
       sku-17: 3
       sku-4: good
 
-The parser's events are read one by one, so that each judgment has its place, a document that stands twice is met twice,
-and nothing that nests deeper is ever built.
+The parser's events are read one by one, so that each judgment has its place, repeated documents are found, and deeper
+nesting is never built.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ __all__ = ["yaml_records"]
 
 
 NO_GRADE = ("", "~", "null", "Null", "NULL")
-"""What stands there, unquoted, where nothing does."""
+"""Unquoted scalars that mean no value."""
 
 EXPECTED = "expected query ids with document ids and grades below them, such as 'sku-17: 3'"
 
 
 class _OtherShape(Exception):
-    """The file is YAML and holds something else; what and where is in the findings."""
+    """The file is YAML with another structure; the findings have the place."""
 
 
 def yaml_records(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
-    """The judgments of the file; what is none ends the reading, and goes to *findings*."""
+    """The judgments of the file; the first other structure ends the reading, and goes to *findings*."""
     import yaml
 
     if layout is not JUDGMENTS:
@@ -50,7 +50,7 @@ def yaml_records(file: IO[bytes], layout: Layout, findings: Findings) -> Iterato
 
 
 class _Walk:
-    """Takes the events of two mappings, one in the other."""
+    """Reads the events of two nested mappings."""
 
     def __init__(self, yaml: Any, events: Iterator[Any], findings: Findings) -> None:
         self._yaml = yaml
@@ -84,7 +84,7 @@ class _Walk:
             yield Record(place.line + 1, query.value, document.value, value, column=place.column + 1)
 
     def _key(self) -> Any:
-        """The scalar that stands as the next key; None at the mapping's end."""
+        """The next key, a scalar; None at the mapping's end."""
         event = next(self._events)
         if isinstance(event, self._yaml.MappingEndEvent):
             return None
@@ -95,7 +95,7 @@ class _Walk:
         return isinstance(event, self._yaml.ScalarEvent) and not event.style and event.value in NO_GRADE
 
     def _require(self, event: Any, kind: type) -> None:
-        """An event of that *kind*, without a tag; an alias is none of any."""
+        """Raise _OtherShape unless *event* is of that *kind* and without a tag; an alias never is."""
         if isinstance(event, kind) and getattr(event, "tag", None) is None:
             return
         mark = event.start_mark

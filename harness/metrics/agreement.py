@@ -37,7 +37,7 @@ _NAME = re.compile(rf"(?:{RBO}|{OVERLAP})(?![\w.])")
 
 
 def begins_agreement(text: str, position: int) -> bool:
-    """Whether the name of an agreement stands at *position* of *text*."""
+    """Whether *text* has the name of an agreement at *position*."""
     return _NAME.match(text, position) is not None
 
 
@@ -96,8 +96,8 @@ def compare_rankings(reference: Sequence[str], candidate: Sequence[str], *, dept
 
     Args:
         reference: Document ids, best first, none twice.
-        candidate: The same.
-        depth: Ranks that are looked at, at least 1.
+        candidate: Document ids, best first, none twice.
+        depth: Ranks to compare, at least 1.
         p: The persistence of rank-biased overlap.
 
     >>> pair = compare_rankings(["a", "b", "c"], ["a", "c", "d"], depth=3, p=0.9)
@@ -110,7 +110,7 @@ def compare_rankings(reference: Sequence[str], candidate: Sequence[str], *, dept
 
 def agreement_value(agreement: Measure, reference: Sequence[str], candidate: Sequence[str], *, depth: int) -> float:
     """
-    What a threshold on an agreement looks at: *agreement* of two rankings down to its cutoff, or to *depth*.
+    The value of *agreement* for two rankings, down to its cutoff, or to *depth*.
 
     Returns:
         A number in [0, 1]. Two rankings without a hit are the same, so they give 1.
@@ -128,9 +128,9 @@ def mean_agreement(
     pairs: Mapping[str, RankPair], *, depth: int, p: float, weights: Mapping[str, float] | None = None
 ) -> Agreement | None:
     """
-    The means over *pairs* by query, of which each counts what it weighs; None where there are none.
+    The weighted means over *pairs*, by query; None where there are none.
 
-    *weights* holds each of the queries, or nothing where all weigh the same. What is counted, is counted plainly.
+    *weights* has every query, or is empty where all weigh the same. Counts are not weighted.
     """
     if not pairs:
         return None
@@ -152,12 +152,12 @@ def mean_agreement(
 
 
 def _rbo(first: Sequence[str], second: Sequence[str], p: float) -> float:
-    """A ranking that is shorter than the other ended there, and shares nothing below, as `_overlap` has it too."""
+    """RBO; a shorter ranking ended there and shares nothing below, as in `_overlap`."""
     return rbo(first, second, p, ended=True) if first or second else 1.0
 
 
 def _overlap(first: Sequence[str], second: Sequence[str], depth: int) -> float:
-    """Of the longer ranking where both are shorter than *depth*: three hits, the same on both sides, agree wholly."""
+    """The overlap, as a share of the longer ranking if both are shorter than *depth*: equal short rankings give 1."""
     longest = min(depth, max(len(first), len(second)))
     return overlap(first, second, longest) if longest else 1.0
 

@@ -1,4 +1,4 @@
-"""Measures that ask of a document only whether it is relevant; of sets, whatever their order; and counts."""
+"""Measures that depend only on whether documents are relevant: of rankings, of sets, and counts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ BINARY: Mapping[str, Kind] = {**LEVEL, **CONDENSED}
 
 def relevance(grade: float | None, settings: Settings) -> float:
     """
-    1 for a relevant document, 0 for any other: what documents are worth to all measures of this module.
+    1 for a relevant document, 0 for any other: the worth of documents in all measures of this module.
 
     >>> from harness.model import Gain
     >>> relevance(3, Settings(None, Gain(), {"rel": 2.0})), relevance(None, Settings(None, Gain(), {"rel": 2.0}))
@@ -168,7 +168,7 @@ def f_measure(relevant: Sequence[bool], total: int, cutoff: int | None, beta: fl
 
 def shares_of(weight: float) -> tuple[float, float]:
     """
-    A weight and 1 as shares of their sum, which are numbers however large the weight is.
+    A weight and 1 as shares of their sum, which are finite however large the weight is.
 
     >>> shares_of(4.0), shares_of(float("inf"))
     ((0.8, 0.2), (1.0, 0.0))
@@ -247,7 +247,7 @@ def expected_reciprocal_rank(relevant: Sequence[bool], groups: Sequence[int], cu
 
 
 def _missed(size: int, hits: int, places: int) -> list[float]:
-    """The chance that none of *hits* among *size* documents stands in the first 0, 1 … to *places* of them."""
+    """The probability that none of *hits* among *size* documents is in the first 0, 1 … to *places* of them."""
     missed = [1.0]
     for above in range(places):
         missed.append(missed[-1] * max(0, size - hits - above) / (size - above))
@@ -315,8 +315,8 @@ def expected_blend(
     """
     The mean of the Q-measure, and with *beta* 0 of average precision; divided by *total*.
 
-    A relevant document stands at each place of its group as often as at any other, and the others are spread evenly
-    over the rest.
+    Each place of a group is equally probable for a relevant document, and the other documents are spread evenly over
+    the rest.
 
     >>> expected_blend([0.0, 2.0], [2.0], [2], total=1, cutoff=None, beta=1.0)
     0.875

@@ -69,7 +69,7 @@ def _gains(ranking: GradedRanking, settings: Settings) -> Sequence[float]:
 
 
 def _filled(gains: Sequence[float], settings: Settings) -> Sequence[float]:
-    """With ``missing=``, ranks without a hit have a gain too."""
+    """The gains; with ``missing=``, ranks without a hit have one too."""
     if settings.cutoff is None or not settings.given("missing"):
         return gains
     return fixed_length(gains, settings.cutoff, settings.number("missing"))
@@ -177,7 +177,7 @@ def dcg(gains: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_P
 
 def discount(kind: Discount, base: float) -> Callable[[int], float]:
     """
-    What a gain at a rank (from 1) is divided by.
+    The divisor of a gain at a rank (from 1), as a function of the rank.
 
     ``log`` is log_base(rank + 1), which every engine and trec_eval use. ``jarvelin`` is the discount of Järvelin &
     Kekäläinen (2002): none before rank *base*, log_base(rank) from there on.
@@ -227,7 +227,7 @@ def _expected_dcg(ranking: GradedRanking, groups: Sequence[int], settings: Setti
 
 
 def _dcg_range(settings: Settings) -> Range:
-    """As for CG, each rank discounted."""
+    """The range as for CG, each rank discounted."""
     return _spread(settings, _discount_sum(settings))
 
 

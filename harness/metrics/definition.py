@@ -1,4 +1,4 @@
-"""What a measure is: its formulas, the kinds of its parameters, how far it goes."""
+"""The definition of a measure: its formulas, the kinds of its parameters, its range."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 
 
 class Kind(Protocol):
-    """A kind of parameter; *default* is what holds where the text does not give it, None for an optional one."""
+    """A kind of parameter; *default* applies where the text does not give it, None for an optional one."""
 
     @property
     def default(self) -> Parameter | None:
@@ -58,7 +58,7 @@ class Kind(Protocol):
 
     def read(self, text: str) -> Parameter:
         """
-        The value that *text* stands for.
+        Parse the value in *text*.
 
         Raises:
             MeasureError: what was expected and what was found, at its offset in *text*.
@@ -109,7 +109,7 @@ class LogBase:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of a few words."""
+    """One of several words."""
 
     default: str
     words: tuple[str, ...]
@@ -156,7 +156,7 @@ def read_gain(given: object) -> Gain:
     A gain from Python or a command line: a `Gain`, a map from grade to gain, or text as a measure's parameter has it.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: *given* is none of these.
 
     >>> str(read_gain("linear")), str(read_gain({0: 0, 3: 7}))
     ('linear', '{0: 0, 3: 7}')
@@ -243,7 +243,7 @@ NEGATIVE: Mapping[str, Kind] = {"negative": Choice("judged", ("judged", "skipped
 """Whether a grade below 0 is a judgment, or none."""
 
 UNJUDGED: Mapping[str, Kind] = {"unjudged": Number(None, least=0.0)}
-"""The grade of unjudged hits, where a profile has such a thing."""
+"""The grade of unjudged hits, in profiles that allow one."""
 
 
 Range: TypeAlias = tuple[float | None, float | None]
@@ -262,7 +262,7 @@ class Cutoff(Enum):
 
 
 class Needs(Enum):
-    """What must be judged before a measure has a value; where it is not, the score is undefined."""
+    """The judgments that a measure needs; without them, the score is undefined."""
 
     RELEVANT = "a document of at least the measure's relevance level"
     GAIN = "a document of positive gain"
@@ -271,7 +271,7 @@ class Needs(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A measure made ready: its *cutoff*, the *gain* in force, the *values* of all parameters, defaults filled in."""
+    """A measure ready to compute: its *cutoff*, the *gain* in force, the *values* of all parameters with defaults."""
 
     cutoff: int | None
     gain: Gain
@@ -289,11 +289,11 @@ class Settings:
         return str(self.values[name])
 
     def optional(self, name: str) -> float | None:
-        """The value of a parameter that is a number and need not be there."""
+        """The value of an optional parameter that is a number."""
         return self.number(name) if self.given(name) else None
 
     def given(self, name: str) -> bool:
-        """Whether a parameter that need not be there has a value."""
+        """Whether an optional parameter has a value."""
         return self.values.get(name) is not None
 
     @property
@@ -328,8 +328,9 @@ class Definition:
     """
     A measure that can be written in a suite; equal to itself only.
 
-    A formula for one query is enough. The others make it fast and its tie bands exact; each gives what the formula
-    gives. No module of formulas imports numpy but inside a batch formula: who scores some queries does not wait for it.
+    A formula for one query is enough. The others make it fast and its tie bands exact; each returns the same as the
+    formula. Modules of formulas import numpy inside batch formulas only, so that scoring a few queries does not need
+    it.
     """
 
     name: str
@@ -347,33 +348,33 @@ class Definition:
     """The range of its values."""
 
     summed: bool = False
-    """A count, of which a sum over the queries says more than a mean."""
+    """Whether it is a count, whose sum over the queries means more than the mean."""
 
     check: Check = no_objection
-    """What is wrong with parameters that do not go together."""
+    """The problem with parameters that exclude each other."""
 
     diverse: DiverseFormula | None = None
-    """The score of one ranking by judgments by subtopic, of a measure of novelty."""
+    """The score of one ranking with judgments by subtopic, for a measure of novelty."""
 
     at: str | None = None
-    """The parameter that stands behind ``@`` in place of a cutoff, and must be given."""
+    """The required parameter that is written behind ``@`` in place of a cutoff."""
 
     batch: BatchFormula | None = None
     """
-    One float64 a query of a batch; anything where a query lacks what the measure *needs*. Where there is none, many
+    One float64 per query of a batch, of any value where a query lacks what the measure *needs*. Without it, many
     queries are scored one by one.
     """
 
     worth: Worth | None = None
     """
-    What a document of a grade, None for an unjudged one, is worth: of documents of equal score, the ranking is best
-    where those of more worth come first, and worst where they come last. Where that is not known, orders are tried.
+    The worth of a document with a grade, None for an unjudged one. Among documents of equal score, the ranking is best
+    if those of more worth come first, and worst if they come last. Without it, orders are enumerated or sampled.
     """
 
     expected: Expected | None = None
     """
-    The mean over all orders of documents of equal score; takes the ranking before the cut, and how many documents share
-    each score, best first. It is used where *worth* is known too; where there is none, orders are tried.
+    The mean over all orders of documents of equal score, given the ranking before the cut, and how many documents share
+    each score, best first. It is used if *worth* is known too; without it, orders are enumerated or sampled.
     """
 
 

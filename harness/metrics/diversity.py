@@ -75,10 +75,10 @@ def alpha_ndcg(
 
 def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int | None) -> list[Collection[str]]:
     """
-    The documents in the order that gains most at each rank, which is near the best there is.
+    The documents in the order that gains most at each rank, which is close to the ideal order.
 
-    The best order is hard to find (Carterette 2009), so it is the greedy one, as in TREC's ndeval. *documents* are in
-    the order in which equal gains are resolved; those that cover nothing are left out.
+    The ideal order is hard to compute (Carterette 2009), so this is the greedy one, as in TREC's ndeval. The order of
+    *documents* breaks ties of gain; those that cover nothing are left out.
 
     >>> ideal_covers([{"s"}, {"s", "t"}, {"u"}], alpha=0.5, cutoff=2) == [{"s", "t"}, {"u"}]
     True
@@ -107,7 +107,7 @@ def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha:
     Expected reciprocal rank, averaged over the subtopics, over that of documents that all cover every subtopic.
 
     Args:
-        covers: What the document at each rank covers.
+        covers: The subtopics that the document at each rank covers.
         subtopics: How many subtopics have a relevant document.
         depth: Ranks that the perfect documents fill: the cutoff, or the hits where there is none.
         alpha: The probability that a relevant document satisfies the user.

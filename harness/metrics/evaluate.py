@@ -1,8 +1,8 @@
 """
 The scores of many queries: from judgments and rankings of ids, from judgments by subtopic, and from TREC files.
 
-`harness.metrics.score_query` scores one query. Where many are scored here, `harness.metrics.bulk` does it with numpy if
-that is installed and there is enough to do that its import pays.
+`harness.metrics.score_query` scores one query. For many, this module uses `harness.metrics.bulk` with numpy if that is
+installed and there are enough hits for its import to pay.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Scores = Mapping[str, Sequence[float | None]]
 T = TypeVar("T")
 
 WORTH_NUMPY = 5_000
-"""Hits from which on the import of numpy pays."""
+"""The number of hits from which on the import of numpy pays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Evaluation:
         return fsum(values) / len(values) if values else None
 
     def sum(self, measure: str) -> float:
-        """The sum over the queries: what a count such as NumRet is asked for."""
+        """The sum over the queries, for counts such as NumRet."""
         return fsum(self.values(measure))
 
     def values(self, measure: str) -> list[float]:
@@ -84,10 +84,10 @@ def evaluate(
     Args:
         rankings: Query id to document ids, best first; a document that comes twice counts once.
         judgments: Query id to document id to grade.
-        measures: What is measured.
+        measures: The measures to compute.
         gain: What a grade is worth where a measure's text does not say; None is the profile's own.
-        profile: Whose rules hold. Under `trec` a query without judgments is left out, and one without anything
-            relevant scores 0; else both are undefined, and in no mean.
+        profile: The profile whose rules apply. Under `trec` a query without judgments is left out, and one without any
+            relevant document scores 0; else both are undefined, and in no mean.
         scores: Query id to the score of each document of its ranking; only the trec profile orders by them.
         complete: A judged query that the run does not hold counts as one that returned nothing.
 
@@ -146,7 +146,7 @@ def _in_order(query: str, ranking: Sequence[str], given: Sequence[float | None] 
 
 
 def _depth(measures: Sequence[Measure]) -> int | None:
-    """How many hits *measures* look at, None for all: without a cutoff, or where unjudged ones are taken out first."""
+    """The number of hits that *measures* use; None for all: without a cutoff, or if unjudged ones are removed first."""
     cutoffs = [measure.cutoff for measure in measures if measure.name != "NumRel"]
     condensed = any(dict(measure.parameters).get("judged_only") for measure in measures)
     return None if condensed or None in cutoffs else deepest_cutoff(measures)
@@ -183,19 +183,19 @@ def evaluate_trec(
     complete: bool = False,
 ) -> Evaluation:
     """
-    Score every query of a TREC run, each ranked by score: what `evaluate` gives for the same as ids.
+    Score every query of a TREC run, each ranked by score; the result equals that of `evaluate`.
 
     Args:
         run: Blocks of whole lines, each ended by a newline, without comments.
         judgments: All judgments, as `harness.metrics.bulk.read_judgments` reads them.
-        measures: What is measured; each has a batch formula.
+        measures: The measures to compute; each has a batch formula.
         gain: What a grade is worth where a measure's text does not say; None is the profile's own.
-        profile: Whose rules hold.
+        profile: The profile whose rules apply.
         complete: A judged query that the run does not hold counts as one that returned nothing.
 
     Raises:
         MeasureError: a grade that a gain map or a measure's scale does not hold.
-        Unfit: the run has to be looked at line by line.
+        Unfit: the run has to be read line by line.
     """
     from harness.metrics.bulk import TrecRankings, read_rankings, score_batches
 
@@ -238,8 +238,8 @@ def evaluate_novelty(
     Args:
         rankings: Query id to document ids, best first.
         judgments: Query id to document id to subtopic to grade.
-        measures: Of novelty, such as alpha_nDCG@10.
-        profile: Whose rules hold, as for `harness.metrics.evaluate.evaluate`.
+        measures: Measures of novelty, such as alpha_nDCG@10.
+        profile: The profile whose rules apply, as for `harness.metrics.evaluate.evaluate`.
         scores: Query id to the score of each document; only the trec profile orders by them.
         complete: A judged query that the run does not hold counts as one that returned nothing.
 

@@ -8,7 +8,7 @@ The text of a measure, such as ``nDCG(gain=linear)@10``, read against the regist
     parameter = name "=" value
     value     = word | number | "{" grade ":" gain { "," grade ":" gain } "}"
 
-Blanks may stand around every part. Offsets count characters from 0 in the text as given.
+Blanks are allowed around every part. Offsets count characters from 0 in the text as given.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A measure's text as read, before any name is looked up; *at* is what stands behind ``@``, None without one."""
+    """The parts of a measure's text, before names are looked up; *at* is the part behind ``@``, None without one."""
 
     name: Part
     parameters: tuple[tuple[Part, Part], ...]
@@ -123,7 +123,7 @@ class Parts:
         The cutoff, None where there is none.
 
         Raises:
-            MeasureError: what stands behind ``@`` is no cutoff.
+            MeasureError: the part behind ``@`` is not a cutoff.
         """
         return None if self.at is None else _cutoff(self.at)
 
@@ -133,7 +133,7 @@ def take_apart(text: str) -> Parts:
     Read the text of a measure.
 
     Raises:
-        MeasureError: where the text leaves the grammar.
+        MeasureError: the text does not fit the grammar.
     """
     start = _skip_blanks(text, 0)
     match = NAME.match(text, start)

@@ -31,7 +31,7 @@ def judged(grades: Sequence[float | None]) -> float:
     """
     The share of the hits that have a judgment, whatever its grade; 0 where there are no hits.
 
-    Divided by the hits there are, not by k: a short ranking is not an unjudged one.
+    Divided by the number of hits, not by k: a short ranking is not an unjudged one.
 
     Source: Judged@k of ir_measures.
 
@@ -105,10 +105,10 @@ def bpref(
 
 def expected_bpref(kinds: Sequence[bool | None], groups: Sequence[int], total: int, most: int) -> float:
     """
-    The mean of Bpref: before a relevant document stand none to all of its group's others, each as often.
+    The mean of Bpref: from none to all of its group's other documents precede a relevant one, with equal probability.
 
-    *kinds* tells by rank whether the document is relevant, None for one that does not count; *total* is R, and *most*
-    the lesser of R and the judged non-relevant documents.
+    *kinds* has by rank whether the document is relevant, None for one that does not count; *total* is R, and *most* the
+    lesser of R and the number of judged non-relevant documents.
 
     >>> expected_bpref([False, True], [2], total=1, most=1)
     0.5
@@ -123,7 +123,7 @@ def expected_bpref(kinds: Sequence[bool | None], groups: Sequence[int], total: i
 
 
 def _preference(grade: float | None, settings: Settings) -> float:
-    """1 for relevant, 0 for non-relevant; a document that does not count is neither worth."""
+    """The worth of a document: 1 if relevant, 0 if not; 0.5 if it does not count."""
     if grade is None or (grade < 0 and settings.word("negative") == "skipped"):
         return 0.5
     return relevance(grade, settings)
@@ -166,9 +166,9 @@ def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) 
     """
     Average precision, estimated where only a sample of the pool was judged.
 
-    A grade below 0 marks a document that was in the pool and not judged; None one that was not in the pool, which is
-    taken for non-relevant. The precision above a relevant document at rank k is estimated from the judged ones of the
-    k - 1 above it: 1/k + (k-1)/k * (in the pool above / (k-1)) * (relevant above / judged above).
+    A grade below 0 marks a document that was in the pool and not judged; None one that was not in the pool, which
+    counts as non-relevant. The precision above a relevant document at rank k is estimated from the judged ones of the k
+    - 1 above it: 1/k + (k-1)/k * (in the pool above / (k-1)) * (relevant above / judged above).
 
     Args:
         grades: The grade at each rank.

@@ -1,4 +1,4 @@
-"""Whose numbers are reproduced: what each profile does otherwise than the standard one."""
+"""Profiles, which reproduce the numbers of other tools: how each differs from the standard rules."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from harness.words import did_you_mean
 __all__ = ["RRE_FORMULAS", "Rules", "by_score", "profile_gain", "read_profile", "rules_of"]
 
 
-# The Rated Ranking Evaluator works in decimals and cuts or rounds on the way, takes every judged document for relevant
-# whatever its grade, and scores 1 where nothing is judged and nothing was returned.
+# The Rated Ranking Evaluator computes with decimals and truncates or rounds in between, counts every judged document as
+# relevant whatever its grade, and scores 1 where nothing is judged and nothing was returned.
 
 EXACT = Context(prec=330)
-"""Enough for the gain of every grade that has one as a float, and its decimals."""
+"""Enough digits for the gain of every grade whose gain is a finite float, with decimals."""
 
 ONE, ZERO = Decimal(1), Decimal(0)
 
@@ -153,8 +153,8 @@ RRE_RANGES: Mapping[str, Reach] = {
     "ERR": lambda _: (None, None),
 }
 """
-Those that differ from the measure's own: a grade below 0 loses, one above the scale's top gains without bound, and F is
-rounded up before it is multiplied.
+Ranges that differ from the measure's own: a grade below 0 loses, one above the scale's top gains without bound, and F
+is rounded up before it is multiplied.
 """
 
 
@@ -166,7 +166,7 @@ class Rules:
     """
     A profile.
 
-    *gain* holds where neither a measure's text nor the caller gives one, *defaults* the parameters of measures where
+    *gain* applies where neither a measure's text nor the caller gives one, *defaults* the parameters of measures where
     their text gives none; those of "" are every measure's. *zero_undefined*: a query with nothing relevant scores 0.
     *skips_unjudged*: a query without any judgment is left out. *sorts*: hits are ordered by score, not taken as they
     come. *cuts_first*: before unjudged documents are taken out. *grades_unjudged*: an unjudged hit may be given a
@@ -250,7 +250,7 @@ def read_profile(given: object) -> Profile:
     A profile by its name, or as it is.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: there is no profile of that name.
 
     >>> read_profile("trec") is Profile.TREC
     True
@@ -264,10 +264,10 @@ def read_profile(given: object) -> Profile:
 
 def rules_of(profile: Profile) -> Rules:
     """
-    What *profile* does.
+    The rules of *profile*.
 
     Raises:
-        UsageError: it is none.
+        UsageError: *profile* is not a profile.
     """
     try:
         return RULES[profile]

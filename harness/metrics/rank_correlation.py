@@ -1,4 +1,4 @@
-"""How alike two rankings are: RBO, overlap and Kendall's tau; and Compat, which compares with the ideal ranking."""
+"""The similarity of two rankings: RBO, overlap and Kendall's tau; and Compat, similarity to the ideal ranking."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["MEASURES", "compatibility", "kendall_tau", "overlap", "overlap_sum",
 
 _FEW = 256
 _NO_WEIGHT = 1e-18
-"""A weight that changes no digit of a sum; ranks that have less are not looked at."""
+"""A weight that changes no digit of a sum; ranks with less are ignored."""
 
 
 def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: bool = False) -> float:
@@ -26,10 +26,10 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: b
 
     Args:
         first: Document ids, best first, none twice.
-        second: The same.
+        second: Document ids, best first, none twice.
         p: Persistence, above 0 and below 1: 0.9 puts 86 % of the weight on the first ten ranks.
-        ended: Nothing follows the shorter ranking. Its extrapolation is left out: what the longer one holds below that
-            end is not shared, and only the overlap at the longer one's end is taken to go on.
+        ended: Whether the shorter ranking is complete. It is then not extrapolated: documents of the longer one below
+            its end are not shared, and only the overlap at the longer one's end is extrapolated.
 
     Raises:
         UndefinedScore: both are empty.
@@ -130,7 +130,7 @@ def _inversions(ranks: list[int]) -> int:
 
 
 def _inversions_of_few(ranks: list[int]) -> int:
-    """The same, counted while each is put into its place among those before it; quadratic, with a small constant."""
+    """`_inversions` by insertion sort: quadratic, with a small constant."""
     before: list[int] = []
     inversions = 0
     for rank in ranks:
@@ -144,7 +144,7 @@ def compatibility(
     ranking: Sequence[str], judgments: Mapping[str, float], p: float = 0.95, *, normalize: bool = True
 ) -> float:
     """
-    How near the *ranking* is to the ideal one that is nearest to it: their rank-biased overlap, with persistence *p*.
+    The rank-biased overlap, with persistence *p*, of *ranking* with the ideal ranking that is most similar to it.
 
     The ideal holds the documents of positive grade, best first, equal grades in the order of the ranking. With
     *normalize* it is divided by what the ideal itself would reach.

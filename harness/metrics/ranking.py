@@ -1,4 +1,4 @@
-"""What every formula is computed from: one ranking with the grades of its documents, and what a grade gains."""
+"""The input of every formula: a ranking with the grades of its documents; and the gains of grades."""
 
 from __future__ import annotations
 
@@ -202,10 +202,10 @@ def grade_ranking(
 
 def check_grades(judgments: Mapping[str, object]) -> None:
     """
-    See that each grade is a finite number.
+    Check that each grade is a finite number.
 
     Raises:
-        UsageError: one is not; names the first.
+        UsageError: a grade is not; names the first.
     """
     try:
         if all(map(isfinite, cast("Iterable[float]", judgments.values()))):
@@ -238,7 +238,7 @@ def mean_by_group(values: Sequence[float], groups: Sequence[int]) -> list[float]
 
 
 def split_groups(values: Sequence[T], groups: Sequence[int]) -> Iterator[tuple[int, Sequence[T]]]:
-    """The values of each group of documents of equal score, by its size, and how many ranks stand above it."""
+    """The number of ranks above each group of documents of equal score, and the values of the group."""
     start = 0
     for size in groups:
         yield start, values[start : start + size]

@@ -1,8 +1,8 @@
 """
 The measures that can be written by name: the harness's own, those of installed packages, and those registered.
 
-What is not the harness's own is code of the user's. What it gives is made a float here, and what it raises a
-`MeasureError`, so that nothing else meets a number of another kind or an error that nobody expects.
+Measures that are not the harness's own are user code. Their values are converted to float here, and their errors to
+`MeasureError`, so that other modules need not handle other types or unexpected errors.
 """
 
 from __future__ import annotations
@@ -74,15 +74,15 @@ OTHER_NAMES = {
     "set_f": "SetF",
     "num_q": "NumQ",
 }
-"""What other tools call the same thing, in lower case; only for the hint in an error."""
+"""Names of measures in other tools, in lower case; only for the hint in an error."""
 
 
 LONGEST_SHOWN = 60
-"""Characters of what a user's function gave that an error repeats."""
+"""Characters of a user function's value that an error repeats."""
 
 
 class Registry:
-    """Definitions by name; packages' entry points are only looked at for a name that is not known otherwise."""
+    """Definitions by name; packages' entry points are only loaded for a name that is not known otherwise."""
 
     def __init__(self, definitions: Iterable[Definition] = ()) -> None:
         """
@@ -96,10 +96,10 @@ class Registry:
 
     def add(self, definition: Definition) -> None:
         """
-        Make a measure of the user's known.
+        Register a measure of the user.
 
         Raises:
-            UsageError: the name is taken by another definition, or is none that a measure's text can hold.
+            UsageError: the name is taken by another definition, or cannot be written in a measure's text.
         """
         name = definition.name
         if not (name.isascii() and name.isidentifier()):
@@ -115,7 +115,7 @@ class Registry:
         self._definitions[name] = _guarded(definition)
 
     def let_replace(self) -> None:
-        """Let each measure that was added so far be added anew, by code that is executed again."""
+        """Allow each measure added so far to be replaced, by code that is executed again."""
         self._replaceable.update(self._added)
 
     def find(self, name: str) -> Definition | None:
@@ -164,7 +164,7 @@ Given = TypeVar("Given")
 
 
 def _guarded(definition: Definition) -> Definition:
-    """*definition* with functions that give what theirs should give, or raise MeasureError."""
+    """*definition* with its functions wrapped: they return values of the expected types, or raise MeasureError."""
     formula, diverse, name = definition.formula, definition.diverse, definition.name
     batch, worth, expected = definition.batch, definition.worth, definition.expected
     return replace(
@@ -212,7 +212,7 @@ def _range(name: str, reach: Callable[[Settings], object], settings: Settings) -
 
 
 def _call(name: str, what: str, function: Callable[..., Given], *given: object) -> Given:
-    """What a function of the user's gives; an error of ours, such as `UndefinedScore`, may be what it says."""
+    """Call a user's function; errors of the harness, such as `UndefinedScore`, pass through."""
     try:
         return function(*given)
     except HarnessError:
@@ -223,10 +223,10 @@ def _call(name: str, what: str, function: Callable[..., Given], *given: object) 
 
 def _number(value: object, found: str) -> float:
     """
-    *value* as a float: that of numpy, a Decimal, a Fraction, True and False too.
+    *value* as a float; numbers of numpy, Decimal, Fraction, True and False are converted too.
 
     Raises:
-        MeasureError: it is none, or not finite; a text and an array are no numbers.
+        MeasureError: *value* is not a number, such as a text or an array, or is not finite.
     """
     try:
         number = float(value) if isinstance(value, SupportsFloat) and not hasattr(value, "__len__") else None
@@ -265,7 +265,7 @@ _REGISTRY = Registry(DEFINITIONS)
 
 def register_measure(definition: Definition) -> None:
     """
-    Make a measure of your own known, so that suites can name it; in a conftest.py, or by an entry point.
+    Register a measure of your own, so that suites can name it; in a conftest.py, or by an entry point.
 
     A measure that an earlier pytest session of the process registered, or a cell of a notebook, is replaced.
 
@@ -276,12 +276,12 @@ def register_measure(definition: Definition) -> None:
 
 
 def let_measures_be_replaced() -> None:
-    """Let measures that are registered be registered anew: each pytest session of a process reads its conftest.py."""
+    """Allow registered measures to be replaced: each pytest session of a process reads its conftest.py again."""
     _REGISTRY.let_replace()
 
 
 def definition_of(measure: Measure) -> Definition:
-    """What the registry knows of *measure*."""
+    """The definition of *measure*."""
     return definition_named(measure.name)
 
 
@@ -294,17 +294,17 @@ def batch_formula_of(measure: Measure, profile: Profile) -> BatchFormula | None:
 
 
 def is_built_in(measure: Measure) -> bool:
-    """Whether *measure* is one of the harness, and none that a package or a conftest.py brought."""
+    """Whether *measure* is the harness's own, and not from a package or a conftest.py."""
     definition = definition_of(measure)
     return any(definition is one for one in DEFINITIONS)
 
 
 def definition_named(name: str, offset: int = 0) -> Definition:
     """
-    What the registry knows by *name*, which stands at *offset* in what the user wrote.
+    The definition of *name*, found at *offset* in the user's text.
 
     Raises:
-        UnknownMeasure: nothing, with the nearest name it knows.
+        UnknownMeasure: there is none; suggests the nearest known name.
     """
     definition = _REGISTRY.find(name)
     if definition is None:
@@ -315,7 +315,7 @@ def definition_named(name: str, offset: int = 0) -> Definition:
 
 
 def settings_of(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Settings:
-    """*measure* made ready: what its text gives, else what the profile has, else the defaults; the gain in force."""
+    """The settings of *measure*: parameters of its text, else of the profile, else the defaults; the gain in force."""
     return _settings(definition_of(measure), measure, gain, profile)
 
 
@@ -333,7 +333,7 @@ def settings_for(
     gain: Gain | None = None,
     profile: Profile = Profile.STANDARD,
 ) -> Settings:
-    """As `settings_of`, for one query: under some profiles its *judgments* say from which grade on it is relevant."""
+    """As `settings_of`, for one query: under some profiles the least relevant grade depends on its *judgments*."""
     settings, level = settings_of(measure, gain, profile), rules_of(profile).level
     if level is None or not takes_level(measure, settings):
         return settings
@@ -341,7 +341,7 @@ def settings_for(
 
 
 def takes_level(measure: Measure, settings: Settings) -> bool:
-    """Whether *measure* asks from which grade on a document is relevant, and its text does not say."""
+    """Whether *measure* depends on the least relevant grade, and its text does not give it."""
     return "rel" in settings.values and "rel" not in dict(measure.parameters) and not settings.given("max")
 
 
@@ -350,7 +350,7 @@ def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile =
     The gain that a score is computed with: the measure's own, else *gain*, else the profile's.
 
     Raises:
-        UsageError: *gain* is something else than a gain, which must not be taken for none.
+        UsageError: *gain* is not a gain; it must not be treated as None.
     """
     given = dict(measure.parameters).get("gain", gain)
     if given is not None:

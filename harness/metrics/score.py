@@ -1,5 +1,5 @@
 """
-The score of one query, in plain Python, what it cannot know, and the scores of a run, each with its outcome.
+The score of one query, in plain Python, its bounds over unjudged hits, and the scores of a run with their outcomes.
 
 numpy is not imported.
 """
@@ -78,12 +78,12 @@ def score_query(
     The score of one query.
 
     Args:
-        measure: What is measured.
+        measure: The measure to compute.
         ranking: Document ids, best first; one that comes twice counts once.
         grades: Document id to grade, all judged documents of the query, returned or not.
         gain: What a grade is worth where the measure's text does not say; None is the profile's own.
-        profile: Whose rules hold.
-        scores: The engine's score of each hit. Only the trec profile orders by them, and only where all are known.
+        profile: The profile whose rules apply.
+        scores: The engine's score of each hit. Only the trec profile orders by them, and only if all are known.
 
     Raises:
         UndefinedScore: nothing that the measure needs is judged, in a profile that does not call that 0.
@@ -106,7 +106,7 @@ def _graded(
     rules: Rules,
     scores: Sequence[float | None] | None,
 ) -> GradedRanking:
-    """*ranking* with its grades, in the order and as deep as it is scored."""
+    """*ranking* with its grades, in the order and down to the depth that are scored."""
     if rules.sorts and scores is not None:
         ranking = by_score(ranking, scores)
     condensed = bool(settings.values.get("judged_only"))
@@ -118,7 +118,7 @@ def _graded(
 def score_graded(
     measure: Measure, ranking: GradedRanking, gain: Gain | None = None, profile: Profile = Profile.STANDARD
 ) -> float:
-    """As `score_query`, where the grades are looked up and the ranking is cut already."""
+    """As `score_query`, for a ranking that is cut and has its grades."""
     rules, definition = rules_of(profile), definition_of(measure)
     settings = settings_for(measure, ranking.judgments, gain, profile)
     formula = formula_of(definition, rules)
@@ -140,7 +140,7 @@ def in_bounds(measure: Measure, value: float) -> float:
     *value*, a score of *measure*.
 
     Raises:
-        MeasureError: it is no number, or beyond what can be summed with others.
+        MeasureError: *value* is not a number, or too large to be summed with others.
     """
     if abs(value) <= GREATEST_SCORE:
         return value
@@ -166,10 +166,10 @@ def score_diverse_query(
     The score of one query with several meanings.
 
     Args:
-        measure: One of novelty, such as alpha_nDCG@10.
+        measure: A measure of novelty, such as alpha_nDCG@10.
         ranking: Document ids, best first; one that comes twice counts once.
         judgments: Document id to subtopic to grade, all judged documents of the query.
-        profile: Whose rules hold.
+        profile: The profile whose rules apply.
 
     Raises:
         UndefinedScore: no document is relevant to a subtopic, in a profile that does not call that 0.
@@ -196,7 +196,7 @@ def formula_of(definition: Definition, rules: Rules) -> Formula:
     The formula of a measure under a profile.
 
     Raises:
-        MeasureError: it is one of novelty.
+        MeasureError: the measure is one of novelty.
     """
     formula = rules.formulas.get(definition.name, definition.formula)
     if formula is None:
@@ -205,7 +205,7 @@ def formula_of(definition: Definition, rules: Rules) -> Formula:
 
 
 def _check_defined(definition: Definition, ranking: GradedRanking, settings: Settings) -> None:
-    """Where unjudged hits have a grade, a measure is defined by them too."""
+    """Raise UndefinedScore without the judgments that a measure needs, unless unjudged hits have a grade."""
     undefined = None
     if definition.needs is Needs.RELEVANT and not ranking.total_relevant(settings.level):
         undefined = f"no judged document has a grade of {_least(settings)}"
@@ -233,16 +233,16 @@ def unjudged_bounds(
     profile: Profile = Profile.STANDARD,
 ) -> UnjudgedBounds:
     """
-    Where a score would stand if the unjudged hits down to the cutoff were all the worst, or all the best.
+    The least and the greatest score if the unjudged hits down to the cutoff had the worst, or the best, grade.
 
     Args:
-        measure: What is measured.
+        measure: The measure to compute.
         ranking: Document ids, best first.
         grades: Document id to grade, all judged documents of the query.
         worst: The scale's lowest grade.
         best: The scale's top grade.
         gain: What a grade is worth where the measure's text does not say.
-        profile: Whose rules hold.
+        profile: The profile whose rules apply.
 
     Raises:
         MeasureError: a grade that the gain map or the measure's scale does not hold.
@@ -266,18 +266,18 @@ def unjudged_bounds(
 
 
 DEFAULT_MEASURE = "nDCG@10"
-"""That of a suite which names none."""
+"""The measure of a suite that names none."""
 
 
 def common_measures(suite: Suite) -> tuple[Measure, ...]:
-    """The measures that every query has a score of: the suite's, then those that its thresholds on all queries name."""
+    """The measures of every query: the suite's, then those that its thresholds on all queries name."""
     of_thresholds = (measure_named(threshold) for threshold in suite.thresholds if threshold.tag is None)
     return _each_once([*suite.measures, *of_thresholds])
 
 
 def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributions | None:
     """
-    The DCG of *ranking* by rank: that of the query's first nDCG or DCG, else of `DEFAULT_MEASURE`.
+    The DCG of *ranking* by rank, for the query's first nDCG or DCG, else for `DEFAULT_MEASURE`.
 
     None where the profile of *suite* has a formula of its own for the measure, or a grade has no gain.
     """
@@ -299,9 +299,9 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
 
 def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
     """
-    The measures that *query* has a score of: the common ones, and those of thresholds on its tags and of its own.
+    The measures of *query*: the common ones, and those of thresholds on its tags and of its own.
 
-    Others are left out, for a measure that nobody asks of a query can be undefined for it.
+    Other measures are left out, as they may be undefined for it.
     """
     tagged = [threshold for threshold in suite.thresholds if threshold.tag in query.tags]
     return _each_once([*common_measures(suite), *map(measure_named, [*tagged, *query.thresholds])])
@@ -309,7 +309,7 @@ def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
 
 def score_run(suite: Suite, run: Run) -> ScoreColumns:
     """
-    Score every query of *suite* by every measure that is asked of it.
+    Score every query of *suite* by each of its measures.
 
     Args:
         suite: Gives the judgments, the gain, the profile and the measures.
@@ -349,7 +349,7 @@ def _score_ranking(suite: Suite, query: Query, measure: Measure, ranking: Rankin
 
 
 def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
-    """What became of *query* by its response alone, and why; whether it has a score is for a measure to say."""
+    """The outcome of *query* by its response alone, with a reason; whether it has a score depends on the measure."""
     if isinstance(response, Ranking):
         return (Outcome.SCORED, "") if response.hits else (Outcome.ZERO_HITS, "the engine returned no document")
     if isinstance(response, Failure):
@@ -361,14 +361,14 @@ def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
 
 
 def gain_text(measure: Measure, suite: Suite) -> str:
-    """The gain that *measure* is computed with in *suite*, in words; empty for a measure that knows no gain."""
+    """The gain that *measure* is computed with in *suite*, in words; empty for a measure without gain."""
     if "gain" not in definition_of(measure).parameters:
         return ""
     return str(gain_in_force(measure, suite.gain, suite.profile))
 
 
 def failure_text(failure: Failure) -> str:
-    """What went wrong with one query, in a line: the kind, the HTTP status where there is one, the engine's reason."""
+    """The failure of one query in a line: the kind, the HTTP status if there is one, the engine's reason."""
     status = f" ({failure.status})" if failure.status is not None else ""
     return f"{failure.kind}{status}: {failure.reason}"
 

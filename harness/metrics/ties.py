@@ -1,4 +1,4 @@
-"""What a score owes to the order in which documents of equal score happened to come."""
+"""How far a score depends on the order of documents with equal scores."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ __all__ = ["TieBand", "TieRange", "tie_band", "tie_range"]
 
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
 """
-Orders that are looked at where no formula is known, and the hits of all of them together: some seconds. Where there are
-more orders, as many are drawn.
+The most orders to compute where there is no formula, and the most hits in all of them together: some seconds. Of more
+orders a sample of this size is drawn.
 """
 
 SEED = 2008
-"""Where the drawing starts, so that it gives the same each time."""
+"""The seed of the sample, for reproducible results."""
 
 Hit: TypeAlias = tuple[str, float | None]
 Groups: TypeAlias = Sequence[Sequence[Hit]]
@@ -46,8 +46,8 @@ class TieBand:
 
     drawn: int = 0
     """
-    How many orders were drawn, where there are too many to look at all of them; 0 where the values are exact. *least*
-    and *greatest* are exact all the same where it is known which order is best.
+    The number of orders in the sample, if there are too many to compute all; 0 where the values are exact. *least* and
+    *greatest* are exact even then if it is known which order is best.
     """
 
 
@@ -61,15 +61,15 @@ def tie_band(
     profile: Profile = Profile.STANDARD,
 ) -> TieBand:
     """
-    How far a score could lie elsewhere, had the engine ordered equal documents otherwise.
+    The range of a score over all orders of documents with equal scores.
 
     Args:
-        measure: What is measured.
+        measure: The measure to compute.
         ranking: Document ids, best first, all hits: a tie may reach beyond the cutoff.
         scores: The engine's score of each.
         grades: Document id to grade, all judged documents of the query.
         gain: What a grade is worth where the measure's text does not say.
-        profile: Whose rules hold.
+        profile: The profile whose rules apply.
 
     Raises:
         UndefinedScore: nothing that the measure needs is judged.
@@ -137,16 +137,16 @@ def tie_range(
     profile: Profile = Profile.STANDARD,
 ) -> TieRange:
     """
-    How far a score could lie elsewhere, where more documents may be tied than were returned.
+    The range of a score, if more documents may be tied than were returned.
 
     Args:
-        measure: What is measured.
+        measure: The measure to compute.
         groups: Document ids, best first, those that tie in one group. The groups may hold more than *depth* documents:
             then any of the last group may stand at the last ranks.
         grades: Document id to grade, all judged documents of the query.
-        depth: How many ranks there are, >= 1: a measure without a cutoff sees no document below.
+        depth: The number of ranks, >= 1: a measure without a cutoff ignores documents below.
         gain: What a grade is worth where the measure's text does not say.
-        profile: Whose rules hold. None of them orders the documents: their order is that of *groups*.
+        profile: The profile whose rules apply. None of them orders the documents: their order is that of *groups*.
 
     Raises:
         UndefinedScore: nothing that the measure needs is judged.
@@ -182,7 +182,7 @@ def _band_of_orders(groups: Groups, score: Callable[[Groups], float], tied: int)
 
 
 def _count_orders(members: Sequence[Hit]) -> int:
-    """In how many orders documents can come, those of equal grade taken for the same."""
+    """The number of orders of *members*, where documents of equal grade are interchangeable."""
     alike = Counter(grade for _, grade in members)
     return factorial(len(members)) // prod(map(factorial, alike.values()))
 

@@ -34,7 +34,7 @@ __all__ = ["MEASURES", "err", "expected_err", "rbp", "rbp_residual", "stop_proba
 PERSISTENCE: Mapping[str, Kind] = {"p": Number(0.8, 0.0, 1.0, open_ends=True)}
 
 NO_CHANCE = 1e-18
-"""A chance that changes no digit of a sum."""
+"""A probability that changes no digit of a sum."""
 
 
 def stop_probability(grade: float, top: float) -> float:
@@ -79,7 +79,7 @@ def err(stops: Sequence[float]) -> float:
 
 def expected_err(stops: Sequence[float], groups: Sequence[int], cutoff: int | None) -> float:
     """
-    The mean of ERR: the chance to stop at a place is that of still looking above it, less that of looking below it.
+    The mean of ERR: the probability to stop at a rank is that of reaching it, less that of reaching the next one.
 
     >>> expected_err([0.5, 0.0], [2], None)
     0.375
@@ -200,7 +200,7 @@ def usefulness(grade: float, top: float) -> float:
 
 def rbp(useful: Sequence[float], p: float) -> float:
     """
-    Rank-biased precision: what a user gains a document, who goes on to the next with probability *p*.
+    Rank-biased precision: the gain per document of a user who goes on to the next one with probability *p*.
 
     *useful* holds, by rank, how useful the document is: 0 or 1, or between for graded judgments.
 
@@ -244,7 +244,7 @@ def _expected_rbp(ranking: GradedRanking, groups: Sequence[int], settings: Setti
 
 
 def _rbp_range(settings: Settings) -> Range:
-    """All ranks hold documents of full use."""
+    """The range; at most, all ranks hold fully useful documents."""
     return 0.0, 1.0 if settings.cutoff is None else 1.0 - settings.number("p") ** settings.cutoff
 
 

@@ -20,7 +20,7 @@ __all__ = ["Search", "open_search"]
 
 
 class Search(Protocol):
-    """What answers search requests; a context manager that closes its connections."""
+    """A client for search requests; a context manager that closes its connections."""
 
     engine: Engine
     """The engine, as the server reported it or as the suite states it."""
@@ -37,15 +37,15 @@ class Search(Protocol):
         Send *requests* and wait for all answers.
 
         Args:
-            requests: One for each query. Each is asked for when it is sent: they need not be in memory.
-            on_done: Called from the calling thread with the responses that are newly there, by place in *requests*;
-                with each of them once.
+            requests: One for each query. Each is read when it is sent, so that they need not be in memory.
+            on_done: Called from the calling thread with new responses, by place in *requests*; with each response once.
             on_resent: Called at the end, if any request was sent again, with the last reason by its place in
                 *requests*: "status 429", "timeout", "connection closed".
             budget: Seconds after which nothing more is sent; what had no answer by then did not run.
 
         Returns:
-            A response for each request, in the order of *requests*; maybe nothing with *on_done*, which has had them.
+            A response for each request, in the order of *requests*; it may be empty with *on_done*, which received
+            them.
 
         Raises:
             LoginRefused: The engine refused the login for every request.
@@ -61,12 +61,12 @@ class Search(Protocol):
         self, index: str, names: Sequence[str], url_params: Mapping[str, str]
     ) -> Mapping[str, frozenset[str]]:
         """
-        The types of those of *names*, which may have wildcards, that any index behind *index* has as fields.
+        The types of the fields in *names*, which may have wildcards, that any index behind *index* has.
 
         *url_params* are those of a search that say which indexes these are, such as `expand_wildcards`.
 
         Raises:
-            SearchError: That cannot be found out.
+            SearchError: The types cannot be read.
         """
         ...
 
@@ -101,7 +101,7 @@ def open_search(
     budget: float | None = None,
 ) -> Search:
     """
-    Connect to *cluster* and find out what answers there.
+    Connect to *cluster* and identify its server.
 
     Args:
         cluster: Where the server is, and the names of the variables that hold the login.

@@ -1,5 +1,5 @@
 """
-The searches of a run in batches: several under way at once, as large as the server bears.
+The searches of a run in batches: several under way at once, as large as the server can handle.
 
 `Batches` decides what is sent next. A batch that fails as a whole is divided, and its parts are sent before anything
 else. What the server was too busy for is sent again when all others are answered.
@@ -176,7 +176,7 @@ class Batches:
 
     def release(self, *, answered: int = 0, parts: Sequence[Batch] = (), again: Sequence[Batch] = ()) -> None:
         """
-        Record what became of a batch.
+        Record the result of a batch.
 
         Args:
             answered: The number of its searches that have their response.

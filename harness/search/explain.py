@@ -1,5 +1,5 @@
 """
-Why a document has its score for a request, or none: what the engine explains, and which clause of the query fails.
+Why a document has its score for a request, or none: the engine's explanation, and the clauses that do not match.
 
 A hit is explained by the request itself with `explain`. Any other document is asked for by a `post_filter` on its id,
 which leaves scores as they are and works where the index is an alias or a list. If that finds nothing, the document is
@@ -58,7 +58,7 @@ def explain_documents(
         known: Other ids, one of which may be meant by an id that is not visible.
 
     Returns:
-        An explanation each. What cannot be asked has the reason in its own.
+        An explanation for each. If a document cannot be explained, its explanation has the reason.
     """
     asker = _Asker(search, request)
     try:
@@ -153,7 +153,7 @@ class _Asker:
         return str(hit.get("_id")) if field is None else id_in(hit, field)
 
     def doubt(self, hit: Mapping[str, Json], rank: int | None) -> dict[str, Any]:
-        """What the request does with a document that its query finds and that is not among the hits."""
+        """How the request handles a document that matches its query and is not among the hits."""
         if rank is not None:
             return {}
         least, (score, _) = self.body.get("min_score"), score_parts(hit["_explanation"])
@@ -275,7 +275,7 @@ def _bool_clauses(content: Mapping[str, Json], place: str, required: bool | None
 
 
 def _weaker(kind: str, content: Json, place: str) -> Iterator[_Clause]:
-    """What *content* asks of each field, and the same where one of its terms is enough."""
+    """Weaker forms of a clause: on each single field, and without the requirement of several terms."""
     if not isinstance(content, Mapping):
         return
     fields = content.get("fields")

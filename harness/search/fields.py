@@ -149,7 +149,7 @@ def _query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
 
 
 def _nearest(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
-    """Elasticsearch names the ``field``; in OpenSearch it is the key of what else there is to say."""
+    """The field of a ``knn``: Elasticsearch has the key ``field``; in OpenSearch the field is itself a key."""
     yield from _text(clause.get("field"), f"{at}.field")
     yield from _queries(clause.get("filter"), f"{at}.filter")
     if "field" not in clause:
@@ -239,7 +239,7 @@ def _quoted(name: str) -> str:
 
 
 def unknown_among(names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
-    """Those of *names* that *types* has not, and no field that may have parts of any name."""
+    """The *names* that are not in *types*, and not parts of a field that may have parts of any name."""
     return [
         name
         for name in names
@@ -249,7 +249,7 @@ def unknown_among(names: Sequence[str], types: Mapping[str, frozenset[str]]) -> 
 
 def parents_of(name: str) -> list[str]:
     """
-    What *name* may be a part of.
+    The names of which *name* may be a part.
 
     >>> parents_of("attributes.color.name")
     ['attributes', 'attributes.color']

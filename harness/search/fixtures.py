@@ -123,7 +123,7 @@ class Times:
 
 
 class _TakenOver(Exception):
-    """Somebody else builds the index that we began."""
+    """Another run took over the build of this index."""
 
 
 def ensure_index(
@@ -151,7 +151,7 @@ def ensure_index(
     if not isinstance(search, EngineSearch):
         raise FixtureError(f'suite "{name}" builds its own index, which needs an engine, not {search.engine}')
     recipe = read_recipe(fixture, base, name)
-    if search.engine.version == SERVERLESS:  # it decides on shards and replicas itself, and refuses to be told
+    if search.engine.version == SERVERLESS:  # it decides on shards and replicas itself, and refuses these settings
         kept = {name: value for name, value in recipe.settings.items() if name not in DEFAULTS}
         recipe = replace(recipe, settings=kept)
     indexes = Indexes(search.connection, search.retries)

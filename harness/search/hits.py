@@ -27,7 +27,7 @@ _Place: TypeAlias = tuple[str, Json, str]
 
 def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool = False) -> Ranking | Failure:
     """
-    The ranking in *answer*, which is no error; a failure if one id belongs to two documents.
+    The ranking in *answer*, which must not be an error; a failure if one id belongs to two documents.
 
     Args:
         answer: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.

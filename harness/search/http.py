@@ -206,10 +206,10 @@ def _plain(value: Any) -> Any:
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
 
 SECONDS_TO_IDENTIFY = 5.0
-"""How long the root of a service is waited for, to see that it is no engine."""
+"""How long to wait for the root of a service, to see that it is not an engine."""
 
 METHOD_HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
-"""Headers that replace the method on servers that heed them."""
+"""Headers that override the method on servers that support them."""
 
 
 def why_it_may_write(http: HttpRequest) -> str:

@@ -1,4 +1,4 @@
-"""What there is to search: the names of a cluster's indexes, the fields of one, and the texts of its documents."""
+"""Reads the names of a cluster's indexes, the fields of an index, and a sample of its documents."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAMPLED = 100
 
 @dataclass(frozen=True, slots=True)
 class IndexField:
-    """A field of an index, be it a part of another one; *types* has several where indexes differ."""
+    """A field of an index, or a subfield; *types* has several where indexes differ."""
 
     name: str
     types: frozenset[str]

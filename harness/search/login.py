@@ -1,4 +1,4 @@
-"""What a server is sent to know the client, how the client knows the server, and the proxy between them."""
+"""Logins, TLS certificates and proxies of the connection to a server."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def checked_url(url: str) -> str:
 
 def tls_options(cluster: Cluster, login: Login, url: str) -> dict[str, Any]:
     """
-    What a pool of urllib3 needs to know the server at *url* by its certificate, and to show the client's.
+    The options of a urllib3 pool to verify the certificate of the server at *url*, and to send the client's.
 
     Raises:
         ValueError: A file is not there or cannot be used, the fingerprint is no SHA-256, or there is no TLS.

@@ -1,4 +1,4 @@
-"""What a cluster's own `_rank_eval` says of requests and ratings. It only reads."""
+"""Scores from a cluster's own `_rank_eval`, which only reads."""
 
 from __future__ import annotations
 

@@ -14,12 +14,12 @@ __all__ = ["part_differences", "score_parts"]
 
 EXACT = 1e-5
 """
-Relative; how far the sum of parts may be from what the engine says, which computes with 32-bit floats. A part that does
-not come so near is not taken apart.
+Relative; how far the sum of parts may differ from the engine's value, which is computed with 32-bit floats. A part
+whose sum differs more is not taken apart.
 """
 
 LONGEST_CLAUSE = 160
-"""Characters of the engine's words that a clause repeats."""
+"""Characters of the engine's description that a clause repeats."""
 
 Factors = tuple[ScoreFactor, ...]
 
@@ -48,7 +48,7 @@ def score_parts(tree: Json) -> tuple[float, tuple[ScorePart, ...]]:
     The score that *tree* explains, and its parts, the greatest first.
 
     Sums, the maximum of several with or without a tie breaker, and products are taken apart down to terms of fields.
-    What an engine tells no more of is one part, named by its kind.
+    A clause that the engine does not explain further is one part, named by its kind.
 
     Raises:
         MalformedAnswer: *tree* is no explanation.
@@ -112,7 +112,7 @@ _MULTIPLIED_BY: Mapping[str, str] = {
     "secondaryWeight": "rescore_query_weight",
     "min of:": "function score",
 }
-"""How a request says what an explanation calls otherwise."""
+"""The words of a request for terms that an explanation names differently."""
 
 
 def _function(node: _Node) -> Taken | None:
@@ -186,7 +186,7 @@ def _least(node: _Node) -> Taken | None:
 
 
 def _wrapper(node: _Node) -> Taken | None:
-    """What says the same as the one thing below it."""
+    """A node with the same value as its only child."""
     is_wrapper = node.description.startswith(("_score", "ConstantScore", "score of")) or not node.description
     if len(node.details) == 1 and is_wrapper and _near(node.details[0].value, node.value):
         return [(node.details[0], ())]
@@ -258,7 +258,7 @@ _PATTERNS: Sequence[tuple[PartKind, re.Pattern[str]]] = (
     (PartKind.FUSION, re.compile("rrf|reciprocal rank|.*normalization", re.IGNORECASE)),
     (PartKind.VECTOR, re.compile(r"within top|.*(vector|\bknn\b|k nearest|similarity score)", re.IGNORECASE)),
 )
-"""How the explanations begin that have no finer parts."""
+"""The beginnings of explanations without finer parts."""
 
 
 def _whole(node: _Node, factors: Factors) -> ScorePart:

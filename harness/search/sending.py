@@ -1,4 +1,4 @@
-"""Sends batches of searches from a few threads, and decides what becomes of each: answered, divided, or sent again."""
+"""Sends batches of searches from a few threads, and decides whether each is answered, divided, or sent again."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from harness.search.retries import retry_after
 from harness.search.session import INTERRUPTED, ServerHealth
 
 SECONDS_ALIVE = 10.0
-"""How long an answer to `GET /` is waited for, to see whether a server answers anything."""
+"""How long to wait for an answer to `GET /`, to see whether a server answers at all."""
 
 TOO_LARGE = 413
 CLOSED = "connection closed"
@@ -37,7 +37,7 @@ TIMEOUT = "timeout"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a batch: *responses* by place, *parts* to be sent next, what is sent *again* when it is due."""
+    """The result of a batch: *responses* by place, *parts* to send next, batches to send *again* when they are due."""
 
     responses: Mapping[int, Response] = field(default_factory=dict)
     parts: Sequence[Batch] = ()
@@ -104,7 +104,7 @@ class BatchSender:
         return outcome.responses
 
     def _send(self, batch: Batch) -> Answer | Outcome:
-        """The answer to *batch*, if it has to be read; else what became of it."""
+        """Send *batch*; returns the answer if it has to be read, else the outcome."""
         if batch.entries[0].refusal is not None:
             return _all(batch, batch.entries[0].refusal)
         self._health.wait_until(batch.due)
@@ -133,7 +133,7 @@ class BatchSender:
         return self._failed(batch, answer)
 
     def _failed(self, batch: Batch, answer: Answer) -> Outcome:
-        """What becomes of *batch* after an *answer* that is an error of the whole."""
+        """The outcome of *batch* after an *answer* that is an error of the whole batch."""
         failure = failure_of(answer)
         if answer.status in BUSY:
             return self._unserved(batch, failure, retry_after(answer.headers))

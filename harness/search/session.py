@@ -215,8 +215,8 @@ def ask_one(
         retries: The limits of retries.
         method: An idempotent one.
         path: See `Connection.perform`.
-        body: The same.
-        mime: The same.
+        body: See `Connection.perform`.
+        mime: See `Connection.perform`.
         timeout: Seconds for one attempt; by default the connection's own.
         budget: Seconds for all attempts together.
 

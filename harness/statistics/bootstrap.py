@@ -46,10 +46,10 @@ def bootstrap_intervals(
             with its weight, as often as any other, and each sample's mean is over the weights that were drawn.
         level: How often such intervals hold the true mean, in (0, 1).
         samples: Draws, >= 1.
-        seed: Of the generator.
+        seed: The seed of the generator.
 
     Returns:
-        One interval a measure.
+        One interval per measure.
 
     Raises:
         StatisticError: Fewer than two queries, or a level that is not between 0 and 1.
@@ -101,7 +101,7 @@ def _times_drawn(queries: int, samples: int, seed: int) -> Iterator[Floats]:
 
 
 def _loads(queries: int, weights: Sequence[float] | None) -> Floats:
-    """What each query weighs over what the queries weigh on average."""
+    """The weight of each query over the mean weight."""
     return np.ones(queries) if weights is None else np.array(weighed([1.0] * queries, weights))
 
 

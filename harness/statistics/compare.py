@@ -66,10 +66,10 @@ def pair_up(
     Pair the scores of the queries that both runs have.
 
     Args:
-        measure: Its text.
+        measure: The text of the measure.
         reference: Its scores in the run to compare with, by query; None where it is undefined.
-        candidate: The same of the run that is judged.
-        weights: What each query weighs; empty where all weigh the same.
+        candidate: Its scores in the run to compare, by query.
+        weights: The weight of each query; empty where all weigh the same.
 
     Raises:
         UsageError: No query has both scores, or one that has them has no weight.
@@ -107,7 +107,7 @@ Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 
 TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 TESTS_OF_MEANS = ("sign-flip", "t")
-"""Those that take weights; the others rank or count queries, which says nothing of a weighted mean."""
+"""The tests that take weights; the others rank or count queries, which does not test a weighted mean."""
 CORRECTIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,
     "benjamini-hochberg": benjamini_hochberg,
@@ -118,7 +118,7 @@ _POWER = 0.8
 
 
 MOST_SAMPLES = 1_000_000
-"""An interval's ends move in the fourth digit beyond, and each measure keeps the mean of each sample."""
+"""The most bootstrap samples: more move an interval's ends in the fourth digit only, and take memory per measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +165,8 @@ def compare(
 
     Args:
         reference: The scores of the run to compare with.
-        candidate: The scores of the run that is judged.
-        names: What the two are called in reports.
+        candidate: The scores of the run to compare.
+        names: The names of the two in reports.
         options: How the difference is tested.
         weights: What each query weighs, above 0. The means and their difference are then weighted, the interval is that
             of the weighted mean, and what is tested are the differences, each times its weight over the mean weight:
@@ -209,7 +209,7 @@ def compare(
 
 
 def _intervals(pairs: Sequence[Pair], options: ComparisonOptions) -> list[Interval]:
-    """One resampling for all measures that have the same queries."""
+    """The interval of each of *pairs*, from one resampling for all measures with the same queries."""
     groups: dict[tuple[str, ...], list[int]] = {}
     for index, pair in enumerate(pairs):
         groups.setdefault(tuple(pair.queries), []).append(index)
@@ -268,7 +268,7 @@ def _row(
 
 
 def _detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -> Detectable | None:
-    """Of the test that was asked for: none is known of those that rank or count queries."""
+    """The detectable difference of the selected test; None for tests that rank or count queries."""
     level, alternative = options.level, options.alternative
     try:
         if options.test == "sign-flip":

@@ -20,7 +20,7 @@ _NORMAL = NormalDist()
 _CONFIDENCE = _NORMAL.inv_cdf(0.95)
 
 _CELLS = 1 << 20
-"""Samples times subsets: another seed moves the figure by one or two per cent."""
+"""Samples times subsets; with so many, another seed moves the figure by one or two per cent."""
 _FEWEST_SUBSETS, _MOST_SUBSETS = 1 << 10, 1 << 15
 _FEWEST_SAMPLES, _MOST_SAMPLES = 1 << 5, 1 << 12
 _BEYOND = 16
@@ -31,7 +31,7 @@ _FAR = 5.0
 """Standard deviations above the usual number of queries that move, more than which no sample has."""
 _BLOCK = 1 << 12
 _ABOVE = 1 + 1e-6
-"""At the very difference that was found sums are equal which the test then counts as no less."""
+"""A factor just above 1: at exactly the found difference, sums are equal, and the test does not count these as less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def detectable_by_sign_flip(
         level: Chance of a false alarm, in (0, power).
         power: Chance of finding the difference, in (level, 1).
         alternative: "less" finds a drop, "greater" a rise, "two-sided" either: the difference is then the greater one.
-        seed: Of what is drawn.
+        seed: The seed of the samples.
 
     Returns:
         None where no query moved, where all differ by the same, and where the test finds no difference of so many

@@ -1,4 +1,4 @@
-"""Paired tests of one difference a query, the corrections of their p-values, and the size of an effect."""
+"""Paired tests of one difference per query, corrections of their p-values, and effect sizes."""
 
 from __future__ import annotations
 
@@ -100,12 +100,11 @@ def magnitude_ranks(moved: Floats) -> Floats:
 @dataclass(frozen=True, slots=True)
 class Significance:
     """
-    What a paired test found.
+    The result of a paired test.
 
     *p_value* is in [0, 1]; *queries* counts the differences that the test used (the sign and Wilcoxon tests leave out
-    those that are 0); *least_p* is the smallest p-value that so many queries can give, so a p above a level that could
-    never have been reached is told from one that could; *samples* is 0 where the distribution is exact or in closed
-    form.
+    those that are 0); *least_p* is the smallest p-value that so many queries can give: above the level, the test can
+    never be significant; *samples* is 0 where the distribution is exact or in closed form.
     """
 
     test: str

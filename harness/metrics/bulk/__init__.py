@@ -1,8 +1,8 @@
 """
 Many queries at once, with numpy: input becomes batches, and `score_batches` scores them.
 
-`harness.metrics.evaluate` uses it for ids and files where there is enough to do that the import of numpy pays, and
-`harness.api` for arrays and frames. The batch formulas stand beside the others, in the modules of the measures.
+`harness.metrics.evaluate` uses it for ids and files that are large enough for the import of numpy to pay, and
+`harness.api` for arrays and frames. The batch formulas are beside the others, in the modules of the measures.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ def score_batches(
     Score every query of all *batches*.
 
     Args:
-        batches: Of different queries; each is let go before the next is asked for.
-        measures: What is measured.
-        gain: What a grade is worth where a measure's text does not say; None is the profile's own.
-        profile: Whose rules hold; the order of the hits stands under all of them.
+        batches: Batches of different queries; each is released before the next is read.
+        measures: The measures to compute.
+        gain: The gain where a measure's text gives none; None is the profile's own.
+        profile: The profile whose rules apply; none of them reorders the hits.
 
     Returns:
-        The text of each measure with one float64 a query, in the order of the batches; NaN where it is undefined.
+        The text of each measure with one float64 per query, in the order of the batches; NaN where it is undefined.
 
     Raises:
         MeasureError: a grade that a gain map or a measure's scale does not hold, a score beyond what can be summed, a

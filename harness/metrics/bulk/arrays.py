@@ -13,7 +13,7 @@ from harness.metrics.bulk.batch import Batch, Numbers, compact, distinct, ranks_
 __all__ = ["CodedJudgments", "CodedRun", "batch_of_grades", "batches_of_codes"]
 
 QUERIES_AT_ONCE = 100_000
-"""Queries joined at a time, so that what is worked on stays small."""
+"""Queries joined at a time, to limit memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def batch_of_grades(
     Args:
         offsets: int64, one more than there are queries: query i's hits are ``grades[offsets[i]:offsets[i + 1]]``.
         grades: The grade of each hit, best first; NaN where it is unjudged.
-        judged_offsets: The same for the judgments.
+        judged_offsets: As *offsets*, for *judged_grades*.
         judged_grades: The grade of every judged document, in any order within its query.
         judged: Which hits are judged, for grades of a type that has no NaN; None where NaN says so, or all are.
 
@@ -100,7 +100,7 @@ class _Keys:
 
 
 def _join(hits: _Keys, known: _Keys, codes: Numbers, levels: Numbers, queries: int) -> Batch:
-    """Look each hit up among the sorted judgments, whose grades ride in the lowest bits of their keys."""
+    """Look each hit up among the sorted judgments, whose keys hold the grades in their lowest bits."""
     bits = max(1, int(len(levels) - 1).bit_length())
     packed = known.keys << bits | codes
     packed.sort()

@@ -1,5 +1,5 @@
 """
-Many queries at once, as numpy arrays: what the batch formulas of the measures are computed from.
+Many queries at once, as numpy arrays: the input of the measures' batch formulas.
 
 Only judged hits are held, one row each, sorted by query and rank: most hits are unjudged and gain nothing.
 """
@@ -36,10 +36,10 @@ Numbers: TypeAlias = NDArray[Any]
 """Integers of any width, or floats."""
 
 Divisors: TypeAlias = Callable[[int], Sequence[float]]
-"""What the gains of the first so many ranks are divided by."""
+"""Returns the divisors of the gains at the first ranks, given their number."""
 
 IDEALS_COUNTED = 4
-"""Gains are counted by query, and not sorted, where that takes at most so many times the room of the judgments."""
+"""Gains are counted per query instead of sorted, if that takes at most so many times the memory of the judgments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Positions:
     rank: Numbers
 
     def down_to(self, cutoff: int | None) -> Positions:
-        """Those within *cutoff*."""
+        """The positions within *cutoff*."""
         if cutoff is None:
             return self
         inside = self.rank <= cutoff
@@ -67,8 +67,8 @@ class Batch:
     The judged hits and the judgments of many queries.
 
     *query*, *rank* and *grade* describe the judged hits, sorted by query and rank. *returned* counts all hits of each
-    query, judged or not. *judged_query* (sorted) and *judged_grade* describe all judgments. What several measures need
-    is computed once and kept.
+    query, judged or not. *judged_query* (sorted) and *judged_grade* describe all judgments. Intermediate values that
+    several measures need are cached.
     """
 
     returned: Numbers
@@ -194,7 +194,7 @@ class Batch:
         return self.per_query(query, gains / by_rank[rank])
 
     def condensed(self, least: float) -> Batch:
-        """The same without the unjudged hits and those of a grade below *least*, so that those below move up."""
+        """A batch without the unjudged hits and those of a grade below *least*; the hits below them move up."""
 
         def condense() -> Batch:
             kept = self.grade >= least
@@ -207,7 +207,7 @@ class Batch:
         return condensed
 
     def regraded(self, level: Callable[[Collection[float]], float]) -> Batch:
-        """The same with grade 1 from the *level* on that each query's grades have, else 0, or less where it was."""
+        """A batch with grade 1 from each query's *level* on, else 0; negative grades stay negative."""
 
         def regrade() -> Batch:
             ends = np.cumsum(np.bincount(self.judged_query, minlength=self.queries))[:-1]
@@ -220,7 +220,7 @@ class Batch:
         return regraded
 
     def once(self, key: object, compute: Callable[[], Any]) -> Any:
-        """What *compute* gives, computed once for each *key*."""
+        """The result of *compute*, cached by *key*."""
         if key not in self._kept:
             self._kept[key] = compute()
         return self._kept[key]
@@ -269,7 +269,7 @@ def worths_of(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
     worth = gain_function(gain)
     if gain.kind is GainKind.MAP or len(levels) < 1000:
         return np.array([worth(level) for level in levels.tolist()], np.float64), codes
-    worth(float(levels[-1]))  # too large for a number?
+    worth(float(levels[-1]))  # raises if it is too large for a float
     positive = np.maximum(levels.astype(np.float64), 0.0)
     return positive if gain.kind is GainKind.LINEAR else np.exp2(positive) - 1.0, codes
 
@@ -287,7 +287,7 @@ def distinct(grades: Numbers) -> tuple[Numbers, Numbers]:
 
 def compact(grades: Numbers) -> Numbers:
     """
-    The same grades in the smallest type that holds them all.
+    *grades* in the smallest type that holds them all.
 
     Raises:
         UsageError: a grade is not a finite number.

@@ -21,7 +21,7 @@ Judgments: TypeAlias = Sequence[Mapping[str, float]]
 Rankings: TypeAlias = Sequence[Sequence[str]]
 
 QUERIES_AT_ONCE = 4_000
-"""Queries of one batch, so that what is worked on stays small."""
+"""Queries of one batch, to limit memory."""
 
 IDS_AT_ONCE = 1 << 15
 """Hits and judgments that are joined at once, but for a query that has more: what a processor's cache holds."""
@@ -31,12 +31,13 @@ def batches_of_ids(rankings: Rankings, judgments: Judgments, *, depth: int | Non
     """
     Join rankings and judgments, which are of the same queries in the same order.
 
-    Joined as bytes they cost less than a hash of every string; where bytes do not do, each id is looked up by itself.
+    A join as bytes costs less than a hash of every string; where bytes are not possible, each id is looked up by
+    itself.
 
     Args:
         rankings: Document ids of each query, best first; one that comes twice counts once.
         judgments: Document id to grade of each query.
-        depth: Ranks below this are not looked at.
+        depth: Ranks below this are ignored.
 
     Raises:
         UsageError: a grade is not a finite number.
@@ -95,7 +96,7 @@ def _small_grades(judgments: Judgments) -> Numbers | None:
 
 
 def _any_grades(judgments: Judgments) -> Numbers:
-    """An array of Python's own, as numpy reads a text as a number."""
+    """All grades as floats, through Python's own array type: numpy would convert a text to a number."""
     try:
         return compact(np.array(array("d", _values(judgments))))
     except (TypeError, OverflowError, UsageError):
@@ -109,7 +110,7 @@ def _values(judgments: Judgments) -> Iterator[float]:
 
 
 def _join_unique(rankings: Rankings, judgments: Judgments, depth: int | None) -> _Joined:
-    """Ids that are no text, and those whose bytes cannot be told apart, are looked up one by one."""
+    """Join by bytes; ids that are not texts, or that bytes cannot distinguish, are looked up one by one."""
     try:
         return _by_bytes(rankings, judgments, depth)
     except Unfit:
@@ -121,7 +122,7 @@ def _by_bytes(rankings: Rankings, judgments: Judgments, depth: int | None) -> _J
     Join the bytes of all ids at once.
 
     Raises:
-        Unfit: the ids are not fit for that.
+        Unfit: the ids cannot be joined as bytes.
     """
     cut = [ranking if depth is None else ranking[:depth] for ranking in rankings]
     hits, judged = _documents(cut), _documents(judgments)
@@ -146,7 +147,7 @@ def _joined(hits: Documents, found: Matches, sizes: Numbers) -> _Joined:
 
 
 def _by_rank(rankings: Rankings, judgments: Judgments, depth: int | None) -> _Joined:
-    """Ask for the rank of each judged document by its id, whatever that is."""
+    """Look up the rank of each judged document by its id, of whatever type."""
     ranks, returned = array("i"), array("q")
     for ranking, judged in zip(rankings, judgments, strict=True):
         rank_of = dict(zip(without_duplicates(ranking)[:depth], count(1), strict=False))

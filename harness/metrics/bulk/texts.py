@@ -36,10 +36,10 @@ Numbers: TypeAlias = NDArray[Any]
 
 WORD = 8
 PADDING = b"#" * WORD
-"""What stands before and behind the texts, so that a word can be read at each end of every text."""
+"""Bytes before and behind the texts, so that a word can be read at each end of every text."""
 
 KEPT = np.array([(1 << 8 * count) - 1 for count in range(WORD + 1)], np.uint64)
-"""The mask that leaves so many bytes of a word, from its first on; the last stands for more of them too."""
+"""Masks that keep the first 0 to 8 bytes of a word; the last is also for longer texts."""
 
 _SEED_FACTOR = np.uint64(0xA24BAED4963EE407)
 _FIRST_FACTOR = np.uint64(0x9E3779B97F4A7C15)
@@ -48,7 +48,7 @@ _HALF = np.uint64(32)
 
 
 class Unfit(Exception):
-    """What is given cannot be told apart in bulk, and has to be looked at one by one."""
+    """The input cannot be processed in bulk, and has to be read one by one."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ def texts_of(groups: Iterable[Collection[str]], count: int) -> Texts:
     The *count* strings of all *groups*, in order.
 
     Raises:
-        Unfit: one is no string, or holds a character that parts lines or ends texts.
+        Unfit: one is not a string, or holds a character that separates lines or ends texts.
     """
     try:
         joined = "\n".join(map("\n".join, filter(len, groups)))
@@ -177,7 +177,7 @@ class Matches:
     """
     The judged hits: row *hit* of the hits is row *judged* of the judgments, in the order of the hits.
 
-    *returned_twice* are rows of the hits that repeat an earlier one; where there are any, they come in between.
+    *returned_twice* are rows of the hits that repeat an earlier one.
     """
 
     hit: Numbers

@@ -1,8 +1,8 @@
 """
 Batches from TREC files: blocks of lines as columns of bytes and numbers, without a Python string a line.
 
-Lines that have one blank between two columns are taken as they are; others are brought into that form first. Ids stay
-bytes, and become strings for queries only.
+Lines with one blank between two columns are read as they are; others are normalised first. Ids stay bytes; only those
+of queries become strings.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["TrecJudgments", "TrecRankings", "floats_of", "read_judgments", "read
 
 _BLANK, _TAB, _NEWLINE = b" \t\n"
 _WHITE = np.isin(np.arange(256), np.frombuffer(b" \t\n\v\f\r", np.uint8))
-"""The bytes that part columns and lines, as `bytes.split` has it."""
+"""The bytes that separate columns and lines, as in `bytes.split`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class TrecJudgments:
             ties_by_id: Documents of equal score rank by id from the last to the first in bytes, not as they come.
 
         Raises:
-            Unfit: a document comes twice for a query, or ids cannot be told apart in bulk.
+            Unfit: a document comes twice for a query, or hashes do not distinguish ids.
         """
         known = self.queries
         beyond = len(known)
@@ -132,7 +132,7 @@ def read_judgments(lines: Iterable[bytes]) -> TrecJudgments:
         lines: Blocks of whole lines, each ended by a newline, without comments.
 
     Raises:
-        Unfit: a line is malformed, a document is judged twice, or something needs a look at each line.
+        Unfit: a line is malformed, a document is judged twice, or the lines have to be read one by one.
     """
     numbers: dict[str, int] = {}
     queries: list[Numbers] = [np.zeros(0, np.int32)]
@@ -154,8 +154,8 @@ def read_rankings(lines: Iterable[bytes]) -> Iterator[TrecRankings]:
     The hits of a TREC run, some queries at a time, in the order of the file; *lines* as `read_judgments` takes them.
 
     Raises:
-        Unfit: a line is malformed, a score is not a number, the lines of a query do not stand together, or something
-            needs a look at each line.
+        Unfit: a line is malformed, a score is not a number, the lines of a query are not consecutive, or the lines have
+            to be read one by one.
     """
     seen: set[str] = set()
     for fields in _read_fields(lines, 6):
@@ -242,7 +242,7 @@ def _read_fields(lines: Iterable[bytes], width: int) -> Iterator[_Fields]:
     again and again.
 
     Raises:
-        Unfit: a line is malformed, or holds something that only a look at each line can take.
+        Unfit: a line is malformed, or the lines have to be read one by one.
     """
     last_query, blocks = b"", list[bytes]()
     for block in lines:
@@ -294,7 +294,7 @@ def _split(lines: bytes, width: int) -> _Fields | None:
 
 
 def _evened(lines: bytes) -> bytes:
-    """The same columns with one blank between two, and one newline behind each line that says anything."""
+    """*lines* with one blank between two columns, one newline after each line, and without blank lines."""
     codes = np.frombuffer(b"\n" + lines, np.uint8).copy()
     white = _WHITE[codes]
     first = white.copy()
@@ -335,10 +335,10 @@ _POWERS = np.array([10**places for places in range(_MOST_PLACES + 1)], np.uint64
 
 def floats_of(texts: Texts) -> NDArray[np.float64]:
     """
-    The numbers that *texts* write, infinities too.
+    The numbers in *texts*, infinities too.
 
     Raises:
-        ValueError: one writes no number, or NaN.
+        ValueError: a text is not a number, or NaN.
     """
     negative = np.frombuffer(texts.content, np.uint8)[texts.starts] == ord("-")
     starts, lengths = texts.starts + negative, texts.lengths - negative
@@ -367,7 +367,7 @@ def _one(text: bytes) -> float:
 
 
 def _before_point(texts: Texts, starts: Numbers, lengths: Numbers) -> Numbers:
-    """How many bytes stand before the point, which is looked for in the first eight; all where there is none."""
+    """The number of bytes before the decimal point, if that is among the first eight bytes; else all."""
     word = texts.words_at(starts) & KEPT.take(lengths, mode="clip")
     word ^= _POINTS
     marks = (word - _ONES) & ~word & _HIGHS
@@ -386,7 +386,7 @@ def _fraction(texts: Texts, ends: Numbers, places: Numbers) -> tuple[Bits, NDArr
 
 
 def _digits(texts: Texts, ends: Numbers, counts: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
-    """The numbers that at most eight bytes before each of *ends* write, and whether all of these are digits."""
+    """The numbers in at most eight bytes before each of *ends*, and whether all of these are digits."""
     word = texts.words_at(ends - WORD) ^ _ZEROS
     word &= ~KEPT[WORD - np.minimum(counts, WORD)]
     sure = ((word | (word + _ABOVE_NINE)) & _NO_DIGIT) == 0
