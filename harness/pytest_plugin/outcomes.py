@@ -227,7 +227,8 @@ class Settlement:
 class IndexedReport:
     """
     A suite's report, indexed for thousands of items; *lone* judges single queries that the report does not decide.
-    *unexpected* are verdicts without an item: their thresholds were added to the suite after it was collected.
+    *unexpected* are verdicts that no item decides: after the suite was collected, their thresholds were added to it, or
+    the skip of their item was removed.
     """
 
     def __init__(
@@ -249,8 +250,10 @@ class IndexedReport:
         """
         self.suite = report
         self.lone, self.by_rank = lone, by_rank
-        verdicts, queries = {name for item in items for name in item.verdicts}, {item.query for item in items}
-        self.unexpected = [verdict.id for verdict in report.verdicts if verdict.id not in verdicts]
+        skipped = {verdict.id for verdict in report.verdicts if verdict.status is Status.SKIPPED}
+        decided = {name for item in items for name in item.verdicts if item.skip is None or name in skipped}
+        self.unexpected = [verdict.id for verdict in report.verdicts if verdict.id not in decided]
+        queries = {item.query for item in items}
         self.unexpected += [query for query in report.ids if query not in queries] if each_query else []
         self.places = {query: place for place, query in enumerate(report.ids)}
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}

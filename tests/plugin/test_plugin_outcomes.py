@@ -212,6 +212,38 @@ def test_what_comes_to_a_suite_after_it_was_collected_does_not_pass(
     result.stdout.fnmatch_lines(["*the suite was changed while it was tested*"])
 
 
+SKIP = "skip: {reason: waits for synonyms}"
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "boots"),
+    [
+        (f'["mean nDCG@10 >= 0.8", {{threshold: "every nDCG@10 >= 0.99", {SKIP}}}]', ""),
+        ('["mean nDCG@10 >= 0.8"]', f'{SKIP}\n    thresholds: ["nDCG@10 >= 0.99"]'),
+    ],
+    ids=["of a threshold", "of a query"],
+)
+def test_a_skip_that_goes_after_the_suite_was_collected_does_not_pass(
+    suite: Suite, run: Run, pytester: pytest.Pytester, thresholds: str, boots: str
+) -> None:
+    path = suite(f"thresholds: {thresholds}", boots=boots)
+    run().assert_outcomes(passed=1, skipped=1)
+    pytester.makeconftest(
+        f"""
+        from pathlib import Path
+
+        def pytest_collection_finish():
+            suite = Path({str(path)!r})
+            suite.write_text(suite.read_text().replace({SKIP!r}, ""))
+        """
+    )
+
+    result = run()
+
+    result.assert_outcomes(errors=1, skipped=1)
+    result.stdout.fnmatch_lines(["*no item is about *nDCG-10-ge-0.99: the suite was changed while it was tested*"])
+
+
 def test_one_cause_of_a_whole_suite_is_printed_once_and_stays_in_junit_xml(
     suite: Callable[..., Path], run: Run, engine: ScriptedEngine, pytester: pytest.Pytester
 ) -> None:
