@@ -29,7 +29,7 @@ __all__ = [
 
 
 AnyGain: TypeAlias = Gain | str | Mapping[float, float]
-"""A gain as a suite has it: ``"linear"``, ``"exponential"`` or a map from grade to gain; or a `Gain`."""
+"""A gain: ``"linear"``, ``"exponential"``, a map from grade to gain, or a `Gain`."""
 
 
 class CompareChoices(Options, total=False):

@@ -135,7 +135,7 @@ class Relevance(Closing):
     """
     Runs suites from Python.
 
-    A context manager: connections, and the embedded node where one is asked for, stay open from one suite to the next.
+    A context manager: connections, and the embedded node if one is used, stay open from one suite to the next.
     """
 
     def __init__(

@@ -53,7 +53,7 @@ def run_on_scheduler(
     Args:
         address: Such as tcp://10.0.0.1:8786.
         suites: Their paths, which workers have too.
-        options: What was asked for.
+        options: The options of the run.
         matrix: The requests and indexes that each suite runs with.
         tell: Called with a line for each finished part.
 

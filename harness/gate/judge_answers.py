@@ -50,7 +50,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class RequestedDepth:
     """
-    How many hits were asked for.
+    The number of hits that a run requested.
 
     *doubt* is empty where the server returns as many hits, if so many match. Else it says why that is not known, and
     what to do about it.

@@ -359,7 +359,7 @@ def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSu
     judged = [*_inline(loaded), *_repeated(repeats, loaded)]
     for file in loaded.judgments.named:
         judged += _from_file(file, loaded.suite.grades, problems)
-    problems += _told_by_the_loader(loaded)
+    problems += _loader_problems(loaded)
     unreadable = tuple(
         JudgmentFinding(Mark(one.path, one.line, one.column), FindingKind.UNREADABLE, one.message) for one in problems
     )
@@ -406,7 +406,7 @@ def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Probl
     problems.extend(findings.problems)
 
 
-def _told_by_the_loader(loaded: LoadedSuite) -> Iterator[Problem]:
+def _loader_problems(loaded: LoadedSuite) -> Iterator[Problem]:
     """
     The loader's problems in the suite itself: invalid grades, and judgments that do not fit a measure or a gain.
 

@@ -153,7 +153,7 @@ class GainChoice:
 
 def read_gain(given: object) -> Gain:
     """
-    A gain from Python or a command line: a `Gain`, a map from grade to gain, or text as a measure's parameter has it.
+    A gain from Python or a command line: a `Gain`, a map from grade to gain, or text as in a measure's parameter.
 
     Raises:
         UsageError: *given* is none of these.

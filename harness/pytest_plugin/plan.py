@@ -87,12 +87,12 @@ def for_cells(
     ``[request]``, ``[index]`` or ``[request@index]``. A request that *suite* lacks, which is refused once everything is
     collected, has no items.
     """
-    sent, searched = _told_apart(request_ids(suite), requests), _told_apart(index_ids(indexes), indexes)
+    sent, searched = _distinct_ids(request_ids(suite), requests), _distinct_ids(index_ids(indexes), indexes)
     cells = [(request, index) for request in sent for index in searched]
     return tuple(_for_cell(item, request, index, sent, searched) for request, index in cells for item in items)
 
 
-def _told_apart(ids: Mapping[str, str], names: Sequence[str]) -> Mapping[str | None, str]:
+def _distinct_ids(ids: Mapping[str, str], names: Sequence[str]) -> Mapping[str | None, str]:
     """The ids of *names*; a single name needs no id and is None."""
     return {None: ""} if len(names) < 2 else {name: ids[name] for name in names if name in ids}
 

@@ -360,7 +360,7 @@ class SessionRuns:
         return replace(options, request=request, index=index)
 
     def _indexes_of(self, path: Path, *, filled: bool) -> Mapping[str, str | None]:
-        """The index of the suite's own by the names of its requests; *filled* with the environment where asked for."""
+        """The suite's own indexes by the names of its requests; *filled* says whether variables are replaced."""
         key = path.resolve()
         if key not in self._own_indexes:
             self.load(path, None)

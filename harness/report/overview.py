@@ -114,16 +114,16 @@ def overview(report: Report) -> Overview | None:
 
 def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """A name for each of *suites*: its own, with the request and the index where cells of a suite differ in them."""
-    parts = zip(suites, _told_apart(suites), strict=True)
-    return tuple("".join([suite.name, *(f", {what} {name}" for what, name in told.items())]) for suite, told in parts)
+    named = zip(suites, _differing_parts(suites), strict=True)
+    return tuple("".join([suite.name, *(f", {what} {name}" for what, name in parts.items())]) for suite, parts in named)
 
 
 def cell_parts(suites: Sequence[SuiteReport]) -> tuple[tuple[str, ...], ...]:
     """The request and the index of each of *suites*, where cells of a suite differ in them."""
-    return tuple(tuple(map(str, told.values())) for told in _told_apart(suites))
+    return tuple(tuple(map(str, parts.values())) for parts in _differing_parts(suites))
 
 
-def _told_apart(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
+def _differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
     found: list[dict[str, str | None]] = [{} for _ in suites]
     for places in _by_suite(suites):
         cells = [suites[place] for place in places]

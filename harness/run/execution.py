@@ -372,7 +372,7 @@ def conclude(
     suite, selected = selection.suite, selection.selected
     run = answered.masked_run()
     scores = score_run(selected, run)
-    run, reference = _held_against(answered, run)
+    run, reference = _with_reference(answered, run)
     run = _with_old_titles(answered, run, reference)
     verdicts = decide(
         suite,
@@ -418,7 +418,7 @@ def conclude(
     return FinishedSuite(selected, run, scores, report, selection.others)
 
 
-def _held_against(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference | None]:
+def _with_reference(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference | None]:
     """
     *run* with the facts on its index, and the baseline that thresholds and the report compare it with.
 

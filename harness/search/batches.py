@@ -74,7 +74,7 @@ class Batches:
     ) -> None:
         """
         Args:
-            entries: The searches, each of which is asked for once, when its batch is cut.
+            entries: The searches; each is read once, when its batch is cut.
             health: Of the server; while it does not serve, one batch at a time is sent.
             senders: The number of senders.
             most: Searches of a batch.

@@ -290,7 +290,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
 
         Raises:
             UsageError: A path of a request is no JSONPath.
-            SearchError: The server is an engine, or a request may change data and nobody allowed that.
+            SearchError: The server is an engine, or a request may change data without permission.
         """
         for path in {path for one in requests if one.http for path in _paths(one.http)}:
             compiled(path)

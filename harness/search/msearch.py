@@ -53,7 +53,7 @@ class Entry:
     id_field: str | None = None
     may_stop_early: bool = False
     size: int | None = None
-    """The number of hits asked for; None where the body does not say it."""
+    """The number of hits requested; None where the body does not give it."""
     path: str = ""
     """That of a search which is sent by itself; its lines are the body then."""
     fields: tuple[str, ...] = ()

@@ -177,7 +177,7 @@ def compare(
     Raises:
         UsageError: The runs share no measure, a measure of theirs has no query scored in both, a query has no weight
             while others have one, or the test takes no weights.
-        StatisticError: A single query is left to compare, or the t test was asked for without any spread.
+        StatisticError: A single query is left to compare, or the test is the t test and the differences have no spread.
     """
     options = options or ComparisonOptions()
     shared = [measure for measure in reference if measure in candidate]

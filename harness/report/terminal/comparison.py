@@ -239,7 +239,7 @@ def failure_text(report: ComparisonReport, *, most: int = MOST, width: int = WID
 
 def _failure(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
     yield Text(f"{printable(report.candidate.name)} against {printable(report.reference.name)}")
-    yield from _told(report)
+    yield from _unpaired_and_notes(report)
     for verdict in report.verdicts:
         if verdict.status in LOOKED_AT:
             yield from reason(verdict)
@@ -266,14 +266,14 @@ def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
     if report.agreement is not None:
         yield from _agreement(report.agreement)
         yield Text()
-    yield from _told(report)
+    yield from _unpaired_and_notes(report)
 
 
-def _told(report: ComparisonReport) -> Iterator[RenderableType]:
-    told = [Text(printable(line), style="yellow") for line in unpaired_lines(report)]
-    told += [Text(printable(note), style="dim") for note in report.notes]
-    if told:
-        yield from map(indented, told)
+def _unpaired_and_notes(report: ComparisonReport) -> Iterator[RenderableType]:
+    lines = [Text(printable(line), style="yellow") for line in unpaired_lines(report)]
+    lines += [Text(printable(note), style="dim") for note in report.notes]
+    if lines:
+        yield from map(indented, lines)
         yield Text()
 
 
