@@ -112,14 +112,14 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.parts}"
 
-    def of(self, queries: Sequence[T]) -> tuple[T, ...]:
+    def of(self, queries: Sequence[T]) -> Sequence[T]:
         """
         The items of *queries* in this part.
 
         >>> Shard(2, 3).of("abcdefg")
-        ('b', 'e')
+        'be'
         """
-        return tuple(queries[self.number - 1 :: self.parts])
+        return queries[self.number - 1 :: self.parts]
 
 
 ALL_QUERIES = Shard(1, 1)

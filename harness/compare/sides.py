@@ -227,7 +227,7 @@ class ComparedSide:
     side: Side
     run: Run
     depth: int | None
-    queries: tuple[Query, ...]
+    queries: Sequence[Query]
     scores: tuple[Score, ...] = ()
     gain: Gain | None = None
     profile: Profile | None = None

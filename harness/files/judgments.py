@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, MutableMapping
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from harness.errors import InputError
 from harness.files.opening import JUDGMENTS, Findings, Form, Record, form_of
 from harness.files.records import check_ids, first_lines, read_number, read_pairs, read_records
 from harness.files.trec import Irregular, bulk_judgments
+from harness.model import GradeColumns
 from harness.words import did_you_mean
 
 __all__ = ["SubtopicJudgments", "read_subtopic_judgments"]
 
 
+_Judgments: TypeAlias = MutableMapping[str, dict[str, float]]
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
@@ -28,34 +32,37 @@ def read_judgments(
     name: str | None = None,
     grade_names: Mapping[str, float] | None = None,
     ungraded: list[Record] | None = None,
-) -> dict[str, dict[str, float]]:
+    places: Mapping[str, int] | None = None,
+) -> _Judgments:
     """
-    Read a judgment file.
+        Read a judgment file.
 
-    The suffix decides the format: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and
-    grade, and others are ignored; .yaml and .yml map query to document to grade; everything else is TREC qrels, four
-    columns separated by blanks or tabs: query, iteration (ignored), document, grade. A .gz or .zst file is unpacked.
+        The suffix decides the format: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and
+        grade, and others are ignored; .yaml and .yml map query to document to grade; everything else is TREC qrels, four
+        columns separated by blanks or tabs: query, iteration (ignored), document, grade. A .gz or .zst file is unpacked.
 
-    Args:
-        path: The file.
-        name: What errors call it; the path where left out.
-        grade_names: Names that may stand for grades, but in TREC qrels.
-        ungraded: Receives the documents without a grade; None refuses them.
+        Args:
+            path: The file.
+            name: What errors call it; the path where left out.
+            grade_names: Names that may stand for grades, but in TREC qrels.
+            ungraded: Receives the documents without a grade; None refuses them.
+        places: The places of a suite's queries, by id, whose judgments are then in columns.
 
-    Returns:
-        Query to document to grade, in the order of the file; grades are finite.
+        Returns:
+            Query to document to grade, in the order of the file, or in that of *places*; grades are finite.
 
-    Raises:
-        FormatError: With each malformed line, grade that is not a finite number, and document judged twice for a query.
-        UsageError: The file needs a package that is not installed.
+        Raises:
+            FormatError: With each malformed line, grade that is not a finite number, and document judged twice for a query.
+            UsageError: The file needs a package that is not installed.
     """
     called = str(path) if name is None else name
+    empty: Callable[[], _Judgments] = dict if places is None else partial(GradeColumns, places)
     if form_of(path) is Form.TREC:
         try:
-            return bulk_judgments(path, called)
+            return bulk_judgments(path, called, empty())
         except Irregular:
             grade_names = None
-    return _read_carefully(path, called, grade_names or {}, ungraded)
+    return _read_carefully(path, called, grade_names or {}, ungraded, empty())
 
 
 def judgment_lines(
@@ -80,15 +87,19 @@ def count_grades(path: Path) -> int:
 
 
 def _read_carefully(
-    path: Path, name: str, grade_names: Mapping[str, float], ungraded: list[Record] | None = None
-) -> dict[str, dict[str, float]]:
+    path: Path,
+    name: str,
+    grade_names: Mapping[str, float],
+    ungraded: list[Record] | None = None,
+    into: _Judgments | None = None,
+) -> _Judgments:
     def grade_of(record: Record, findings: Findings) -> float | None:
         if record.value == "" and ungraded is not None:
             ungraded.append(record)
             return None
         return read_grade(record, grade_names, findings)
 
-    return read_pairs(path, JUDGMENTS, name, grade_of, twice="is judged twice")
+    return read_pairs(path, JUDGMENTS, name, grade_of, twice="is judged twice", into=into)
 
 
 def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:

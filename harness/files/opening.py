@@ -199,6 +199,14 @@ class Source:
         """The lines without their ends; a YAML reader counts them in the same way."""
         return _LINE_BREAK.split(self.text)
 
+    def each_line(self) -> Iterator[str]:
+        """The same lines one after the other, of a text that may be long."""
+        begin = 0
+        for found in _LINE_BREAK.finditer(self.text):
+            yield self.text[begin : found.start()]
+            begin = found.end()
+        yield self.text[begin:]
+
     def line(self, number: int) -> str:
         """Line *number*, from 1; empty beyond the end."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""

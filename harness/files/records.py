@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -307,31 +307,44 @@ def is_id(value: Any) -> bool:
 ValueOf: TypeAlias = Callable[[Record, Findings], float | None]
 
 
-def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twice: str) -> dict[str, dict[str, float]]:
+def read_pairs(
+    path: Path,
+    layout: Layout,
+    name: str,
+    value_of: ValueOf,
+    *,
+    twice: str,
+    into: MutableMapping[str, dict[str, float]] | None = None,
+) -> MutableMapping[str, dict[str, float]]:
     """
-    Read a file that has one value for each query and document.
+        Read a file that has one value for each query and document.
 
-    Args:
-        path: The file.
-        layout: What its lines hold.
-        name: The file's name in errors.
+        Args:
+            path: The file.
+            layout: What its lines hold.
+            name: The file's name in errors.
         value_of: Returns the value of a record, or None where it has none, with a finding if that is wrong.
         twice: The words for a document with a second line: "is judged twice".
+        into: Receives the values, empty before; None for a dictionary.
 
-    Returns:
-        Query to document to value, in the order of the file.
+        Returns:
+            Query to document to value; a dictionary is in the order of the file.
 
-    Raises:
-        FormatError: With each malformed line, wrong value, and document that comes twice for a query.
+        Raises:
+            FormatError: With each malformed line, wrong value, and document that comes twice for a query.
     """
     findings = Findings(name)
-    values: dict[str, dict[str, float]] = {}
+    values = {} if into is None else into
     repeated: list[Record] = []
+    open_query, known = "", dict[str, float]()
     for record in read_records(path, layout, findings):
         value = value_of(record, findings)
         if value is None or not check_ids(record, findings):
             continue
-        known = values.setdefault(record.query, {})
+        if record.query != open_query:
+            if known:
+                values[open_query] = known
+            open_query, known = record.query, values.get(record.query, {})
         if record.document in known:
             if len(repeated) < findings.most:
                 repeated.append(record)
@@ -341,6 +354,8 @@ def read_pairs(path: Path, layout: Layout, name: str, value_of: ValueOf, *, twic
             known[record.document] = value
     if repeated:
         _report_twice(path, layout, repeated, twice, findings)
+    if known:
+        values[open_query] = known
     findings.raise_any(path)
     return values
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -17,6 +17,9 @@ from harness.files.opening import open_bytes
 
 BLOCK = 1 << 21
 """Bytes that are read at once."""
+
+LISTED = 1 << 18
+"""Bytes of which there are lists of columns at once, ten times as large."""
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TAB_TO_BLANK = bytes.maketrans(b"\t", b" ")
@@ -26,7 +29,8 @@ _NOT_BLANK = bytes(byte for byte in range(256) if byte not in b" \t\n")
 
 MOST_SHARED = 1 << 17
 """
-Documents up to which each has one text for all queries that it is judged for; of more, few are judged often enough.
+Documents up to which each has one text in the dictionaries of all queries that it is judged for; of more, few are
+judged often enough.
 """
 
 
@@ -48,25 +52,34 @@ class _Grades(dict[str, float]):
         return grade
 
 
-def bulk_judgments(path: Path, name: str) -> dict[str, dict[str, float]]:
+def bulk_judgments(
+    path: Path, name: str, judgments: MutableMapping[str, dict[str, float]]
+) -> MutableMapping[str, dict[str, float]]:
     """
-    The judgments of TREC qrels: query to document to grade.
+    *judgments*, which are empty, with those of TREC qrels: query to document to grade.
 
     Raises:
         Irregular: A line is malformed, or a document is judged twice.
         FormatError: The file cannot be read.
     """
-    judgments: dict[str, dict[str, float]] = {}
-    grades, known = _Grades(), dict[str, str]()
+    grades, known, is_shared = _Grades(), dict[str, str](), isinstance(judgments, dict)
+    open_query, judged = "", dict[str, float]()
     for queries, _, written, values in _columns(path, name, 4):
-        documents = list(map(known.setdefault, written, written)) if len(known) < MOST_SHARED else written
+        documents = written
+        if is_shared and len(known) < MOST_SHARED:
+            documents = list(map(known.setdefault, written, written))
         numbers = list(map(grades.__getitem__, values))
         for query, begin, end in _runs(queries):
-            judged = judgments.setdefault(query, {})
+            if query != open_query:
+                if judged:
+                    judgments[open_query] = judged
+                open_query, judged = query, judgments.get(query, {})
             before = len(judged)
             judged.update(zip(documents[begin:end], numbers[begin:end], strict=True))
             if len(judged) != before + end - begin:
                 raise Irregular
+    if judged:
+        judgments[open_query] = judged
     return judgments
 
 
@@ -124,7 +137,7 @@ def read_blocks(path: Path, name: str, size: int = BLOCK) -> Iterator[bytes]:
 
 def _columns(path: Path, name: str, width: int) -> Iterator[Sequence[Sequence[str]]]:
     """The columns of one block of lines after the other."""
-    for block in read_blocks(path, name):
+    for block in read_blocks(path, name, LISTED):
         columns = _split_evenly(block, width) or _split_lines(block.split(b"\n"), width)
         if columns:
             yield columns

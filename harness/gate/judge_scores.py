@@ -11,7 +11,18 @@ from harness.gate.grammar import TOLERANCE
 from harness.gate.reasons import by_cause, mean_word, number, number_beside, weight_aside
 from harness.gate.scope import Finding, Scope, holds, merit
 from harness.means import mean, mean_of
-from harness.model import Operator, Query, Ranking, Response, ScoreCondition, StatisticKind, Status, Unit
+from harness.model import (
+    Operator,
+    Query,
+    Ranking,
+    Response,
+    ScoreCondition,
+    StatisticKind,
+    Status,
+    Unit,
+    chosen,
+    ids_of,
+)
 from harness.words import count, listed
 
 __all__ = [
@@ -296,17 +307,18 @@ def with_unjudged(
     """Add the unjudged hits of the worst queries to the reason of *finding*, where *condition* is on Judged@k."""
     if condition.measure.name != _JUDGED or finding.status is not Status.FAILED:
         return finding
-    by_id = {query.id: query for query in queries}
-    worst = [by_id[name] for name in finding.blamed[:QUERIES_NAMED] if name in by_id]
-    named = [
+    named = finding.blamed[:QUERIES_NAMED]
+    by_id = {query.id: query for query in chosen(queries, (query in named for query in ids_of(queries)))}
+    worst = [by_id[name] for name in named if name in by_id]
+    unjudged = [
         f"{query.id}: {', '.join(documents)}" for query in worst if (documents := _named(query, condition, responses))
     ]
-    if not named:
+    if not unjudged:
         return finding
     more = len(finding.blamed) - len(worst)
     left = f"; and of {more} more {'query' if more == 1 else 'queries'}" if more > 0 else ""
     remedy = "`harness judgments pool` collects them for grading"
-    return replace(finding, reason=f"{finding.reason}; unjudged hits of {'; of '.join(named)}{left}; {remedy}")
+    return replace(finding, reason=f"{finding.reason}; unjudged hits of {'; of '.join(unjudged)}{left}; {remedy}")
 
 
 def _named(query: Query, condition: ScoreCondition, responses: Mapping[str, Response]) -> list[str]:

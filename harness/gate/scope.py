@@ -9,7 +9,7 @@ from datetime import date
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
-from harness.model import Operator, Outcome, Query, Score, ScoreColumns, Status, Unit
+from harness.model import Operator, Outcome, Query, Score, ScoreColumns, Status, Unit, column, ids_of
 from harness.model.suite import in_force
 
 __all__ = ["Finding", "Scope", "holds", "merit", "scope_scores", "weights_of"]
@@ -77,27 +77,29 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
     counted: dict[str, float] = {}
     unanswered: dict[str, str] = {}
     undefined, skipped, zero_hits = [], [], []
-    for query in queries:
-        score = scores.get(query.id, measure)
-        if in_force(query.skip, today):
-            skipped.append(query.id)
+    for query, skip in zip(ids_of(queries), column(queries, "skip"), strict=True):
+        score = scores.get(query, measure)
+        if in_force(skip, today):
+            skipped.append(query)
         elif score is not None and score.outcome is Outcome.UNDEFINED:
-            undefined.append(query.id)
+            undefined.append(query)
         elif score is None or score.value is None or not math.isfinite(score.value):
-            unanswered[query.id] = _what_is_missing(score)
+            unanswered[query] = _what_is_missing(score)
         else:
-            counted[query.id] = score.value
+            counted[query] = score.value
             if score.outcome is Outcome.ZERO_HITS:
-                zero_hits.append(query.id)
+                zero_hits.append(query)
     weights = weights_of(queries, counted)
     return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
 
 
 def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
     """The weights of the queries *counted*; empty where they all weigh the same."""
-    if not are_weighted(query.weight for query in queries if query.id in counted):
+    if not are_weighted(column(queries, "weight")):
         return {}
-    return {query.id: query.weight for query in queries if query.id in counted}
+    each = zip(ids_of(queries), column(queries, "weight"), strict=True)
+    weights = {query: weight for query, weight in each if query in counted}
+    return weights if are_weighted(weights.values()) else {}
 
 
 def _what_is_missing(score: Score | None) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from itertools import compress, zip_longest
+from itertools import chain, zip_longest
 from operator import not_
 from unicodedata import category, normalize
 
@@ -22,6 +22,7 @@ from harness.model import (
     Condition,
     DropCondition,
     Query,
+    QueryColumns,
     ScoreCondition,
     StatisticKind,
     Status,
@@ -29,6 +30,10 @@ from harness.model import (
     Threshold,
     Unit,
     Verdict,
+    chosen,
+    column,
+    ids_of,
+    tagged,
 )
 from harness.model.suite import in_force
 from harness.options import RunOptions
@@ -112,7 +117,8 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
     The ids are the same whether the suite was loaded with an environment or without one.
     """
     owned: list[tuple[Threshold, Query | None]] = [(threshold, None) for threshold in suite.thresholds]
-    owned += [(threshold, query) for query in suite.queries for threshold in query.thresholds]
+    with_own = chosen(suite.queries, column(suite.queries, "thresholds"))
+    owned += [(threshold, query) for query in with_own for threshold in query.thresholds]
     taken: set[str] = set()
     gated = []
     for threshold, query in owned:
@@ -124,7 +130,7 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
 def query_ids(suite: Suite) -> dict[str, str]:
     """A verdict id for each query of *suite*, by the query's own id; it differs from every threshold's id."""
     taken = {gated.id for gated in gated_thresholds(suite)}
-    return {query.id: _unused(f"query.{_slug(query.id)}", taken) for query in suite.queries}
+    return {query: _unused(f"query.{_slug(query)}", taken) for query in ids_of(suite.queries)}
 
 
 def request_ids(suite: Suite) -> dict[str, str]:
@@ -156,12 +162,12 @@ def is_selected(gated: Gated, choice: Choice) -> bool:
     return not choice.queries and gated.threshold.tag in choice.tags
 
 
-def scope_of(gated: Gated, suite: Suite) -> tuple[Query, ...]:
+def scope_of(gated: Gated, suite: Suite) -> Sequence[Query]:
     """The queries that a threshold is about, in the suite's order."""
     if gated.query is not None:
         return (gated.query,)
     tag = gated.threshold.tag
-    return suite.queries if tag is None else tuple(query for query in suite.queries if tag in query.tags)
+    return suite.queries if tag is None else tagged(suite.queries, tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +180,7 @@ class Selection:
     suite: Suite
     selected: Suite
     active: Suite
-    others: tuple[Query, ...] = ()
+    others: Sequence[Query] = ()
 
     @property
     def compares(self) -> bool:
@@ -184,8 +190,8 @@ class Selection:
 
 def compares_with_baseline(suite: Suite) -> bool:
     """Whether a threshold of *suite* or of one of its queries compares with a baseline."""
-    own = (threshold for query in suite.queries for threshold in query.thresholds)
-    conditions = (threshold.condition for threshold in (*suite.thresholds, *own))
+    own = chain.from_iterable(column(suite.queries, "thresholds"))
+    conditions = (threshold.condition for threshold in chain(suite.thresholds, own))
     return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
 
@@ -205,13 +211,18 @@ def select(suite: Suite, choice: Choice, today: date) -> Selection:
         choice: The queries that the user selected.
         today: Decides which skips are in force; an expired skip is removed from its query in *active*.
     """
-    mine = list(map(choice.takes, suite.queries))
-    selected = replace(suite, queries=tuple(compress(suite.queries, mine))) if choice.is_part else suite
+    selected = suite
+    others: Sequence[Query] = ()
+    if choice.is_part:
+        mine = list(map(choice.takes, suite.queries))
+        selected = replace(suite, queries=chosen(suite.queries, mine))
+        others = chosen(suite.queries, map(not_, mine))
     active = selected
-    if any(query.skip for query in selected.queries):
-        kept = (query for query in selected.queries if not in_force(query.skip, today))
-        active = replace(selected, queries=tuple(replace(query, skip=None) for query in kept))
-    return Selection(suite, selected, active, tuple(compress(suite.queries, map(not_, mine))))
+    skips = list(column(selected.queries, "skip"))
+    if any(skips):
+        kept = chosen(selected.queries, [not in_force(skip, today) for skip in skips])
+        active = replace(selected, queries=QueryColumns(replace(query, skip=None) for query in kept))
+    return Selection(suite, selected, active, others)
 
 
 def blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:
@@ -233,20 +244,20 @@ def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
     Raises:
         UsageError: names every unknown tag, the nearest known one, and the known ones.
     """
-    known = sorted({tag for suite in suites for query in suite.queries for tag in query.tags})
+    known = sorted({tag for suite in suites for tags in column(suite.queries, "tags") for tag in tags})
     sentences = [_unknown_tag(tag, known) for tag in tags if tag not in known]
     if sentences:
         raise UsageError("\n".join(sentences))
 
 
-def check_query_ids(suites: Sequence[Suite], ids: Iterable[str]) -> None:
+def check_query_ids(suites: Sequence[Suite], ids: Collection[str]) -> None:
     """
     Refuse ids that no query of *suites* has.
 
     Raises:
         UsageError: names every unknown id, and the nearest known one.
     """
-    known = {query.id for suite in suites for query in suite.queries}
+    known = {query for suite in suites for query in ids_of(suite.queries)} if ids else set()
     sentences = [f"no query has the id {one!r}{did_you_mean(one, known)}" for one in ids if one not in known]
     if sentences:
         raise UsageError("\n".join(sentences))

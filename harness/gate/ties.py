@@ -12,7 +12,7 @@ from harness.errors import MeasureError, UndefinedScore
 from harness.gate.grammar import TOLERANCE
 from harness.metrics import TieRange, measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
-from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Run, Suite
+from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Run, Suite, chosen, ids_of
 
 __all__ = [
     "RunBands",
@@ -175,23 +175,29 @@ class RunBands:
         self._suite, self._run = suite, run
         self._known: dict[tuple[str, str], TieRange | None] = {}
 
-    def of(self, queries: Iterable[Query], measure: Measure) -> dict[str, tuple[float, float]]:
+    def of(self, queries: Sequence[Query], measure: Measure) -> dict[str, tuple[float, float]]:
         """The least and the greatest value of *measure* for each of *queries* whose ties move it."""
-        bands = {query.id: self._band(query, measure) for query in queries if query.id in self._tied}
+        bands = {query.id: self._band(query, measure) for query in self._tying(queries)}
         return {
             query: (band.least, band.greatest)
             for query, band in bands.items()
             if band is not None and band.greatest - band.least > TOLERANCE
         }
 
+    def _tying(self, queries: Sequence[Query]) -> Sequence[Query]:
+        return chosen(queries, map(self._tied.__contains__, ids_of(queries)))
+
     @cached_property
     def _tied(self) -> set[str]:
         """The queries whose rankings have documents of different grades in a tie."""
         tied = self._run.responses if leaves_ties(self._suite.requests.get(self._run.request)) else {}
+        queries = self._suite.queries
         return {
-            query.id
-            for query in self._suite.queries
-            if isinstance(ranking := tied.get(query.id), Ranking) and _grades_tie(query, ranking)
+            query
+            for place, query in enumerate(ids_of(queries))
+            if isinstance(ranking := tied.get(query), Ranking)
+            and (groups := [group for group in tie_groups(ranking) if len(group.known) > 1])
+            and _grades_tie(queries[place], groups)
         }
 
     def _band(self, query: Query, measure: Measure) -> TieRange | None:
@@ -202,9 +208,9 @@ class RunBands:
         return self._known[key]
 
 
-def _grades_tie(query: Query, ranking: Ranking) -> bool:
-    """Whether documents of different grades tie; no grade equals that of an unjudged document."""
-    return any(len({query.judgments.get(one) for one in group.known}) > 1 for group in tie_groups(ranking))
+def _grades_tie(query: Query, groups: Iterable[TieGroup]) -> bool:
+    """Whether documents of different grades are in one of *groups*; no grade equals that of an unjudged document."""
+    return any(len({query.judgments.get(one) for one in group.known}) > 1 for group in groups)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from harness.model import (
     Suite,
     Threshold,
     UnjudgedBounds,
+    places_of,
 )
 
 __all__ = [
@@ -320,7 +321,8 @@ def score_run(suite: Suite, run: Run) -> ScoreColumns:
     """
     answered = ((query, run.responses.get(query.id)) for query in suite.queries)
     return ScoreColumns(
-        _score(suite, query, measure, response) for query, response in answered for measure in measures_of(suite, query)
+        (_score(suite, query, measure, one) for query, one in answered for measure in measures_of(suite, query)),
+        places_of(suite.queries),
     )
 
 

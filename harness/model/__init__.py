@@ -63,6 +63,7 @@ from harness.model.judging import (
     UnjudgedBounds,
 )
 from harness.model.measure import Gain, GainKind, Measure, Parameter, Profile
+from harness.model.queries import GradeColumns, QueryColumns, chosen, column, ids_of, places_of, tagged
 from harness.model.report import (
     Absence,
     BaselineSummary,
@@ -160,6 +161,7 @@ __all__ = [
     "Fixture",
     "Gain",
     "GainKind",
+    "GradeColumns",
     "Hit",
     "HitCount",
     "HttpRequest",
@@ -191,6 +193,7 @@ __all__ = [
     "Profile",
     "Query",
     "QueryBaseline",
+    "QueryColumns",
     "QueryComparison",
     "QueryCoverage",
     "QueryInspection",
@@ -244,4 +247,9 @@ __all__ = [
     "VerifiedMeasure",
     "Waiver",
     "WorseCondition",
+    "chosen",
+    "column",
+    "ids_of",
+    "places_of",
+    "tagged",
 ]

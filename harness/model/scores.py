@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
+from types import MappingProxyType
 
 from harness.lazy import LazySequence
 from harness.model.run import Outcome, Score
@@ -16,8 +17,11 @@ from harness.model.run import Outcome, Score
 class ScoreColumns(LazySequence[Score]):
     """Scores, those of each query side by side; a `Score` is made when it is asked for."""
 
-    def __init__(self, scores: Iterable[Score] = ()) -> None:
-        """*scores* are one for each query and measure, those of a query side by side."""
+    def __init__(self, scores: Iterable[Score] = (), places: Mapping[str, int] = MappingProxyType({})) -> None:
+        """
+        *scores* are one for each query and measure, those of a query side by side. *places* of queries, by id, are
+        shared where the scores are of all of them in that order.
+        """
         self._values = array("d")
         self._more: dict[int, Score] = {}  # by place, what is more than a value
         self._begins = array("L")  # of each query
@@ -29,7 +33,8 @@ class ScoreColumns(LazySequence[Score]):
             self._begins.append(len(self._values))
             measures = tuple(map(self._taken, group))
             self._measures.append(shared.setdefault(measures, measures))
-        self._numbers = {query: number for number, query in enumerate(self._queries)}
+        is_shared = list(places) == self._queries
+        self._numbers = places if is_shared else {query: number for number, query in enumerate(self._queries)}
         one = partial(_score, self._values, self._more, self._begins, self._measures, self._queries)
         super().__init__(range(len(self._values)), one)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeAlias
@@ -166,7 +166,8 @@ class Suite:
     requests: Mapping[str, RequestTemplate]
     """At least one; the first is the default."""
     measures: tuple[Measure, ...]
-    queries: tuple[Query, ...]
+    queries: Sequence[Query]
+    """In columns where they were loaded: what needs one field of each takes `column`."""
     thresholds: tuple[Threshold, ...] = ()
     gain: Gain = Gain()
     profile: Profile = Profile.STANDARD

@@ -32,7 +32,7 @@ class Finished:
     report: SuiteReport
     run: Callable[[], Run] = field(compare=False)
     suite: Suite | None = field(default=None, compare=False)
-    others: tuple[Query, ...] = field(default=(), compare=False)
+    others: Sequence[Query] = field(default=(), compare=False)
 
     @property
     def lacks_answers(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
@@ -30,6 +31,7 @@ from harness.model import (
     SearchRequest,
     Suite,
     TargetChecks,
+    column,
 )
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
 from harness.search.indexes import BAD_REQUEST
@@ -195,7 +197,8 @@ class TargetCheck:
             return self._search.sent.values()
         if not has_fixed_fields(self._template.body):
             return self._sent
-        others = (place for place, query in enumerate(self._queries) if place and _may_name_fields(query))
+        each = enumerate(column(self._queries, "params"))
+        others = (place for place, params in each if place and _may_name_fields(params))
         return [self._sent[0], *(self._sent[place] for place in others)]
 
     def _meant(self, name: str) -> str | None:
@@ -287,11 +290,11 @@ def find_similar(
     return other_names(documents, [hit.id for hit in answer.hits]) if isinstance(answer, Ranking) else {}
 
 
-def _may_name_fields(query: Query) -> bool:
-    """Whether a param of *query* replaces a part of the body and may so name a field; numbers and texts do not."""
+def _may_name_fields(params: Mapping[str, Json]) -> bool:
+    """Whether one of *params* replaces a part of the body and may so name a field; numbers and texts do not."""
     return any(
         isinstance(value, Mapping) or (isinstance(value, list) and not set(map(type, value)) <= {int, float})
-        for value in query.params.values()
+        for value in params.values()
     )
 
 
@@ -315,7 +318,7 @@ def _relevant(suite: Suite) -> set[str]:
 
 def _expected(suite: Suite) -> set[str]:
     """The documents that expectations name."""
-    thresholds = (threshold for query in suite.queries for threshold in query.thresholds)
+    thresholds = chain.from_iterable(column(suite.queries, "thresholds"))
     return {document for threshold in thresholds for document in named_documents(threshold.condition)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from harness.model import Engine, Failure, FailureKind, Ranking, Response, Run, Suite
+from harness.model import Engine, Failure, FailureKind, Ranking, Response, Run, Suite, chosen, ids_of
 
 
 def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
@@ -17,7 +17,8 @@ def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
 def without_answered(active: Suite, earlier: Run | None) -> Suite:
     """*active* with the queries that have no answer in an *earlier* run."""
     kept = kept_answers(earlier)
-    return replace(active, queries=tuple(query for query in active.queries if query.id not in kept)) if kept else active
+    left = [query not in kept for query in ids_of(active.queries)]
+    return replace(active, queries=chosen(active.queries, left)) if kept else active
 
 
 def joined(run: Run, earlier: Run | None) -> Run:
@@ -41,5 +42,5 @@ def failed_run(active: Suite, request: str | None, engine: Engine, reason: str, 
 
     template, kept = choose_template(active, request), kept_answers(earlier)
     failure = Failure(FailureKind.ERROR, reason)
-    responses = {query.id: kept.get(query.id, failure) for query in active.queries}
+    responses = {query: kept.get(query, failure) for query in ids_of(active.queries)}
     return joined(Run(responses, engine, template.name, template.index or active.target.index), earlier)

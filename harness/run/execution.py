@@ -36,6 +36,7 @@ from harness.model import (
     Suite,
     SuiteReport,
     Verdict,
+    places_of,
 )
 from harness.options import RunOptions
 from harness.run.checks import Targets
@@ -115,7 +116,7 @@ class FinishedSuite:
     run: Run
     scores: Sequence[Score]
     report: SuiteReport
-    others: tuple[Query, ...] = ()
+    others: Sequence[Query] = ()
 
 
 # Searching.
@@ -159,7 +160,7 @@ class SuiteExecution:
             if whole := self._whole(earlier, active, search):
                 return whole
             earlier, active = None, self._start(None)
-        sent, heard = dict[str, SearchRequest](), StoredResponses(query.id for query in active.queries)
+        sent, heard = dict[str, SearchRequest](), StoredResponses(places_of(active.queries))
         try:
             active = self._with_fixture(active, search)
             search = still.enter_context(held_still(active, self.options.request, search))

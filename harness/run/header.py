@@ -12,7 +12,7 @@ from harness import __version__
 from harness.gate.judge_answers import why_moving
 from harness.gate.selection import Selection
 from harness.masking import Masker, fingerprint, names_login
-from harness.model import Engine, IndexState, Json, Query, Run, Suite
+from harness.model import Engine, IndexState, Json, Query, Run, Suite, chosen, column, ids_of
 from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
 
 SCHEMA = 1
@@ -144,10 +144,11 @@ def header_of(
     queries = suite.queries
     values: dict[str, Iterable[Json]] = {
         "judgments": chain([suite.gain, suite.grades], ([one.id, one.judgments] for one in queries)),
-        "queries": chain(map(_question, queries), (one.id for one in selection.active.queries)),
+        "queries": chain(map(_question, queries), ids_of(selection.active.queries)),
         "request": [template, suite.depth, suite.title_field],
         "thresholds": chain(
-            [suite.thresholds], ([query.id, query.thresholds] for query in queries if query.thresholds)
+            [suite.thresholds],
+            ([query.id, query.thresholds] for query in chosen(queries, column(queries, "thresholds"))),
         ),
         "other settings of the suite": [
             replace(suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None)

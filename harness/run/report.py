@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from operator import attrgetter
 from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries, left_out_note
@@ -47,6 +46,7 @@ from harness.model import (
     SuiteTiming,
     TargetChecks,
     Verdict,
+    ids_of,
 )
 from harness.run.summaries import measure_summaries, tag_summaries
 from harness.words import count, listed
@@ -247,7 +247,7 @@ def _query_reports(
         return _query_report(suite, query, run.responses.get(query.id), outcome, scores.values_of(query.id), known)
 
     return QueryReports(
-        LazySequence(suite.queries, attrgetter("id")),
+        ids_of(suite.queries),
         build,
         outlines=LazySequence(range(len(suite.queries)), outline),
         unscored=sorted(outcomes),
@@ -390,7 +390,8 @@ def _target_notes(suite: Suite, run: Run) -> Iterator[str]:
     checks = run.checks
     if checks is None:
         return
-    absent = sorted(checks.absent.keys() & {one for query in suite.queries for one in _relevant(query, suite.gain)})
+    judged = suite.queries if checks.absent else ()
+    absent = sorted(checks.absent.keys() & {one for query in judged for one in _relevant(query, suite.gain)})
     if absent and run.has_rankings:
         are = "is" if len(absent) == 1 else "are"
         number = f"{len(absent):,} of {count(checks.relevant, 'document')} judged relevant {are}"

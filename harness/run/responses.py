@@ -39,11 +39,11 @@ class StoredResponses(Mapping[str, Response]):
     queries that had another response before.
     """
 
-    def __init__(self, queries: Iterable[str]) -> None:
-        """*queries* are the ids of the queries that may get a response."""
-        self._places = {query: place for place, query in enumerate(queries)}
+    def __init__(self, places: Mapping[str, int]) -> None:
+        """*places* are those of the queries that may get a response, by id and in their order."""
+        self._places = places
         self._begins = array("q", [NOWHERE]) * len(self._places)
-        self._sizes = array("L", [0]) * len(self._places)
+        self._sizes = array("I", [0]) * len(self._places)
         self._file: IO[bytes] = BytesIO()
         self._limit: int | None = IN_MEMORY  # None once there is a file, or if there can be none
         self.replaced: set[str] = set()
@@ -98,7 +98,7 @@ class StoredResponses(Mapping[str, Response]):
             return self._file.read(size)
 
     def __contains__(self, query: object) -> bool:
-        return query in self._places and self._begins[self._places[query]] != NOWHERE
+        return isinstance(query, str) and query in self._places and self._begins[self._places[query]] != NOWHERE
 
     def __iter__(self) -> Iterator[str]:
         return (query for query, begin in zip(self._places, self._begins, strict=True) if begin != NOWHERE)

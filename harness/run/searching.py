@@ -27,6 +27,9 @@ from harness.model import (
     SentRequest,
     Suite,
     TailSearch,
+    chosen,
+    ids_of,
+    places_of,
 )
 from harness.run.responses import StoredResponses
 from harness.search.lookup import find_texts, pinned_of
@@ -75,12 +78,12 @@ def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequ
     )
 
 
-def _size(suite: Suite, template: RequestTemplate, query: Query) -> int:
-    """How many hits are needed for *query*, as far as its request says."""
+def _size(suite: Suite, template: RequestTemplate, place: int) -> int:
+    """How many hits are needed for the query at *place*, as far as its request says."""
     own = template.body
     if isinstance(own, Mapping) and "size" not in own and not any("{{" in key for key in own):
         return suite.depth
-    return _asked(_needed(suite, template, query), suite)
+    return _asked(_needed(suite, template, suite.queries[place]), suite)
 
 
 def _asked(request: SearchRequest, suite: Suite) -> int:
@@ -132,7 +135,7 @@ def search_tails(
     begun, queries, beyond = time.perf_counter(), 0, 0
     for size in SIZES:
         left = None if budget is None else budget - (time.perf_counter() - begun)
-        open_queries = tuple(query for query in suite.queries if _goes_on(run.responses.get(query.id)))
+        open_queries = chosen(suite.queries, [_goes_on(run.responses.get(query)) for query in ids_of(suite.queries)])
         requests = build_requests(replace(suite, queries=open_queries), run.request)
         sent = [deep for one in requests if (deep := _deep(one, suite, size, beyond)) is not None]
         sent = [one if preference is None else preferring(preference, one) for one in sent]
@@ -233,17 +236,19 @@ def execute(
     every = requests_of(suite, template, further=further, preference=preference)
     check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
     asked = () if check is None else check.requests
-    left = tuple(query for query in suite.queries if query.id not in kept) if kept else suite.queries
-    sent = requests_of(replace(suite, queries=left), template, further=further, preference=preference)
-    responses = StoredResponses(query.id for query in suite.queries) if responses is None else responses
-    responses.keep({query.id: kept[query.id] for query in suite.queries if query.id in kept})
+    ids = ids_of(suite.queries)
+    asking = replace(suite, queries=chosen(suite.queries, [query not in kept for query in ids])) if kept else suite
+    left = ids_of(asking.queries)
+    sent = requests_of(asking, template, further=further, preference=preference)
+    responses = StoredResponses(places_of(suite.queries)) if responses is None else responses
+    responses.keep({query: kept[query] for query in ids if query in kept})
     checked: dict[int, Response] = {}
     resent: dict[int, str] = {}
 
     def keep(found: Mapping[int, Response]) -> Mapping[str, Response]:
         """Keep what was *found*, by place in *left*, as far as it is needed."""
         newest = {
-            left[place].id: _known(one, sent, place, _size(suite, template, left[place]), collapsed=collapsed)
+            left[place]: _known(one, sent, place, _size(asking, template, place), collapsed=collapsed)
             for place, one in found.items()
         }
         responses.keep(newest)
@@ -268,14 +273,14 @@ def execute(
             keep(dict.fromkeys(range(len(sent)), refused))
         answers = [checked[place] for place in range(len(asked))]
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
-        keep(_sent_without_checks(answers, (responses[query.id] for query in left), sent, search, seconds_left))
+        keep(_sent_without_checks(answers, (responses[query] for query in left), sent, search, seconds_left))
     run = Run(
         responses=responses,
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
         seconds=time.perf_counter() - begun,
-        resent={left[place - len(asked)].id: why for place, why in sorted(resent.items()) if place >= len(asked)},
+        resent={left[place - len(asked)]: why for place, why in sorted(resent.items()) if place >= len(asked)},
     )
     return run if check is None else check.concluded(run, answers)
 
@@ -382,8 +387,8 @@ def sent_requests(
     wanted = dict.fromkeys(first)
     every = chain(wanted, (query for query in run.responses if query not in wanted))
     kept = set(islice((query for query in every if isinstance(run.responses.get(query), Ranking)), REQUESTS_KEPT))
-    chosen = replace(suite, queries=tuple(query for query in suite.queries if query.id in kept))
-    on_its_index = chosen if template.http is not None else on_index(chosen, run.index)
+    shown = replace(suite, queries=chosen(suite.queries, map(kept.__contains__, ids_of(suite.queries))))
+    on_its_index = shown if template.http is not None else on_index(shown, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
     built = requests_of(on_its_index, template, further=not hooks.concern_searches)
     sent = [known.get(one.query) or hooks.request(one) for one in built]

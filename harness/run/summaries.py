@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 
 from harness.gate.judge_scores import median
@@ -20,6 +21,10 @@ from harness.model import (
     Suite,
     TagSummary,
     Verdict,
+    chosen,
+    column,
+    ids_of,
+    tagged,
 )
 
 _NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
@@ -55,9 +60,9 @@ def tag_summaries(
         The tag with the greatest share first, equal ones by name, the queries without a tag last. Empty where no query
         has a tag.
     """
-    groups = _groups(suite.queries)
-    if set(groups) <= {None}:
+    if not any(column(suite.queries, "tags")):
         return ()
+    groups = _groups(suite.queries)
     gains, columns, shares = _gains(suite), ScoreColumns.of(scores), _shares(suite.queries, groups)
     by_tag: dict[str | None, list[str]] = {}
     for verdict in verdicts:
@@ -75,19 +80,18 @@ def tag_summaries(
     return tuple(sorted(found, key=lambda one: (one.tag is None, -one.share, one.tag or "")))
 
 
-def _groups(queries: Iterable[Query]) -> dict[str | None, list[Query]]:
-    groups: dict[str | None, list[Query]] = {}
-    for query in queries:
-        for tag in query.tags or (None,):
-            groups.setdefault(tag, []).append(query)
-    return groups
+def _groups(queries: Sequence[Query]) -> dict[str | None, Sequence[Query]]:
+    tags = dict.fromkeys(chain.from_iterable(own or (None,) for own in column(queries, "tags")))
+    untagged = [not own for own in column(queries, "tags")]
+    return {tag: chosen(queries, untagged) if tag is None else tagged(queries, tag) for tag in tags}
 
 
 def _shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
     """The share of each group in the weight of all queries."""
-    weights = weighed([1.0] * len(queries), [query.weight for query in queries])
-    over_mean = dict(zip((query.id for query in queries), weights, strict=True))
-    return {tag: math.fsum(over_mean[query.id] for query in members) / len(queries) for tag, members in groups.items()}
+    weights = weighed([1.0] * len(queries), list(column(queries, "weight")))
+    over_mean = dict(zip(ids_of(queries), weights, strict=True))
+    shares = {tag: math.fsum(map(over_mean.__getitem__, ids_of(members))) for tag, members in groups.items()}
+    return {tag: share / len(queries) for tag, share in shares.items()}
 
 
 def _gains(suite: Suite) -> dict[str, str]:
@@ -104,7 +108,7 @@ def _summaries(
 def _summary(
     queries: Sequence[Query], measure: str, gain: str, scores: ScoreColumns, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
-    found = ((query.id, scores.get(query.id, measure)) for query in queries)
+    found = ((query, scores.get(query, measure)) for query in ids_of(queries))
     values: dict[str, float] = {}
     left_out = 0
     for query, score in found:

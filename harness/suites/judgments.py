@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import InputError, MeasureError, Problem, UndefinedScore, UsageError
@@ -14,7 +14,7 @@ from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import measure_named
-from harness.model import Gain, GainKind, Mark, Measure, Profile, Query
+from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, chosen, column, ids_of, tagged
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, Written, describe, resolve_number
@@ -34,7 +34,7 @@ class Judgments:
     """
 
     problems: Problems
-    grades: dict[str, dict[str, float]] = field(default_factory=dict)
+    grades: MutableMapping[str, dict[str, float]] = field(default_factory=dict)
     inline: dict[tuple[str, str], Mark] = field(default_factory=dict)
     files: list[NamedFile] = field(default_factory=list)
     named: list[NamedFile] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Judgments:
     def add_file(
         self,
         file: NamedFile,
-        queries: Mapping[str, Query],
+        queries: Mapping[str, int],
         names: Mapping[str, float],
         *,
         strict: bool,
@@ -61,7 +61,7 @@ class Judgments:
 
         Args:
             file: What to read.
-            queries: The suite's, by id.
+            queries: The places of the suite's, by id.
             names: Names of grades.
             strict: Whether judgments for other queries are a problem; else they are left out.
             skip_ungraded: Whether documents without a grade are left out and counted; else they are a problem.
@@ -69,7 +69,7 @@ class Judgments:
         self.named.append(file)
         ungraded: list[Record] | None = [] if skip_ungraded else None
         try:
-            judgments = read_judgments(file.path, name=file.name, grade_names=names, ungraded=ungraded)
+            judgments = read_judgments(file.path, name=file.name, grade_names=names, ungraded=ungraded, places=queries)
         except InputError as error:
             self.problems.extend(error.problems)
             return
@@ -77,14 +77,16 @@ class Judgments:
         others = [query for query in judgments if query not in queries]
         if strict and others:
             self._note_other_queries(file, others, queries)
-        twice = [pair for query in judgments if query in queries for pair in self._join(query, judgments[query])]
+        for query in others:
+            del judgments[query]
+        twice: list[tuple[str, str]] = []
+        if self.grades:
+            twice = [pair for query in judgments for pair in self._join(query, judgments[query])]
+        else:
+            self.grades = judgments
         if twice:
             self._note_repeated(file, twice)
         self.files.append(file)
-
-    def join_to(self, queries: Sequence[Query]) -> tuple[Query, ...]:
-        """The queries, each with its judgments."""
-        return tuple(replace(query, judgments=self.grades.get(query.id, {})) for query in queries)
 
     def _join(self, query: str, judged: dict[str, float]) -> list[tuple[str, str]]:
         """Add a file's judgments of one query; returns those that were judged before, which are not changed."""
@@ -96,7 +98,7 @@ class Judgments:
         self.grades[query] = judged | known
         return twice
 
-    def _note_other_queries(self, file: NamedFile, others: list[str], queries: Mapping[str, Query]) -> None:
+    def _note_other_queries(self, file: NamedFile, others: list[str], queries: Mapping[str, int]) -> None:
         line = query_line(file.path, others[0], name=file.name)
         shown = ", ".join(map(repr, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
         remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
@@ -237,25 +239,27 @@ def check_measures(
 
     The measure scores a ranking of the best and the worst document of each query, once for queries with equal grades.
     """
-    graded: dict[str, tuple[float, ...]] = {}
+    shared: dict[tuple[float, ...], tuple[float, ...]] = {}
+    of: Sequence[Query] | None = None
+    graded: list[tuple[float, ...]] = []
     for measure, mark, queries in measures:
+        if queries is not of:
+            each = map(tuple, map(sorted, column(queries, "grades")))
+            of, graded = queries, [shared.setdefault(grades, grades) for grades in each]
         known: dict[tuple[float, ...], str | None] = {}
-        for query in queries:
-            grades = graded.get(query.id)
-            if grades is None:
-                grades = graded[query.id] = tuple(sorted(query.judgments.values()))
+        for query, grades in zip(ids_of(queries), graded, strict=True):
             if grades not in known:
                 known[grades] = _refusal(measure, grades, gain, profile)
             sentence = known[grades]
             if sentence:
-                problems.at(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
+                problems.at(mark, f"{measure} cannot score query {query!r}: {sentence}")
                 break
 
 
 def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tuple[Measure, Mark, Sequence[Query]]]:
     """Each measure of *thresholds*, its place, and the queries that it scores there."""
     return [
-        (measure, threshold.mark, [q for q in queries if threshold.tag in (None, *q.tags)])
+        (measure, threshold.mark, queries if threshold.tag is None else tagged(queries, threshold.tag))
         for threshold in thresholds
         if (measure := measure_named(threshold)) is not None
     ]
@@ -279,7 +283,8 @@ def _gap(gain: Gain, queries: Sequence[Query]) -> str | None:
     """A sentence about the grades in use without a gain, with one document for each."""
     covered = {grade for grade, _ in gain.table}
     uncovered: dict[float, str] = {}
-    for query in queries:
+    without = (any(not _covers(gain.kind, covered, grade) for grade in grades) for grades in column(queries, "grades"))
+    for query in chosen(queries, without) if gain.kind is not GainKind.LINEAR else ():
         for document, grade in query.judgments.items():
             if not math.isnan(grade) and not _covers(gain.kind, covered, grade):
                 uncovered.setdefault(grade, f"grade {grade:g}, given to {document!r} for query {query.id!r}")
@@ -294,4 +299,4 @@ def _gap(gain: Gain, queries: Sequence[Query]) -> str | None:
 def _covers(kind: GainKind, covered: set[float], grade: float) -> bool:
     if kind is GainKind.MAP:
         return grade in covered
-    return kind is GainKind.LINEAR or grade <= GREATEST_EXPONENTIAL
+    return grade <= GREATEST_EXPONENTIAL

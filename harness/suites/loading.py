@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +21,12 @@ from harness.model import (
     Measure,
     Profile,
     Query,
+    QueryColumns,
     RequestTemplate,
     Suite,
     Threshold,
+    chosen,
+    column,
 )
 from harness.suites.depth import choose_depth
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
@@ -159,7 +163,7 @@ class LoadedSuite:
     @property
     def all_thresholds(self) -> list[Threshold]:
         """The thresholds of the suite, and the thresholds and expectations of its queries."""
-        return [*self._thresholds, *(threshold for query in self._queries or () for threshold in query.thresholds)]
+        return [*self._thresholds, *chain.from_iterable(column(self._queries or (), "thresholds"))]
 
     @property
     def scores_anything(self) -> bool:
@@ -177,30 +181,29 @@ class LoadedSuite:
         return Judgments(Problems(self.reading.problems.source))
 
     @cached_property
-    def _queries(self) -> tuple[Query, ...] | None:
+    def _queries(self) -> QueryColumns | None:
         self._require("queries", "the suite has no 'queries'; expected a list of queries, or the path of a query file")
         names = self._grade_names if self.is_whole("grades") else None
         queries = list_queries(self.reading, self._files, names, self.known_gain, self.judgments)
         queries = queries and with_vectors(queries, self.reading, self._files)
-        if queries == () and self.reading.shape.queries is not None and self.is_whole("queries"):
+        if queries is not None and not queries and self.reading.shape.queries is not None and self.is_whole("queries"):
             self.reading.problems.at(
                 self.reading.key_mark("queries"), "the suite is empty; expected at least one query"
             )
         return queries
 
     @cached_property
-    def _judged_queries(self) -> tuple[Query, ...]:
-        queries = self._queries or ()
-        by_id = {query.id: query for query in queries}
+    def _judged_queries(self) -> QueryColumns:
+        queries = self._queries or QueryColumns()
         named = judgment_files(self.reading.shape.judgments)
         strict = named.strict and self.knows_queries
         for written in named.paths if self.is_whole("grades") else ():
             file = self._files.find(written)
             if file is not None:
                 self.judgments.add_file(
-                    file, by_id, self._grade_names, strict=strict, skip_ungraded=named.skip_ungraded
+                    file, queries.places, self._grade_names, strict=strict, skip_ungraded=named.skip_ungraded
                 )
-        return self.judgments.join_to(queries)
+        return queries.judged(self.judgments.grades)
 
     @property
     def knows_queries(self) -> bool:
@@ -289,7 +292,7 @@ def _check_queries(parts: LoadedSuite) -> None:
 def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark, Sequence[Query]]]:
     scored: list[tuple[Measure, Mark, Sequence[Query]]] = [(measure, mark, suite.queries) for measure in suite.measures]
     scored += measures_of(suite.queries, suite.thresholds)
-    for query in suite.queries:
+    for query in chosen(suite.queries, column(suite.queries, "thresholds")):
         scored += measures_of([query], query.thresholds)
     return scored
 

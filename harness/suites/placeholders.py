@@ -14,10 +14,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from harness.errors import UsageError
-from harness.model import Json, Query
+from harness.model import Json, Query, chosen, column
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, Written
 from harness.words import did_you_mean
@@ -116,7 +117,7 @@ def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], p
 
     *requests* are the suite's, by name, as nodes of the file.
     """
-    params = {name for query in queries for name in query.params}
+    params = set(chain.from_iterable(column(queries, "params")))
     used: set[str] = set()
     for node in requests.values():
         named = _check_request(node, params, queries, problems)
@@ -216,23 +217,24 @@ def _unknown(name: str, params: set[str]) -> str | None:
 
 def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, inside: bool) -> None:
     """Check that each query has a value for the placeholder that can be inserted there."""
-    for query in queries:
-        sentence = _gap(name, query, inside=inside)
+    for place, (text, params) in enumerate(zip(column(queries, "text"), column(queries, "params"), strict=True)):
+        sentence = _gap(name, text, params, inside=inside)
         if sentence:
+            query = queries[place]
             problems.at(query.mark, f"query {query.id!r} {sentence}")
 
 
-def _gap(name: str, query: Query, *, inside: bool) -> str | None:
+def _gap(name: str, text: str, params: Mapping[str, Json], *, inside: bool) -> str | None:
     if name == "depth":
         return None
     if name == "text":
-        return None if query.text else "has no text, but the request uses {{text}}"
-    if name not in query.params:
+        return None if text else "has no text, but the request uses {{text}}"
+    if name not in params:
         return f"has no param {name!r}, which the request uses"
     if not inside:
         return None
     try:
-        as_text(query.params[name], name)
+        as_text(params[name], name)
     except UsageError as error:
         return f"cannot fill the request: {error}"
     return None
@@ -241,7 +243,7 @@ def _gap(name: str, query: Query, *, inside: bool) -> str | None:
 def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) -> None:
     """Check that no param has a reserved name, or one that no request uses, which is noted once."""
     reported: set[str] = set()
-    for query in queries:
+    for query in chosen(queries, column(queries, "params")):
         for name in query.params:
             if name in RESERVED:
                 problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which is a reserved name")

@@ -8,11 +8,12 @@ A file of queries is ``.tsv`` (id, tab, text, no header), ``.csv`` (a header wit
 from __future__ import annotations
 
 import csv
-import io
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem, SuiteError
@@ -20,7 +21,7 @@ from harness.files.opening import read_source
 from harness.files.records import read_number, separator_of, without_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
-from harness.model import Gain, Json, Mark, Profile, Query
+from harness.model import Gain, Json, Mark, Profile, Query, QueryColumns
 from harness.suites.judgments import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
 from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
@@ -31,6 +32,7 @@ from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
 from harness.words import count, did_you_mean, listed
 
 _MOST_BYTES = 256 * 2**20
+_CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _NO_PARAMS: Mapping[str, Json] = {}
 """The params of all queries without any, shared to save memory."""
 _LISTS = ("tags", "thresholds", "expect", "markers")
@@ -45,6 +47,30 @@ class _WrittenQuery:
 
     query: Query
     given: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenQueries:
+    """Written queries in columns; each id once."""
+
+    queries: QueryColumns = field(default_factory=QueryColumns)
+    given: list[tuple[str, ...]] = field(default_factory=list)
+
+    def add(self, one: _WrittenQuery) -> Query | None:
+        """Add *one*, or return the query that has its id."""
+        first = self.get(one.query.id)
+        if first is None:
+            self.queries.append(one.query)
+            self.given.append(one.given)
+        return None if first is None else first.query
+
+    def get(self, identity: str) -> _WrittenQuery | None:
+        """The query of that id; None if there is none."""
+        place = self.queries.places.get(identity)
+        return None if place is None else _WrittenQuery(self.queries[place], self.given[place])
+
+    def __iter__(self) -> Iterator[_WrittenQuery]:
+        return map(_WrittenQuery, self.queries, self.given)
 
 
 _Take: TypeAlias = Callable[[QueryShape, Problems], None]
@@ -87,7 +113,7 @@ def _read_file(file: NamedFile, take: _Take) -> Problems:
 
 def _tsv(problems: Problems) -> Iterator[MappingNode]:
     begun = False
-    for number, line in enumerate(problems.source.lines, start=1):
+    for number, line in enumerate(problems.source.each_line(), start=1):
         if not line.strip():
             continue
         mark = Mark(problems.source.path, number, 1)
@@ -104,8 +130,9 @@ def _tsv(problems: Problems) -> Iterator[MappingNode]:
 
 def _csv(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
-    begin = next((line for line in source.lines if line.strip()), "")
-    rows = csv.reader(io.StringIO(source.text, newline=""), strict=True, delimiter=separator_of(begin, "id"))
+    begin = next((line for line in source.each_line() if line.strip()), "")
+    lines = (line.group() for line in _CSV_LINE.finditer(source.text))
+    rows = csv.reader(lines, strict=True, delimiter=separator_of(begin, "id"))
     header: list[str] | None = None
     first = 1
     try:
@@ -160,7 +187,7 @@ def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
 
 def _json_lines(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
-    for number, line in enumerate(source.lines, start=1):
+    for number, line in enumerate(source.each_line(), start=1):
         if not line.strip():
             continue
         mark = Mark(source.path, number, 1)
@@ -205,7 +232,7 @@ def _list(items: Iterable[Node], mark: Mark) -> ListNode:
 
 def list_queries(
     reading: Reading, files: SuiteFiles, names: Mapping[str, float] | None, gain: Gain | None, judgments: Judgments
-) -> tuple[Query, ...] | None:
+) -> QueryColumns | None:
     """
     The suite's queries, each id once, without judgments; judgments written with a query go to *judgments*.
 
@@ -214,17 +241,16 @@ def list_queries(
     """
     written, problems = reading.shape.queries, reading.problems
     named = written.file if isinstance(written, QueryFileShape) else written
-    stored: dict[str, _WrittenQuery] = {}
-    added: dict[str, _WrittenQuery] = {}
+    stored, added = _WrittenQueries(), _WrittenQueries()
     masked = _masked_questions(reading) if reading.variables else {}
 
-    def take(entry: QueryShape, noted: Problems, into: dict[str, _WrittenQuery]) -> None:
+    def take(entry: QueryShape, noted: Problems, into: _WrittenQueries) -> None:
         query = _query(entry, gain, reading, noted, masked.get(entry.id.mark))
-        first = into.setdefault(query.id, _WrittenQuery(query, _given(entry)))
-        if first.query is query:
+        first = into.add(_WrittenQuery(query, _given(entry)))
+        if first is None:
             _add_judgments(entry, names, judgments)
         else:
-            noted.at(query.mark, f"the query id {query.id!r} is used twice, first at {first.query.mark}")
+            noted.at(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
 
     if isinstance(named, Written):
         file = files.find(named)
@@ -238,9 +264,9 @@ def list_queries(
         problems.extend(noted.found)
     for entry in _inline(written):
         take(entry, problems, added)
-    joined = {**stored, **{name: _joined(stored.get(name), one, problems) for name, one in added.items()}}
-    _check_weights(list(joined.values()), reading)
-    return tuple(one.query for one in joined.values())
+    joined = _all_joined(stored, added, problems) if stored.given and added.given else stored if stored.given else added
+    _check_weights(joined, reading)
+    return joined.queries
 
 
 def _inline(written: Any) -> Sequence[QueryShape]:
@@ -263,10 +289,17 @@ def _given(entry: QueryShape) -> tuple[str, ...]:
     return _shared(tuple(key for key in _GIVEN if getattr(entry, key) is not None))
 
 
-def _joined(stored: _WrittenQuery | None, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
+def _all_joined(stored: _WrittenQueries, added: _WrittenQueries, problems: Problems) -> _WrittenQueries:
+    """The queries of the file, each with what the suite adds to it, and then the other queries of the suite."""
+    joined = _WrittenQueries()
+    both = {one.query.id: _joined(known, one, problems) for one in added if (known := stored.get(one.query.id))}
+    for one in chain(stored, added):
+        joined.add(both.get(one.query.id, one))
+    return joined
+
+
+def _joined(stored: _WrittenQuery, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
     """One query from its parts in the file and in the suite; keys in both must have the same value."""
-    if stored is None:
-        return added
     query, other = stored.query, added.query
 
     def one_of_both(key: str) -> Any:
@@ -348,16 +381,16 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
+def _check_weights(written: _WrittenQueries, reading: Reading) -> None:
     """Require a weight for all queries or none: a forgotten one would count as 1. Misspelt ones are noted already."""
-    lacking = [one.query for one in queries if "weight" not in one.given]
-    if len(lacking) in (0, len(queries)) or "weight" in reading.broken:
+    lacking = [place for place, given in enumerate(written.given) if "weight" not in given]
+    if len(lacking) in (0, len(written.given)) or "weight" in reading.broken:
         return
     verb = "has" if len(lacking) == 1 else "have"
-    named = listed([query.id for query in lacking])
+    named = listed([written.queries.ids[place] for place in lacking])
     reading.problems.at(
-        lacking[0].mark,
-        f"{len(lacking):,} of {count(len(queries), 'query')} {verb} no weight: {named}; "
+        written.queries[lacking[0]].mark,
+        f"{len(lacking):,} of {count(len(written.given), 'query')} {verb} no weight: {named}; "
         "expected a weight for every query, or for none",
     )
 
@@ -369,7 +402,7 @@ def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgmen
             judgments.add_inline(str(entry.id), str(document), grade, document.mark)
 
 
-def with_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles) -> tuple[Query, ...]:
+def with_vectors(queries: QueryColumns, reading: Reading, files: SuiteFiles) -> QueryColumns:
     """
     *queries* with their vectors from files as params. Where a file is wrong or not known yet, the vectors are empty, so
     that requests that use them have no further problems.
@@ -384,7 +417,7 @@ def with_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles
         if taken is not None:
             reading.problems.at(taken.mark, f"query {taken.id!r} has a param {str(name)!r}, which `vectors` has too")
         vectors = _read_vectors(written, queries, reading, files) if taken is None else {}
-        queries = tuple(_with_param(query, str(name), vectors.get(query.id, [])) for query in queries)
+        queries = QueryColumns(_with_param(query, str(name), vectors.get(query.id, [])) for query in queries)
     return queries
 
 
@@ -394,7 +427,7 @@ def _with_param(query: Query, name: str, vector: Json) -> Query:
 
 
 def _read_vectors(
-    written: Written | VectorFileShape, queries: Sequence[Query], reading: Reading, files: SuiteFiles
+    written: Written | VectorFileShape, queries: QueryColumns, reading: Reading, files: SuiteFiles
 ) -> Mapping[str, Json]:
     """The vector of each query in a file, by id; none where the file has problems, which are noted."""
     shape = written if isinstance(written, VectorFileShape) else VectorFileShape.model_construct(file=written)
@@ -407,9 +440,7 @@ def _read_vectors(
         return {}
     try:
         ids = None if rows is None else read_ids(rows.path, rows.name)
-        return read_vectors(
-            file.path, file.name, [query.id for query in queries], rows=ids, rows_of="" if rows is None else rows.name
-        )
+        return read_vectors(file.path, file.name, queries.ids, rows=ids, rows_of="" if rows is None else rows.name)
     except InputError as error:
         reading.problems.extend(error.problems)
         return {}

@@ -58,11 +58,13 @@ RESPONSES: dict[str, Response] = {
     "unasked": Failure(FailureKind.NOT_RUN, "no time"),
 }
 
+PLACES = {query: place for place, query in enumerate(RESPONSES)}
+
 
 @pytest.fixture(params=[0, 2**20], ids=["in a file", "in memory"])
 def stored(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> StoredResponses:
     monkeypatch.setattr(responses, "IN_MEMORY", request.param or 1)
-    return StoredResponses(RESPONSES)
+    return StoredResponses(PLACES)
 
 
 def test_responses_are_read_as_they_were_kept_in_the_order_of_the_queries(stored: StoredResponses) -> None:
@@ -96,14 +98,14 @@ def test_a_file_that_cannot_be_written_is_an_error_for_the_user(monkeypatch: pyt
     monkeypatch.setattr(responses, "IN_MEMORY", 1)
     monkeypatch.setattr(responses, "TemporaryFile", Full)
     with pytest.raises(UsageError, match="the answers cannot be written to a temporary file: No space left on device;"):
-        StoredResponses(RESPONSES).keep(RESPONSES)
+        StoredResponses(PLACES).keep(RESPONSES)
 
 
 def test_without_a_folder_for_temporary_files_responses_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "IN_MEMORY", 1)
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("tempfile._candidate_tempdir_list", lambda: ["/nowhere"])
-    stored = StoredResponses(RESPONSES)
+    stored = StoredResponses(PLACES)
     for query, response in RESPONSES.items():
         stored.keep({query: response})
 
@@ -114,7 +116,7 @@ def test_without_a_folder_for_temporary_files_responses_stay_in_memory(monkeypat
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_processes_that_were_forked_read_at_places_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(responses, "IN_MEMORY", 1)
-    stored = StoredResponses(map(str, range(50)))
+    stored = StoredResponses({str(number): number for number in range(50)})
     stored.keep({str(number): Ranking((Hit("a" * number, 1.0),)) for number in range(50)})
 
     def read() -> bool:

@@ -1,0 +1,313 @@
+"""
+The queries of a suite in columns, with their judgments, for a suite may have a million of them.
+
+A query with five judgments takes 630 bytes as objects, and half of that in columns: its id, which all that is kept by
+query shares, some numbers, and its texts in buffers that hold those of all queries. A `Query` is made each time
+that it is asked for. `column` gives one field of all queries and makes no query.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from copy import copy
+from dataclasses import fields
+from itertools import compress, repeat
+from operator import attrgetter
+from typing import Any, overload
+
+from harness.lazy import LazySequence
+from harness.model.suite import Mark, Query
+
+NOWHERE = -1
+
+MOST_SHORT = (1 << 32) - 1
+"""Bytes of texts up to which four bytes say where one ends."""
+
+MOST_GRADES = 1 << 15
+"""Different grades that columns hold: each has a character, and none of them is half of a pair."""
+
+_BETWEEN = "\0"
+_UTF_8 = ("utf-8", "surrogatepass")
+
+
+class _Texts:
+    """Texts in one buffer, each by the number in which it came."""
+
+    def __init__(self) -> None:
+        self._content = bytearray()
+        self._ends = array("I", [0])
+
+    def append(self, text: str) -> int:
+        """Add *text*, and return its number."""
+        self._content += text.encode(*_UTF_8)
+        if len(self._content) > MOST_SHORT and self._ends.typecode == "I":
+            self._ends = array("Q", self._ends)
+        self._ends.append(len(self._content))
+        return len(self._ends) - 2
+
+    def __getitem__(self, number: int) -> str:
+        return self._content[self._ends[number] : self._ends[number + 1]].decode(*_UTF_8)
+
+
+class GradeColumns(MutableMapping[str, dict[str, float]]):
+    """
+    Query to document to grade.
+
+    A dictionary is made each time that it is asked for: whoever changes one puts it back. Kept as they are instead are
+    those of queries without a place, those that were put back, and those that have a NUL in an id, or a grade beyond
+    the first `MOST_GRADES` ones.
+    """
+
+    def __init__(self, places: Mapping[str, int]) -> None:
+        """*places* are those of the queries in their suite, by id; more may come."""
+        self._places = places
+        self._numbers = array("i")  # by place; `NOWHERE` for what is not packed
+        self._packed = _Texts()  # the grades of a query, a character for each, and its documents
+        self._codes: dict[float, str] = {}
+        self._grades: dict[str, float] = {}
+        self._kept: dict[str, dict[str, float]] = {}
+
+    def __getitem__(self, query: str) -> dict[str, float]:
+        number = self._number(query)
+        if number == NOWHERE:
+            return self._kept[query]
+        codes, *documents = self._packed[number].split(_BETWEEN)
+        return dict(zip(documents, map(self._grades.__getitem__, codes), strict=True))
+
+    def grades_of(self, query: str) -> Iterable[float]:
+        """The grades alone."""
+        number = self._number(query)
+        if number == NOWHERE:
+            return self._kept.get(query, {}).values()
+        return map(self._grades.__getitem__, self._packed[number].partition(_BETWEEN)[0])
+
+    def __setitem__(self, query: str, judged: dict[str, float]) -> None:
+        packed = self._pack(judged) if query in self._places and query not in self else None
+        if packed is None:
+            self.pop(query, None)
+            self._kept[query] = judged
+        else:
+            self._numbers.extend(repeat(NOWHERE, len(self._places) - len(self._numbers)))
+            self._numbers[self._places[query]] = self._packed.append(packed)
+
+    def __delitem__(self, query: str) -> None:
+        if self._number(query) == NOWHERE:
+            del self._kept[query]
+        else:
+            self._numbers[self._places[query]] = NOWHERE
+
+    def __contains__(self, query: object) -> bool:
+        return self._number(query) != NOWHERE or query in self._kept
+
+    def __iter__(self) -> Iterator[str]:
+        yield from (query for query, number in zip(self._places, self._numbers, strict=False) if number != NOWHERE)
+        yield from self._kept
+
+    def __len__(self) -> int:
+        return len(self._numbers) - self._numbers.count(NOWHERE) + len(self._kept)
+
+    def _number(self, query: object) -> int:
+        try:
+            return self._numbers[self._places[query]]  # type: ignore[index]
+        except LookupError:
+            return NOWHERE
+
+    def _pack(self, judged: Mapping[str, float]) -> str | None:
+        """*judged* as one text, None where it cannot be one."""
+        documents = _BETWEEN.join(judged)
+        if not judged or documents.count(_BETWEEN) != len(judged) - 1:
+            return None
+        for grade in judged.values():
+            if grade not in self._codes and len(self._grades) < MOST_GRADES:
+                self._codes[grade] = code = chr(len(self._grades) + 1)
+                self._grades[code] = grade
+        try:
+            return "".join(map(self._codes.__getitem__, judged.values())) + _BETWEEN + documents
+        except KeyError:
+            return None
+
+
+_FIELDS = ("params", "masked", "tags", "thresholds", "markers", "xfail", "skip")
+_fields_of = attrgetter(*_FIELDS)
+_set_path, _set_line, _set_column = (getattr(Mark, one.name).__set__ for one in fields(Mark))
+(
+    _set_id,
+    _set_text,
+    _set_params,
+    _set_tags,
+    _set_judgments,
+    _set_thresholds,
+    _set_markers,
+    _set_xfail,
+    _set_skip,
+    _set_mark,
+    _set_weight,
+    _set_masked,
+) = (getattr(Query, one.name).__set__ for one in fields(Query))
+
+
+class _Columns:
+    """What a `QueryColumns` and its parts share."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.places: dict[str, int] = {}
+        self.texts = _Texts()
+        self.lines = array("I")
+        self.weights = array("d")
+        self.others: list[tuple[Any, ...]] = []  # `_FIELDS`, path and column; most queries have the same
+        self.grades = GradeColumns(self.places)
+        self._shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+
+    def append(self, query: Query) -> None:
+        others = (*_fields_of(query), query.mark.path, query.mark.column)
+        if not query.params and query.masked is None:
+            others = self._shared.setdefault(others[2:], others)
+        self.ids.append(query.id)
+        self.places[query.id] = len(self.places)
+        self.texts.append(query.text)
+        self.lines.append(query.mark.line)
+        self.weights.append(query.weight)
+        self.others.append(others)
+        if query.judgments:
+            self.grades[query.id] = dict(query.judgments)
+
+    def query(self, identity: str) -> Query:
+        """
+        The query of that id.
+
+        A frozen dataclass sets its fields in Python, one after the other; setting them as slots takes half of the time.
+        """
+        place = self.places[identity]
+        try:
+            judged = self.grades[identity]
+        except KeyError:
+            judged = {}
+        params, masked, tags, thresholds, markers, xfail, skip, path, column = self.others[place]
+        query, mark = object.__new__(Query), object.__new__(Mark)
+        _set_path(mark, path)
+        _set_line(mark, self.lines[place])
+        _set_column(mark, column)
+        _set_id(query, identity)
+        _set_text(query, self.texts[place])
+        _set_params(query, params)
+        _set_tags(query, tags)
+        _set_judgments(query, judged)
+        _set_thresholds(query, thresholds)
+        _set_markers(query, markers)
+        _set_xfail(query, xfail)
+        _set_skip(query, skip)
+        _set_mark(query, mark)
+        _set_weight(query, self.weights[place])
+        _set_masked(query, masked)
+        return query
+
+
+class QueryColumns(LazySequence[Query]):
+    """Queries, each id once; a `Query` is made when it is asked for."""
+
+    def __init__(self, queries: Iterable[Query] = ()) -> None:
+        """*queries* are read one after the other."""
+        self._columns = _Columns()
+        self.ids = self._columns.ids
+        """The id of each, in their order."""
+        super().__init__(self.ids, self._columns.query)
+        for query in queries:
+            self.append(query)
+
+    def append(self, query: Query) -> None:
+        """Add *query*, whose id is that of no other one."""
+        self._columns.append(query)
+
+    def __iter__(self) -> Iterator[Query]:
+        return map(self._columns.query, self.ids)
+
+    @overload
+    def __getitem__(self, place: int) -> Query: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> QueryColumns: ...
+
+    def __getitem__(self, place: int | slice) -> Query | QueryColumns:
+        return self.part(self.ids[place]) if isinstance(place, slice) else self._columns.query(self.ids[place])
+
+    @property
+    def places(self) -> Mapping[str, int]:
+        """The place of each by its id."""
+        if self.ids is self._columns.ids:
+            return self._columns.places
+        return {identity: place for place, identity in enumerate(self.ids)}
+
+    def judged(self, grades: Mapping[str, dict[str, float]]) -> QueryColumns:
+        """The same queries with other judgments: query to document to grade."""
+        if not isinstance(grades, GradeColumns):
+            packed = GradeColumns(self._columns.places)
+            packed.update(grades)
+            grades = packed
+        columns = copy(self._columns)
+        columns.grades = grades
+        return self.part(self.ids, columns)
+
+    def column(self, field: str) -> Iterator[Any]:
+        """As `column` says."""
+        columns = self._columns
+        if field == "id":
+            return iter(self.ids)
+        if field == "grades":
+            return map(columns.grades.grades_of, self.ids)
+        places = map(columns.places.__getitem__, self.ids)
+        if field == "text":
+            return map(columns.texts.__getitem__, places)
+        if field == "weight":
+            return map(columns.weights.__getitem__, places)
+        number = _FIELDS.index(field)
+        return (columns.others[place][number] for place in places)
+
+    def part(self, ids: list[str], columns: _Columns | None = None) -> QueryColumns:
+        """Those of *ids*, in that order."""
+        part = object.__new__(QueryColumns)
+        part._columns, part.ids = columns or self._columns, ids
+        LazySequence.__init__(part, ids, part._columns.query)
+        return part
+
+
+def column(queries: Sequence[Query], field: str) -> Iterator[Any]:
+    """
+    One field of each of *queries*, without making those that are in columns.
+
+    *field* is any but `mark` and `judgments`, or "grades" for the values of these.
+
+    >>> list(column([Query("q1", "red shoes"), Query("q2", "tents")], "text"))
+    ['red shoes', 'tents']
+    """
+    if isinstance(queries, QueryColumns):
+        return queries.column(field)
+    if field == "grades":
+        return (query.judgments.values() for query in queries)
+    return map(attrgetter(field), queries)
+
+
+def tagged(queries: Sequence[Query], tag: str) -> Sequence[Query]:
+    """Those of *queries* that have the *tag*."""
+    return chosen(queries, [tag in tags for tags in column(queries, "tags")])
+
+
+def ids_of(queries: Sequence[Query]) -> Sequence[str]:
+    """The id of each of *queries*."""
+    return queries.ids if isinstance(queries, QueryColumns) else [query.id for query in queries]
+
+
+def places_of(queries: Sequence[Query]) -> Mapping[str, int]:
+    """The place of each of *queries* by its id, in their order; shared where they are in columns."""
+    if isinstance(queries, QueryColumns):
+        return queries.places
+    return {query.id: place for place, query in enumerate(queries)}
+
+
+def chosen(queries: Sequence[Query], flags: Iterable[object]) -> Sequence[Query]:
+    """Those of *queries* whose flag is true, in columns where all are."""
+    if isinstance(queries, QueryColumns):
+        ids = list(compress(queries.ids, flags))
+        return queries if len(ids) == len(queries) else queries.part(ids)
+    return tuple(compress(queries, flags))

@@ -1,0 +1,108 @@
+"""Queries in columns are the queries that they were made of, and judgments in columns the dictionaries."""
+
+import copy
+import pickle
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.model import GradeColumns, Mark, Query, QueryColumns, Threshold, Waiver, chosen, column, places_of
+from harness.model import queries as queries_module
+from harness.model.conditions import InTop
+from harness.model.queries import MOST_GRADES
+
+ids = st.text(st.characters(), max_size=6) | st.sampled_from(["", "\0", "a\0b", "\udc80", "é"])
+grades = st.dictionaries(ids, st.floats(allow_nan=False) | st.sampled_from([0.0, 1.0, 2.0]), max_size=5)
+waivers = st.none() | st.builds(Waiver, ids, st.none() | st.dates())
+queries = st.builds(
+    Query,
+    ids,
+    st.text(st.characters()),
+    params=st.dictionaries(ids, st.integers() | st.lists(st.integers(), max_size=2), max_size=2),
+    tags=st.lists(ids, max_size=2).map(tuple),
+    judgments=grades,
+    thresholds=st.lists(st.builds(Threshold, ids, st.builds(InTop, ids, st.integers(1, 9))), max_size=1).map(tuple),
+    markers=st.lists(ids, max_size=1).map(tuple),
+    xfail=waivers,
+    skip=waivers,
+    mark=st.builds(Mark, st.sampled_from(["a.tsv", "b.yaml"]), st.integers(0, 2**31), st.integers(0, 99)),
+    weight=st.floats(0.1, 1e6),
+    masked=st.none() | st.fixed_dictionaries({"text": ids, "params": st.just({}), "values": st.just({})}),
+)
+suites = st.lists(queries, max_size=6, unique_by=lambda query: query.id).map(tuple)
+
+
+@given(suites)
+def test_queries_in_columns_are_those_that_they_were_made_of(some: tuple[Query, ...]) -> None:
+    packed = QueryColumns(some)
+
+    assert packed == some
+    assert some == packed
+    assert tuple(packed) == some
+    assert [packed[place] for place in range(-len(some), len(some))] == [*some, *some]
+    assert packed.ids == [query.id for query in some]
+    assert places_of(packed) == places_of(some)
+    assert pickle.loads(pickle.dumps(packed)) == some
+    assert copy.deepcopy(packed) == some
+    assert [dict(query.judgments) for query in packed] == [query.judgments for query in some]
+    assert [list(query.judgments) for query in packed] == [list(query.judgments) for query in some]
+
+
+@given(suites, st.slices(6), st.lists(st.booleans(), min_size=6, max_size=6))
+def test_a_part_has_the_queries_and_the_columns_of_the_part(
+    some: tuple[Query, ...], cut: slice, flags: Sequence[bool]
+) -> None:
+    packed = QueryColumns(some)
+
+    for part, expected in ((packed[cut], some[cut]), (chosen(packed, flags), chosen(some, flags))):
+        assert part == expected
+        assert places_of(part) == places_of(expected)
+        for field in ("id", "text", "params", "tags", "thresholds", "markers", "xfail", "skip", "weight", "masked"):
+            assert list(column(part, field)) == list(column(expected, field))
+
+
+@given(suites, st.dictionaries(ids, grades))
+def test_judgments_can_be_exchanged(some: tuple[Query, ...], judged: Mapping[str, dict[str, float]]) -> None:
+    packed = QueryColumns(some)
+    in_columns = GradeColumns(packed.places)
+    in_columns.update(judged)
+
+    for other in (packed.judged(judged), packed.judged(in_columns)):
+        assert [query.judgments for query in other] == [judged.get(query.id, {}) for query in some]
+    assert packed == some
+
+
+@given(
+    st.lists(ids, unique=True, max_size=4),
+    st.lists(st.tuples(ids, st.none() | grades), max_size=12),
+)
+def test_judgments_in_columns_are_a_dictionary(known: list[str], steps: list[tuple[str, Any]]) -> None:
+    columns = GradeColumns({query: place for place, query in enumerate(known)})
+    expected: dict[str, dict[str, float]] = {}
+    for number, (any_query, judged) in enumerate(steps):
+        query = known[number % len(known)] if known and number % 3 else any_query
+        if judged is None:
+            assert columns.pop(query, None) == expected.pop(query, None)
+        else:
+            columns[query] = expected[query] = dict(judged)
+        assert columns == expected
+        assert len(columns) == len(expected)
+        assert [one in columns for one in known] == [one in expected for one in known]
+
+
+def test_texts_of_any_size_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(queries_module, "MOST_SHORT", 20)
+    some = tuple(Query(f"q{number}", "red shoes" * number) for number in range(9))
+
+    assert QueryColumns(some) == some
+
+
+def test_more_grades_than_columns_hold_are_kept_beside_them() -> None:
+    judged = {f"q{place}": {f"d{place}": place / 8} for place in range(MOST_GRADES + 9)}
+    columns = GradeColumns({query: place for place, query in enumerate(judged)})
+    columns.update(judged)
+
+    assert columns == judged
