@@ -35,25 +35,25 @@ def read_judgments(
     places: Mapping[str, int] | None = None,
 ) -> _Judgments:
     """
-        Read a judgment file.
+    Read a judgment file.
 
-        The suffix decides the format: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and
-        grade, and others are ignored; .yaml and .yml map query to document to grade; everything else is TREC qrels, four
-        columns separated by blanks or tabs: query, iteration (ignored), document, grade. A .gz or .zst file is unpacked.
+    The suffix decides the format: .csv, .jsonl, .ndjson and .parquet have columns or keys named query, document and
+    grade, and others are ignored; .yaml and .yml map query to document to grade; everything else is TREC qrels, four
+    columns separated by blanks or tabs: query, iteration (ignored), document, grade. A .gz or .zst file is unpacked.
 
-        Args:
-            path: The file.
-            name: What errors call it; the path where left out.
-            grade_names: Names that may stand for grades, but in TREC qrels.
-            ungraded: Receives the documents without a grade; None refuses them.
+    Args:
+        path: The file.
+        name: What errors call it; the path where left out.
+        grade_names: Names that may stand for grades, but in TREC qrels.
+        ungraded: Receives the documents without a grade; None refuses them.
         places: The places of a suite's queries, by id, whose judgments are then in columns.
 
-        Returns:
-            Query to document to grade, in the order of the file, or in that of *places*; grades are finite.
+    Returns:
+        Query to document to grade, in the order of the file, or in that of *places*; grades are finite.
 
-        Raises:
-            FormatError: With each malformed line, grade that is not a finite number, and document judged twice for a query.
-            UsageError: The file needs a package that is not installed.
+    Raises:
+        FormatError: With each malformed line, grade that is not a finite number, and document judged twice for a query.
+        UsageError: The file needs a package that is not installed.
     """
     called = str(path) if name is None else name
     empty: Callable[[], _Judgments] = dict if places is None else partial(GradeColumns, places)

@@ -317,21 +317,21 @@ def read_pairs(
     into: MutableMapping[str, dict[str, float]] | None = None,
 ) -> MutableMapping[str, dict[str, float]]:
     """
-        Read a file that has one value for each query and document.
+    Read a file that has one value for each query and document.
 
-        Args:
-            path: The file.
-            layout: What its lines hold.
-            name: The file's name in errors.
+    Args:
+        path: The file.
+        layout: What its lines hold.
+        name: The file's name in errors.
         value_of: Returns the value of a record, or None where it has none, with a finding if that is wrong.
         twice: The words for a document with a second line: "is judged twice".
         into: Receives the values, empty before; None for a dictionary.
 
-        Returns:
-            Query to document to value; a dictionary is in the order of the file.
+    Returns:
+        Query to document to value; a dictionary is in the order of the file.
 
-        Raises:
-            FormatError: With each malformed line, wrong value, and document that comes twice for a query.
+    Raises:
+        FormatError: With each malformed line, wrong value, and document that comes twice for a query.
     """
     findings = Findings(name)
     values = {} if into is None else into
