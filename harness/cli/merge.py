@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.cli.options import deciding_options, outdated_removed, refusals_told, run_options, step_of_github
+from harness.cli.options import deciding_options, errors_reported_to, outdated_removed, run_options, step_of_github
 from harness.cli.run import check_outputs, give_report, report_options
 from harness.cli.terminal import run_progress
 from harness.errors import UsageError
@@ -35,7 +35,7 @@ def command(
     exit status is that of `harness run`; it is 2 where the journals are not the parts of one run.
     """
     step = step_of_github(github)
-    with refusals_told(step), outdated_removed(outputs):
+    with errors_reported_to(step), outdated_removed(outputs):
         deciding = run_options(**given)
         check_outputs(deciding, outputs)
         for number, journal in enumerate(journals):

@@ -45,10 +45,10 @@ __all__ = [
     "TESTS",
     "cell_options",
     "engine_options",
+    "errors_reported_to",
     "github_option",
     "only_run_options",
     "query_options",
-    "refusals_told",
     "run_options",
     "server_options",
     "statistics_options",
@@ -262,7 +262,7 @@ def step_of_github(github: bool) -> GitHubStep | None:
 
 
 @contextmanager
-def refusals_told(step: GitHubStep | None) -> Iterator[None]:
+def errors_reported_to(step: GitHubStep | None) -> Iterator[None]:
     """Report an error that ends the block to *step*, and raise it again."""
     try:
         yield

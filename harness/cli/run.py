@@ -17,12 +17,12 @@ from harness.cli.options import (
     OutputType,
     cell_options,
     engine_options,
+    errors_reported_to,
     found_suites,
     github_option,
     given_to,
     only_run_options,
     outdated_removed,
-    refusals_told,
     run_options,
     say_left_out,
     step_of_github,
@@ -101,7 +101,7 @@ def command(
     or the command line is wrong, 3 where the engine could not answer.
     """
     step = step_of_github(github)
-    with refusals_told(step), outdated_removed(outputs):
+    with errors_reported_to(step), outdated_removed(outputs):
         options, matrix = run_choices(**given)
         check_outputs(options, outputs)
         found = found_suites(suites)

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from harness.cli.options import (
+    errors_reported_to,
     found_suites,
     github_option,
-    refusals_told,
     say_left_out,
     step_of_github,
     suites_argument,
@@ -38,7 +38,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Every problem of every file is printed, with its
     line, on standard error. Variables from the environment need not be set.
     """
-    with refusals_told(step_of_github(github)):
+    with errors_reported_to(step_of_github(github)):
         found = found_suites(suites)
         checked = load_suites(found.suites, None)
     if quiet:

@@ -30,10 +30,10 @@ from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
 from harness.model import Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
-from harness.pytest_plugin.handover import Failed, Finished, read_folder, read_run, write_run
 from harness.pytest_plugin.node import LocalNode, Node, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
+from harness.pytest_plugin.run_files import Failed, Finished, read_folder, read_run, write_run
 from harness.pytest_plugin.session import RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
 from harness.report.outputs import remove_outdated, write_report

@@ -61,7 +61,6 @@ __all__ = [
     "grade_text",
     "headline",
     "is_hardly_judged",
-    "is_told",
     "judged_line",
     "known_text",
     "left_documents",
@@ -69,6 +68,7 @@ __all__ = [
     "missing_place",
     "next_command",
     "old_ranks",
+    "only_repeats_unanswered",
     "only_reports",
     "outcome_lines",
     "query_change",
@@ -114,7 +114,7 @@ class Attention:
 def attention_of(suite: SuiteReport) -> Attention:
     """What needs attention in *suite*; where the run only reports, all its answered queries, if these are few."""
     unanswered = suite.unanswered
-    verdicts = [one for one in suite.verdicts if _to_look_at(one) and not is_told(one, unanswered)]
+    verdicts = [one for one in suite.verdicts if _to_look_at(one) and not only_repeats_unanswered(one, unanswered)]
     if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
         sent = (query.id for query in suite.outlines if query.outcome is not Outcome.SKIPPED)
         return Attention(tuple(verdicts), tuple(suite.named(one for one in sent if one not in unanswered)), 0)
@@ -126,7 +126,7 @@ def _to_look_at(verdict: Verdict) -> bool:
     return verdict.status in LOOKED_AT or (verdict.status is Status.NOT_DECIDED and bool(verdict.blamed))
 
 
-def is_told(verdict: Verdict, unanswered: Collection[str]) -> bool:
+def only_repeats_unanswered(verdict: Verdict, unanswered: Collection[str]) -> bool:
     """Whether *verdict* only repeats that queries had no answer, which is reported once for all of them."""
     has_no_figure = verdict.status is Status.ERROR or (
         verdict.status is Status.NOT_DECIDED and verdict.observed is None

@@ -168,7 +168,7 @@ def _rank_text(verdict: Verdict) -> str:
     return "no rank" if verdict.counted else plain_text(None)
 
 
-def untold_waiver(verdict: Verdict) -> str | None:
+def waiver_not_in_reason(verdict: Verdict) -> str | None:
     """
     Why *verdict* is waived and until when; None where it is not, or where its reason says so already.
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
-from harness.garbage import uncollected
+from harness.garbage import gc_paused
 from harness.gate import decide
 from harness.gate.selection import Choice, Selection, blamed_queries
 from harness.hooks import Hooks
@@ -57,7 +57,7 @@ from harness.run.notes import (
 )
 from harness.run.report import assemble
 from harness.run.responses import StoredResponses
-from harness.run.watching import TargetWatch, held_still, watch_target
+from harness.run.watching import TargetWatch, watch_target, with_point_in_time
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -163,7 +163,7 @@ class SuiteExecution:
         sent, heard = dict[str, SearchRequest](), StoredResponses(places_of(active.queries))
         try:
             active = self._with_fixture(active, search)
-            search = still.enter_context(held_still(active, self.options.request, search))
+            search = still.enter_context(with_point_in_time(active, self.options.request, search))
             watch = self._watch(active, search)
             watch.look()
             if self.section is not None:
@@ -358,7 +358,7 @@ class SuiteExecution:
 # Deciding.
 
 
-@uncollected()
+@gc_paused()
 def conclude(
     answered: AnsweredSuite, progress: Progress | None = None, *, inspected: str | None = None
 ) -> FinishedSuite:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
-from harness.garbage import uncollected
+from harness.garbage import gc_paused
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.lazy import LazySequence, chained
 from harness.model import (
@@ -262,7 +262,7 @@ def execute(
 
     budget = _warmed(search, sent, warm_up, budget)
     begun = time.perf_counter()
-    with uncollected():
+    with gc_paused():
         try:
             search.search(chained(asked, sent), on_done=hear, on_resent=resent.update, budget=budget)
         except LoginRefused as error:

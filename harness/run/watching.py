@@ -101,7 +101,7 @@ class TargetWatch:
 
 
 @contextmanager
-def held_still(suite: Suite, request: str | None, search: Search) -> Iterator[Search]:
+def with_point_in_time(suite: Suite, request: str | None, search: Search) -> Iterator[Search]:
     """
     *search*, with a point in time as the target of *suite* if the suite says so, until the end of the block.
 

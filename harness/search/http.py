@@ -380,15 +380,15 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             if isinstance(no_time, Failure):
                 return Reply(no_time)
             failure = Failure(FailureKind.TIMEOUT, str(error))
-            health.silent(failure)
+            health.record_timeout(failure)
             return Reply(failure)
         except AnswerTooLarge as error:
             return Reply(Failure(FailureKind.MALFORMED, str(error)))
         except EngineUnreachable as error:
-            return Reply(health.lost(error), again=True)
-        health.heard()
+            return Reply(health.record_loss(error), again=True)
+        health.record_answer()
         if answer.status in WHOLE:
-            health.served()
+            health.record_results()
         elif answer.status >= 400 and answer.status not in BUSY:
             health.refuses(failure_of(answer))
         return _read(answer, http)

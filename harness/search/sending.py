@@ -124,7 +124,7 @@ class BatchSender:
             return self._divided(batch, Failure(FailureKind.MALFORMED, str(error)), "answer too large")
         except EngineUnreachable as error:
             return self._lost(batch, error)
-        self._health.heard(timely=answer.status not in TOO_SLOW)
+        self._health.record_answer(timely=answer.status not in TOO_SLOW)
         if answer.status in TOO_SLOW:
             return self._silent(batch, failure_of(answer), is_alive=True, answers=answers)
         if answer.status in WHOLE:
@@ -150,7 +150,7 @@ class BatchSender:
         if isinstance(first, Failure) and all(reply.again for reply in replies):
             return self._unserved(batch, first, replies[0].after)
         if answer.status in WHOLE:
-            self._health.served()
+            self._health.record_results()
         return self._sorted(batch, replies)
 
     def _sorted(self, batch: Batch, replies: Sequence[Reply]) -> Outcome:
@@ -180,7 +180,7 @@ class BatchSender:
 
     def _lost(self, batch: Batch, error: EngineUnreachable) -> Outcome:
         """A connection that could not be opened; or was closed, which a proxy may do to a large request."""
-        failure = self._health.lost(error)
+        failure = self._health.record_loss(error)
         is_closed = isinstance(error, ConnectionClosed)
         if is_closed and len(batch.entries) > 1:
             self._batches.refused(len(batch.entries))
@@ -198,7 +198,7 @@ class BatchSender:
         no_time = self._health.seconds()
         if isinstance(no_time, Failure):
             return _all(batch, no_time)
-        self._health.silent(failure)
+        self._health.record_timeout(failure)
         if self._health.given_up is None and not (is_alive or self._is_alive()):
             self._health.given_up = failure
         if 0 < answers == self._health.answers and self._batches.under_way > 1:

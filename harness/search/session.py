@@ -90,27 +90,27 @@ class ServerHealth:
         left = self.timeout if self._end is None else min(self.timeout, self._end - self.now())
         return left if left > 0 else TIME_SPENT
 
-    def heard(self, *, timely: bool = True) -> None:
+    def record_answer(self, *, timely: bool = True) -> None:
         """Record an answer; one that is not *timely* is a proxy's, which timed out itself."""
         with self._lock:
             self.answers += 1
             self.reached = True
             self._silences = 0 if timely else self._silences
 
-    def lost(self, error: EngineUnreachable) -> Failure:
+    def record_loss(self, error: EngineUnreachable) -> Failure:
         """Record a connection that failed or was closed."""
         with self._lock:
             self.reached = self.reached or isinstance(error, ConnectionClosed)
         return Failure(FailureKind.ERROR, str(error))
 
-    def silent(self, failure: Failure) -> None:
+    def record_timeout(self, failure: Failure) -> None:
         """Record a timeout; after many of these in a row nothing more is sent."""
         with self._lock:
             self._silences += 1
             if self._silences >= MOST_SILENCES:
                 self.given_up = failure
 
-    def served(self) -> None:
+    def record_results(self) -> None:
         """Record an answer with results."""
         with self._lock:
             self.outages, self._refusals = 0, (None, 0)
@@ -238,11 +238,11 @@ def ask_one(
                 raise
             continue
         except EngineUnreachable as error:
-            health.lost(error)
+            health.record_loss(error)
             if not health.wait(attempt, started=started, server_pause=0.0, nodes=connection.nodes):
                 raise
             continue
-        health.heard()
+        health.record_answer()
         server_pause = retry_after(answer.headers) or 0.0
         if answer.status not in BUSY or not health.wait(attempt, started=started, server_pause=server_pause):
             return answer

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.config import Configs, config_path
 from harness.errors import Problem, SuiteError
-from harness.garbage import uncollected
+from harness.garbage import gc_paused
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, measure_named
@@ -317,7 +317,7 @@ def load(
     return loaded.suite
 
 
-@uncollected()
+@gc_paused()
 def load_unchecked(
     path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, configs: Configs | None = None
 ) -> LoadedSuite:

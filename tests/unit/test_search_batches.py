@@ -143,7 +143,7 @@ class TestShrinking:
 
     def test_during_an_outage_one_request_is_under_way(self) -> None:
         state = health()
-        state.heard()
+        state.record_answer()
         batches = Batches(searches(1000), state, senders=2)
         assert batches.take() is not None
         state.unserved(Failure(FailureKind.ERROR, "busy", 503), seen=0)

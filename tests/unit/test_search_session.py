@@ -44,19 +44,19 @@ def test_nothing_is_sent_once_it_is_given_up():
 def test_many_silences_in_a_row_are_the_end():
     health = ServerHealth(HeldClock().retries(), timeout=30)
     for _ in range(MOST_SILENCES - 1):
-        health.silent(LATE)
+        health.record_timeout(LATE)
     assert health.given_up is None
-    health.heard()
+    health.record_answer()
     for _ in range(MOST_SILENCES - 1):
-        health.silent(LATE)
+        health.record_timeout(LATE)
     assert health.given_up is None
-    health.silent(LATE)
+    health.record_timeout(LATE)
     assert health.given_up == LATE
 
 
 def test_a_loss_is_no_answer():
     health = ServerHealth(HeldClock().retries(), timeout=30)
-    assert health.lost(LOSS) == Failure(FailureKind.ERROR, "cannot reach the engine")
+    assert health.record_loss(LOSS) == Failure(FailureKind.ERROR, "cannot reach the engine")
     assert not health.answered
 
 
@@ -70,18 +70,18 @@ def test_where_nobody_answered_yet_each_node_is_tried_once_and_at_once():
 def test_who_hangs_up_is_there_and_is_asked_again_a_few_times():
     clock = HeldClock()
     health = ServerHealth(clock.retries(), timeout=30)
-    health.lost(ConnectionClosed("it closed the connection"))
+    health.record_loss(ConnectionClosed("it closed the connection"))
     assert (health.reached, health.answered) == (True, False)
     assert [health.wait(attempt, started=0, server_pause=0) for attempt in (1, 2, 3)] == [True, True, False]
     assert clock.time == 1.5
-    health.heard()
+    health.record_answer()
     assert health.wait(3, started=0, server_pause=0)
 
 
 def test_a_busy_server_is_spared_for_a_while():
     clock = HeldClock()
     health = ServerHealth(clock.retries(), timeout=30, budget=10)
-    health.heard()
+    health.record_answer()
     assert health.wait(1, started=0, server_pause=0)
     assert clock.time == 0.5
     assert health.wait(2, started=0, server_pause=4)

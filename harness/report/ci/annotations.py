@@ -11,8 +11,8 @@ from pathlib import Path
 from harness.errors import Problem
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.overview import cell_names
-from harness.report.run_sentences import LOOKED_AT, is_told, outcome_lines
-from harness.report.sentences import untold_waiver
+from harness.report.run_sentences import LOOKED_AT, only_repeats_unanswered, outcome_lines
+from harness.report.sentences import waiver_not_in_reason
 from harness.words import count
 
 __all__ = ["Annotation", "Severity", "gitlab_repository", "path_in", "problem_annotations", "report_annotations"]
@@ -76,7 +76,7 @@ def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
 
 
 def _of_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
-    told = {verdict.id: verdict for verdict in suite.verdicts if is_told(verdict, suite.unanswered)}
+    told = {verdict.id: verdict for verdict in suite.verdicts if only_repeats_unanswered(verdict, suite.unanswered)}
     yield from _unanswered(suite, name, list(told.values()))
     to_tell = [one for one in suite.verdicts if one.status in LOOKED_AT and one.id not in told]
     for verdict in sorted(to_tell, key=lambda one: one.query is not None):
@@ -94,7 +94,7 @@ def _unanswered(suite: SuiteReport, name: str, told: Sequence[Verdict]) -> Itera
 
 def _of_verdict(verdict: Verdict, suite: SuiteReport, name: str) -> Annotation:
     of_query = "" if verdict.query is None else f" (query {verdict.query})"
-    waiver = untold_waiver(verdict)
+    waiver = waiver_not_in_reason(verdict)
     message = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
     title = f"{name}: {verdict.threshold}{of_query}"
     return Annotation(SEVERITIES[verdict.status], title, message, _mark(verdict, suite), f"{name}: {verdict.id}")

@@ -78,7 +78,7 @@ from harness.report.sentences import (
     required_text,
     score_text,
     tally_text,
-    untold_waiver,
+    waiver_not_in_reason,
 )
 from harness.words import count
 
@@ -117,7 +117,7 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "plotted": plotted,
         "required": required_text,
         "score": score_text,
-        "untold_waiver": untold_waiver,
+        "waiver_not_in_reason": waiver_not_in_reason,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
         **filters,
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from harness.model import Status, Verdict
 from harness.report.markdown.escape import MOST_TEXT, code, escape, table
 from harness.report.run_sentences import LOOKED_AT
-from harness.report.sentences import observed_text, qualified_text, required_text, untold_waiver
+from harness.report.sentences import observed_text, qualified_text, required_text, waiver_not_in_reason
 from harness.words import count
 
 __all__ = ["THRESHOLDS_SHOWN", "verdicts_markdown"]
@@ -57,7 +57,7 @@ def _why(verdict: Verdict) -> str:
     """For a pass its caveat; else the reason, the waiver, and the line of the suite."""
     if verdict.status in (Status.PASSED, Status.SKIPPED):
         return escape(qualified_text(verdict), most=MOST_TEXT)
-    waiver = untold_waiver(verdict)
+    waiver = waiver_not_in_reason(verdict)
     reason = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
     place = f" {code(str(verdict.mark))}" if verdict.mark.line else ""
     return f"{escape(reason, most=MOST_TEXT)}{place}"

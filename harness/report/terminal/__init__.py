@@ -14,7 +14,7 @@ from rich.text import Text
 
 from harness.model import MovedDocument, RankedDocument, Status, Verdict
 from harness.report.run_sentences import LOOKED_AT, grade_text
-from harness.report.sentences import observed_text, printable, qualified_text, untold_waiver, without_commands
+from harness.report.sentences import observed_text, printable, qualified_text, waiver_not_in_reason, without_commands
 from harness.words import count
 
 __all__ = ["Fitting", "columns", "indented"]
@@ -112,7 +112,7 @@ def reason(verdict: Verdict) -> Iterator[RenderableType]:
     yield indented(Text(printable(verdict.reason)))
     if verdict.left_out:
         yield indented(Text(f"{count(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
-    waiver = untold_waiver(verdict)
+    waiver = waiver_not_in_reason(verdict)
     if waiver is not None:
         yield indented(Text(printable(f"waived: {waiver}")))
 

@@ -45,10 +45,10 @@ from harness.report.run_sentences import (
     diff_heading,
     diff_rest,
     is_hardly_judged,
-    is_told,
     judged_line,
     mean_change_text,
     next_command,
+    only_repeats_unanswered,
     only_reports,
     outcome_lines,
     remark_lines,
@@ -367,7 +367,7 @@ def _by_news(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:
     unanswered = suite.unanswered
     if not unanswered or len(unanswered) < len(suite.queries):
         return list(suite.verdicts), []
-    told = [verdict for verdict in suite.verdicts if is_told(verdict, unanswered)]
+    told = [verdict for verdict in suite.verdicts if only_repeats_unanswered(verdict, unanswered)]
     return [verdict for verdict in suite.verdicts if verdict not in told], told
 
 
