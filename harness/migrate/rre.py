@@ -232,6 +232,8 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: M
 
 def _find(ratings: Path, name: str) -> list[Path]:
     """The files that a template's name may mean, in the first folder that has one; the one to take first."""
+    if "\0" in name:  # for which `Path.glob` fails on Python 3.13
+        return []
     pattern = "*".join(map(glob.escape, name.lstrip("/").split(_VERSION)))
     for folder in _FOLDERS:
         base = ratings.parent / folder
