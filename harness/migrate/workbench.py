@@ -65,7 +65,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     roots: list[Placed] = []
     for path in map(Path, sources):
         roots += _read_file(path, draft, later)
-        draft.name = draft.name or path.name.split(".")[0]
+    _name(draft, [*later.names_of_sets, *later.names_of_judgments], sources[0])
     for entry in later.ratings:
         _read_ratings(entry, draft)
     used, bare = dict[str, str](), set[str]()
@@ -87,8 +87,19 @@ def read(sources: Sequence[str]) -> list[Draft]:
 class _Later:
     """What is read behind all query sets, whose texts and custom fields it names."""
 
+    names_of_sets: list[Placed] = field(default_factory=list)
+    names_of_judgments: list[Placed] = field(default_factory=list)
     ratings: list[Placed] = field(default_factory=list)
     configurations: list[Placed] = field(default_factory=list)
+
+
+def _name(draft: Draft, names: Sequence[Placed], source: str) -> None:
+    """Name the suite as the first of the lists that have *names*, else as the file; other names are left out."""
+    given = [(name.text(), name.place) for name in names if name.value]
+    draft.name = given[0][0] if given else Path(source).name.split(".")[0]
+    for text, place in given[1:]:
+        if text != draft.name:
+            draft.leave(place, "names of further lists", first=repr(text))
 
 
 def _read_file(path: Path, draft: Draft, later: _Later) -> list[Placed]:
@@ -145,12 +156,13 @@ def _skip(node: Placed, *keys: str) -> None:
 
 def _read_document(one: Placed, draft: Draft, later: _Later) -> None:
     _skip(one, *_KEPT_BY_THE_WORKBENCH)
-    name = one.get("name")
     queries, ratings = one.get("querySetQueries"), one.get("judgmentRatings")
+    names = [] if (name := one.get("name")) is None else [name]
     if queries is not None:
+        later.names_of_sets += names
         _read_entries(list(queries.elements()), draft, is_stored=one.get("timestamp") is not None)
-        draft.name = draft.name or (None if name is None else name.text())
     elif ratings is not None:
+        later.names_of_judgments += names
         later.ratings += ratings.elements()
     elif one.get("ratings") is not None:
         later.ratings.append(one)

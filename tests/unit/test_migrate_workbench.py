@@ -270,6 +270,20 @@ def test_grades_below_0_are_listed_once(capsys):
     assert f"j.csv:2:1: {what}\n1 thing" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("files", "name", "others"),
+    [
+        ({"j.json": JUDGMENTS, "q.json": QUERIES}, "Shop queries", ["names of further lists ('Imported')"]),
+        ({"j.json": JUDGMENTS}, "Imported", []),
+        ({"q.json": {**QUERIES, "name": ""}, "j.json": {**JUDGMENTS, "name": None}}, "q", []),
+    ],
+)
+def test_the_suite_has_the_name_of_the_query_set_and_other_names_are_listed(files, name, others, capsys):
+    write_files(files)
+    assert moved("opensearch-srw", list(files), *REQUEST).name == name
+    assert [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines() if "names of" in line] == others
+
+
 def test_what_users_wrote_beside_is_listed(capsys):
     judgments = {**JUDGMENTS, "description": "by Kim", "metadata": {"modelId": "m"}}
     judgments["judgmentRatings"] = [{**JUDGMENTS["judgmentRatings"][2], "failures": [{"docId": "x", "error": "y"}]}]
