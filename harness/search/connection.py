@@ -230,9 +230,9 @@ def why_unreachable(error: BaseException, *, answered: bool = False, sent: int =
 
 def _proxy_reason(text: str) -> str:
     """Why there is no way through the proxy: its answer to CONNECT stands in the message of the library."""
-    if "407" in text:
-        return PROXY_REFUSES
     answer = re.search(r"Tunnel connection failed: (\d{3}[^'\")]*)", text)
+    if answer and answer[1].startswith(str(PROXY_LOGIN)):
+        return PROXY_REFUSES
     if answer:
         return f"the proxy does not connect to it: {answer[1].strip()[:100]}"
     return "its proxy does not answer; see `proxy` in harness.toml, or HTTPS_PROXY, HTTP_PROXY and NO_PROXY"

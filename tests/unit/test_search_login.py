@@ -14,6 +14,7 @@ import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 from pytest_httpserver import HTTPServer
+from urllib3.exceptions import ProxyError
 from werkzeug import Request, Response
 
 from builders.engine import ROOT, ScriptedEngine
@@ -23,6 +24,7 @@ from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageEr
 from harness.model import Cluster, Engine, Hit, HttpRequest, Ranking, SearchRequest
 from harness.run.notes import connection_notes
 from harness.search import open_search
+from harness.search.connection import why_unreachable
 from harness.search.login import Login, remarks_on
 from harness.search.login import Proxy as ProxyAddress
 
@@ -323,6 +325,11 @@ def test_a_proxy_that_refuses_the_login_says_so(scheme: str, service: str) -> No
         with pytest.raises(SearchError, match=r"the proxy refuses the login \(407\)") as caught:
             found(cluster, {"PU": "kim", "PP": "hunter2-secret"})
     assert "hunter2" not in str(caught.value)
+
+
+def test_a_proxy_that_is_away_does_not_refuse_the_login_whatever_its_port() -> None:
+    away = ProxyError("Unable to connect to proxy", OSError("HTTPConnection(host='127.0.0.1', port=40711): refused"))
+    assert why_unreachable(away).startswith("its proxy does not answer")
 
 
 def test_a_proxy_that_is_away_is_not_told_as_the_engine() -> None:
