@@ -11,7 +11,7 @@ import pytest
 
 from harness.pytest_plugin.items import SuiteItem
 
-TODAY = date.today()
+TODAY = date(2026, 3, 9)
 PAST = TODAY - timedelta(days=2)
 FUTURE = TODAY + timedelta(days=200)
 FAILS = 'thresholds: ["nDCG@10 >= 0.9"]'
@@ -19,6 +19,19 @@ HOLDS = 'thresholds: ["nDCG@10 >= 0.5"]'
 
 Suite = Callable[..., Path]
 Run = Callable[..., pytest.RunResult]
+
+
+class ThatDay(date):
+    """A clock that stands still, so that midnight does not come between collection and run."""
+
+    @classmethod
+    def today(cls) -> date:
+        return TODAY
+
+
+@pytest.fixture(autouse=True)
+def _that_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("harness.pytest_plugin.session.date", ThatDay)
 
 
 def waived(kind: str, until: date | None = None) -> str:
