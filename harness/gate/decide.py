@@ -38,8 +38,7 @@ from harness.model import (
     Unresolved,
     Verdict,
     Waiver,
-    chosen,
-    ids_of,
+    with_ids,
 )
 from harness.model.suite import first_ended, first_in_force, in_force
 from harness.words import listed
@@ -104,8 +103,7 @@ def _waivers_of_all_blamed(finding: Finding, condition: Condition, scope: Sequen
     decided = finding.status is Status.FAILED and finding.observed is not None
     if not decided or not finding.blamed or not asks_each(condition):
         return []
-    named = set(finding.blamed)
-    by_id = {query.id: query for query in chosen(scope, map(named.__contains__, ids_of(scope)))}
+    by_id = {query.id: query for query in with_ids(scope, set(finding.blamed))}
     blamed = [by_id[name] for name in finding.blamed]
     return blamed if all(in_force(query.xfail, today) for query in blamed) else []
 

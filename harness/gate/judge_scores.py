@@ -20,8 +20,7 @@ from harness.model import (
     StatisticKind,
     Status,
     Unit,
-    chosen,
-    ids_of,
+    with_ids,
 )
 from harness.words import count, listed
 
@@ -308,7 +307,7 @@ def with_unjudged(
     if condition.measure.name != _JUDGED or finding.status is not Status.FAILED:
         return finding
     named = finding.blamed[:QUERIES_NAMED]
-    by_id = {query.id: query for query in chosen(queries, (query in named for query in ids_of(queries)))}
+    by_id = {query.id: query for query in with_ids(queries, named)}
     worst = [by_id[name] for name in named if name in by_id]
     unjudged = [
         f"{query.id}: {', '.join(documents)}" for query in worst if (documents := _named(query, condition, responses))

@@ -12,7 +12,7 @@ from harness.errors import MeasureError, UndefinedScore
 from harness.gate.grammar import TOLERANCE
 from harness.metrics import TieRange, measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
-from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Run, Suite, chosen, ids_of
+from harness.model import Hit, Json, Measure, Profile, Query, Ranking, RequestTemplate, Run, Suite, ids_of, with_ids
 
 __all__ = [
     "RunBands",
@@ -177,15 +177,12 @@ class RunBands:
 
     def of(self, queries: Sequence[Query], measure: Measure) -> dict[str, tuple[float, float]]:
         """The least and the greatest value of *measure* for each of *queries* whose ties move it."""
-        bands = {query.id: self._band(query, measure) for query in self._tying(queries)}
+        bands = {query.id: self._band(query, measure) for query in with_ids(queries, self._tied)}
         return {
             query: (band.least, band.greatest)
             for query, band in bands.items()
             if band is not None and band.greatest - band.least > TOLERANCE
         }
-
-    def _tying(self, queries: Sequence[Query]) -> Sequence[Query]:
-        return chosen(queries, map(self._tied.__contains__, ids_of(queries)))
 
     @cached_property
     def _tied(self) -> set[str]:

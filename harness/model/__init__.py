@@ -63,7 +63,7 @@ from harness.model.judging import (
     UnjudgedBounds,
 )
 from harness.model.measure import Gain, GainKind, Measure, Parameter, Profile
-from harness.model.queries import GradeColumns, QueryColumns, chosen, column, ids_of, places_of, tagged
+from harness.model.queries import GradeColumns, QueryColumns, chosen, column, ids_of, places_of, tagged, with_ids
 from harness.model.report import (
     Absence,
     BaselineSummary,
@@ -252,4 +252,5 @@ __all__ = [
     "ids_of",
     "places_of",
     "tagged",
+    "with_ids",
 ]

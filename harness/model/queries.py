@@ -9,7 +9,7 @@ that it is asked for. `column` gives one field of all queries and makes no query
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from copy import copy
 from dataclasses import fields
 from itertools import compress, repeat
@@ -291,6 +291,11 @@ def column(queries: Sequence[Query], field: str) -> Iterator[Any]:
 def tagged(queries: Sequence[Query], tag: str) -> Sequence[Query]:
     """Those of *queries* that have the *tag*."""
     return chosen(queries, [tag in tags for tags in column(queries, "tags")])
+
+
+def with_ids(queries: Sequence[Query], ids: Container[str]) -> Sequence[Query]:
+    """Those of *queries* whose id is one of *ids*."""
+    return chosen(queries, map(ids.__contains__, ids_of(queries)))
 
 
 def ids_of(queries: Sequence[Query]) -> Sequence[str]:

@@ -19,8 +19,7 @@ from harness.model import (
     Run,
     SearchRequest,
     Suite,
-    chosen,
-    ids_of,
+    with_ids,
 )
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
@@ -34,11 +33,7 @@ if TYPE_CHECKING:
 
 def lacks_documents(suite: Suite, run: Run, queries: Collection[str]) -> bool:
     """Whether a ranking of *queries* in *run* lacks a relevant or an expected document."""
-    return any(_missing(query, suite, run) for query in _named(suite, frozenset(queries)))
-
-
-def _named(suite: Suite, queries: Collection[str]) -> Sequence[Query]:
-    return chosen(suite.queries, map(queries.__contains__, ids_of(suite.queries)))
+    return any(_missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries)))
 
 
 def locate_missing(
@@ -62,7 +57,7 @@ def locate_missing(
         The missing documents of each query, best grade first; and why no rank is known, empty if ranks may be known. A
         relevant document has a positive gain. No query has documents if no search could be sent at all.
     """
-    missing = {query.id: _missing(query, suite, run) for query in _named(suite, frozenset(queries))}
+    missing = {query.id: _missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries))}
     lacking = {query: documents for query, documents in missing.items() if documents}
     try:
         found = _search_for(lacking, suite, run, search, hooks or Hooks())
@@ -140,7 +135,7 @@ def _search_for(
     """What was found, by query; empty for an HTTP service, which gets no further searches."""
     from harness.suites.requests import build_requests, on_index
 
-    lacking = replace(suite, queries=_named(suite, missing.keys()))
+    lacking = replace(suite, queries=with_ids(suite.queries, missing.keys()))
     built = [one for one in build_requests(on_index(lacking, run.index), run.request) if one.http is None]
     if not built:
         return {}

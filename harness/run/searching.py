@@ -30,6 +30,7 @@ from harness.model import (
     chosen,
     ids_of,
     places_of,
+    with_ids,
 )
 from harness.run.responses import StoredResponses
 from harness.search.lookup import find_texts, pinned_of
@@ -387,7 +388,7 @@ def sent_requests(
     wanted = dict.fromkeys(first)
     every = chain(wanted, (query for query in run.responses if query not in wanted))
     kept = set(islice((query for query in every if isinstance(run.responses.get(query), Ranking)), REQUESTS_KEPT))
-    shown = replace(suite, queries=chosen(suite.queries, map(kept.__contains__, ids_of(suite.queries))))
+    shown = replace(suite, queries=with_ids(suite.queries, kept))
     on_its_index = shown if template.http is not None else on_index(shown, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
     built = requests_of(on_its_index, template, further=not hooks.concern_searches)
