@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from importlib.metadata import entry_points
-from numbers import Real
 from pathlib import Path
 from traceback import extract_tb
 from typing import Any
@@ -20,6 +18,7 @@ from pluggy import PluginManager, PluginValidationError
 from harness import hookspecs
 from harness.errors import HookError, UsageError
 from harness.masking import Masker, login_values
+from harness.metrics.ranking import finite
 from harness.model import Cluster, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response, SearchRequest
 from harness.search import Search
 from harness.search.connection import Closing
@@ -177,13 +176,8 @@ def _checked_texts(texts: Mapping[str, str] | None, name: str) -> Mapping[str, s
 
 def _number(value: object, name: str) -> float | None:
     """*value* as a float; a MalformedAnswer if it is neither a finite number nor None."""
-    if value is None:
-        return None
-    try:
-        number = math.nan if isinstance(value, bool) or not isinstance(value, float | Real) else float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
+    number = finite(value)
+    if number is None and value is not None:
         raise MalformedAnswer(f"`{name}` is {value!r}, expected a finite number or None")
     return number
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Leftovers
-from harness.model import Json, Mark, Measure, Profile, Suite
+from harness.model import Json, Mark, Measure, Profile, Query, Suite
 
 __all__ = ["Exported", "json_lines", "suite_stem", "whole"]
 
@@ -44,6 +44,22 @@ class Exported:
     def leave(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Note that *what* at *mark* is not in the files; *first* is what the first one is."""
         self.leftovers.add((mark.path, mark.line, mark.column), what, count, first)
+
+    def text_of(self, query: Query, system: str) -> str:
+        """The text of *query*, or else its id, which is noted, as *system* has a text for each query."""
+        if not query.text:
+            self.leave(query.mark, f"queries without a text; the id is the text in {system}", first=repr(query.id))
+        return query.text or query.id
+
+    def by_text(self, suite: Suite, system: str) -> dict[str, Query]:
+        """The queries by their text, which is all that *system* knows them by; others of one text are noted."""
+        texts: dict[str, Query] = {}
+        for query in suite.queries:
+            text = self.text_of(query, system)
+            if texts.setdefault(text, query) is not query:
+                what = f"queries with the text of another; {system} has one query of a text"
+                self.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
+        return texts
 
     def leave_others(
         self,

@@ -349,7 +349,7 @@ def write(suite: Suite, form: str) -> Exported:
         UsageError: A text cannot be written.
     """
     exported = Exported()
-    texts = _distinct_texts(suite, exported)
+    texts = exported.by_text(suite, "Quepid")
     if form == ".json":
         exported.files[""] = json.dumps(_case(suite, texts, exported), indent=2, ensure_ascii=False) + "\n"
         return exported
@@ -368,21 +368,6 @@ def write(suite: Suite, form: str) -> Exported:
 def _safe(text: str) -> str:
     """*text* as Quepid writes it where it would be a formula; Quepid takes the blank away when it reads."""
     return f" {text}" if text.startswith(("=", "+", "-", "@")) else text
-
-
-def _distinct_texts(suite: Suite, exported: Exported) -> Mapping[str, Query]:
-    """The queries by their text, which is all that Quepid knows them by."""
-    texts: dict[str, Query] = {}
-    for query in suite.queries:
-        text = query.text or query.id
-        if not query.text:
-            exported.leave(query.mark, "queries without a text; the id is the text in Quepid", first=repr(query.id))
-        if text in texts:
-            what = "queries with the text of another; Quepid has one query of a text"
-            exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
-        else:
-            texts[text] = query
-    return texts
 
 
 def _case(suite: Suite, texts: Mapping[str, Query], exported: Exported) -> dict[str, Json]:

@@ -286,13 +286,11 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
 def _group(tags: Sequence[str], queries: Sequence[Query], suite: Suite, exported: Exported) -> dict[str, Json]:
     entries = []
     for query in queries:
-        if not query.text:
-            exported.leave(query.mark, "queries without a text; the id is the text in RRE", first=repr(query.id))
         values = {f"${{{name}}}": value for name, value in query.params.items()}
         entries.append(
             {
                 "template": _TEMPLATE,
-                "placeholders": {"$query": query.text or query.id, **values},
+                "placeholders": {"$query": exported.text_of(query, "RRE"), **values},
                 "relevant_documents": {document: {"gain": whole(grade)} for document, grade in query.judgments.items()},
             }
         )

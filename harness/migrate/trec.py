@@ -24,6 +24,7 @@ from harness.migrate.exported import Exported, suite_stem
 from harness.migrate.placed import MOST_BYTES
 from harness.migrate.table import read_table
 from harness.model import Profile, Suite
+from harness.suites.yaml import shortened
 
 __all__ = ["read", "write"]
 
@@ -168,7 +169,7 @@ def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
     text = _DECLARATION.sub(_blank, _COMMENT.sub(_blank, source.text))
     for comment in _COMMENT.finditer(source.text):
         place = (source.path, *source.place(comment.start()))
-        draft.leave(place, "comments of the XML", first=_shown(" ".join(comment[0][4:-3].split())))
+        draft.leave(place, "comments of the XML", first=repr(shortened(" ".join(comment[0][4:-3].split()))))
     found = [
         (*_fields(written, content, draft, place), place) for written, content, place in _parts(source, text, draft)
     ]
@@ -212,14 +213,10 @@ def _leave_between(outside: str, draft: Draft, place: Place) -> None:
     """Note what stands before, between or behind topics."""
     text = " ".join(re.sub(r"<[^>]*>", " ", outside).split())
     if text:
-        draft.leave(place, "text outside of topics", first=_shown(text))
+        draft.leave(place, "text outside of topics", first=repr(shortened(text)))
     for _, tag, written, _ in _TAG.findall(outside):
         for name, _ in _attributes(written):
             draft.leave(place, f"the attribute {name!r} of <{tag}>")
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= 60 else f"{text[:59]}…")
 
 
 def _fields(written: str, content: str, draft: Draft, place: Place) -> tuple[dict[str, str], list[str]]:
@@ -283,7 +280,7 @@ def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Dr
     if text in _DESCRIPTIONS:
         draft.leave(place, "that the text of a topic is its description; it has no title")
     if text != "" and fields[""]:
-        draft.leave(place, "text of topics outside of their tags", first=_shown(fields[""]))
+        draft.leave(place, "text of topics outside of their tags", first=repr(shortened(fields[""])))
     used = (fields[number], fields[text])
     others = [f"{name}: {said}" for name, said in fields.items() if name not in ("", number, text) and said not in used]
     return fields[number], fields[text], others + remarks, place

@@ -200,12 +200,13 @@ def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -
         if text in texts:
             draft.leave(entry.place, "queries that a set has twice")
         else:
-            query.params = {
-                key: value if isinstance(value, str) else json.dumps(value)
-                for key, value in fields.items()
-                if value not in (None, "")
-            }
+            query.params = _fields({key: value for key, value in fields.items() if value not in (None, "")})
         texts.add(text)
+
+
+def _fields(values: Mapping[str, Json]) -> dict[str, str]:
+    """*values* as the workbench has them: texts, or JSON as a text."""
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
 
 
 def _custom_fields(entry: Placed) -> dict[str, Json] | None:
@@ -341,27 +342,12 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     exported.leave_others(
         suite, Profile.OPENSEARCH_SRW, carried=("target", "params"), measures=measures, requests=len(suite.requests)
     )
-    texts: dict[str, dict[str, float]] = {}
-    fields: dict[str, dict[str, str]] = {}
-    for query in suite.queries:
-        text = query.text or query.id
-        if not query.text:
-            exported.leave(
-                query.mark, "queries without a text; the id is the text in the workbench", first=repr(query.id)
-            )
-        if text in texts:
-            what = "queries with the text of another; the workbench has one query of a text"
-            exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
-        else:
-            texts[text] = dict(query.judgments)
-            fields[text] = {
-                name: value if isinstance(value, str) else json.dumps(value) for name, value in query.params.items()
-            }
-    entries = [{"queryText": text, **fields[text]} for text in texts]
+    texts = exported.by_text(suite, "the workbench")
+    entries = [{"queryText": text, **_fields(query.params)} for text, query in texts.items()]
     ratings = [
-        {"query": text, "ratings": [{"docId": name, "rating": f"{grade!r}"} for name, grade in judged.items()]}
-        for text, judged in texts.items()
-        if judged
+        {"query": text, "ratings": [{"docId": name, "rating": f"{grade!r}"} for name, grade in query.judgments.items()]}
+        for text, query in texts.items()
+        if query.judgments
     ]
     exported.files["query_set.json"] = _json(
         {"name": suite.name, "description": "", "sampling": "manual", "querySetQueries": entries}
