@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate.judge_answers import why_moving
-from harness.gate.ties import band_of, cut, leaves_ties
+from harness.gate.ties import bands_of, cut, leaves_ties
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
 from harness.metrics.score import measures_of, outcome_of
 from harness.model import (
@@ -18,7 +18,6 @@ from harness.model import (
     Hit,
     IndexFacts,
     Json,
-    Measure,
     Outcome,
     Query,
     Question,
@@ -235,20 +234,11 @@ def _keep(
         judgments=judgments_fingerprint(query),
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,
-        bands=_bands(suite, query, ranking, measures) if has_ties else {},
+        bands=bands_of(suite, query, ranking, measures) if has_ties else {},
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
     )
-
-
-def _bands(suite: Suite, query: Query, ranking: Ranking, measures: Sequence[Measure]) -> dict[str, tuple[float, float]]:
-    bands = {measure.text: band_of(suite, query, measure, ranking) for measure in measures}
-    return {
-        measure: (band.least, band.greatest)
-        for measure, band in bands.items()
-        if band is not None and band.least < band.greatest
-    }
 
 
 def as_run(baseline: Baseline, request: str, *, depth: int) -> Run:

@@ -227,7 +227,7 @@ def _judge(gated: Gated, judge: _Judge) -> Finding:
         scope = scope_scores(queries, condition.measure.text, compared.scores, compared.today)
         gain = gain_text(condition.measure, suite)
         finding = judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
-        finding = with_ties(finding, condition, scope, bands.of(queries, condition.measure))
+        finding = with_ties(finding, condition, scope, bands.extremes(condition.measure, scope.counted))
         return with_unjudged(finding, condition, queries, run.responses)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)

@@ -29,7 +29,6 @@ __all__ = [
     "median",
     "with_ties",
     "with_unjudged",
-    "worst_first",
 ]
 
 
@@ -54,13 +53,13 @@ def _queries_required(share: float, counted: int) -> int:
     return math.ceil(Fraction(share).limit_denominator(10**9) * counted)
 
 
-def worst_first(condition: ScoreCondition, values: Mapping[str, float]) -> list[str]:
-    """The queries of *values* by how far they miss what the condition requires of one query; equal ones by their id."""
+def _worst_first(condition: ScoreCondition, values: Mapping[str, float], queries: Iterable[str]) -> list[str]:
+    """
+    The *queries*, which *values* has, by how far they miss what the condition requires of one; equal ones by their id.
 
-    def order(query: str) -> tuple[float, str]:
-        return merit(values[query], condition.operator, condition.required), query
-
-    return sorted(values, key=order)
+    They are sorted twice, as pairs of value and id take 72 bytes a query.
+    """
+    return sorted(sorted(queries), key=lambda query: merit(values[query], condition.operator, condition.required))
 
 
 def _costliest_first(
@@ -85,7 +84,7 @@ def _aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: 
         return mean_of(values, weights)
     if condition.statistic is StatisticKind.MEDIAN:
         return median(list(values.values()))
-    ordered = worst_first(condition, values)
+    ordered = _worst_first(condition, values, values)
     if condition.statistic is not StatisticKind.SHARE:
         return values[ordered[0]]
     return values[ordered[-_queries_required(condition.share or 1.0, len(ordered))]]
@@ -151,7 +150,7 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) 
 
 
 def with_ties(
-    finding: Finding, condition: ScoreCondition, scope: Scope, bands: Mapping[str, tuple[float, float]]
+    finding: Finding, condition: ScoreCondition, scope: Scope, extremes: Iterable[Mapping[str, float]]
 ) -> Finding:
     """
     Add to *finding* how far its figure depends on the order of tied documents, and whether that order decides it.
@@ -160,18 +159,14 @@ def with_ties(
         finding: The outcome of *condition*.
         condition: The threshold.
         scope: The scores of its measure over its queries.
-        bands: The least and the greatest score of each query that ties move.
+        extremes: The scores with the least values over the orders of ties, and with the greatest; none where ties move
+            none of them.
     """
-    if finding.observed is None or not any(query in scope.counted for query in bands):
+    if finding.observed is None:
         return finding
-    ends = [
-        _observed(
-            condition,
-            {query: bands[query][end] if query in bands else value for query, value in scope.counted.items()},
-            scope.weights,
-        )
-        for end in (0, 1)
-    ]
+    ends = [_observed(condition, values, scope.weights) for values in extremes]
+    if not ends:
+        return finding
     least, greatest = min(ends), max(ends)
     if greatest - least <= TOLERANCE:
         return finding
@@ -212,7 +207,7 @@ def _operator(condition: ScoreCondition) -> Operator:
 def _short(condition: ScoreCondition, scope: Scope) -> list[str]:
     """The queries that by themselves miss what is required, in the order in which to look at them."""
     values = scope.counted
-    short = [query for query in worst_first(condition, values) if not _meets(condition, values[query])]
+    short = _worst_first(condition, values, (query for query, value in values.items() if not _meets(condition, value)))
     return _costliest_first(condition, values, scope.weights, short) if _is_weighted(condition, scope) else short
 
 

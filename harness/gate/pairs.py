@@ -14,7 +14,7 @@ from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
-from harness.model import Measure, Query, Ranking, Reference, Run, ScoreColumns, Status, Suite
+from harness.model import Measure, Query, Ranking, Reference, Run, ScoreColumns, Status, Suite, ids_of
 from harness.words import count, listed
 
 __all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"]
@@ -192,7 +192,8 @@ def _pair(
     if failed:
         sentence = f"{reference.called} has no score for {count(len(failed), 'query')}: {listed(failed)}"
         return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(failed))
-    undefined = tuple(query.id for query in queries if query.id in (*now.undefined, *then.undefined))
+    undefined_ids = {*now.undefined, *then.undefined}
+    undefined = tuple(filter(undefined_ids.__contains__, ids_of(queries)))
     if undefined and not compared.suite.skip_undefined:
         sentence = (
             f"it is undefined for {len(undefined)} of {count(now.size, 'query')}: {listed(undefined)}; judge a "
