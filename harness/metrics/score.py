@@ -7,7 +7,8 @@ numpy is not imported.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 
 from harness.errors import MeasureError, UndefinedScore
 from harness.metrics.cumulative import DISCOUNTED, contributions
@@ -16,7 +17,7 @@ from harness.metrics.grammar import parse_measure
 from harness.metrics.incomplete import judged
 from harness.metrics.profiles import Rules, by_score, rules_of
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
-from harness.metrics.registry import definition_of, gain_in_force, settings_for, settings_of
+from harness.metrics.registry import definition_of, gain_in_force, settings_for, settings_of, takes_level
 from harness.model import (
     BaselineCondition,
     Contributions,
@@ -96,44 +97,62 @@ def score_query(
     >>> round(score_query(parse_measure("nDCG@3"), ["a", "x", "b"], {"a": 3, "b": 1, "c": 2}), 4)
     0.7985
     """
-    settings = settings_of(measure, gain, profile)
-    return score_graded(measure, _graded(ranking, grades, settings, rules_of(profile), scores), gain, profile)
-
-
-def _graded(
-    ranking: Sequence[str],
-    grades: Mapping[str, float],
-    settings: Settings,
-    rules: Rules,
-    scores: Sequence[float | None] | None,
-) -> GradedRanking:
-    """*ranking* with its grades, in the order and down to the depth that are scored."""
-    if rules.sorts and scores is not None:
-        ranking = by_score(ranking, scores)
-    condensed = bool(settings.values.get("judged_only"))
-    if condensed and rules.cuts_first:
-        ranking = without_duplicates(ranking)[: settings.cutoff]
-    return grade_ranking(ranking, grades, settings.cutoff, judged_only=condensed, least=rules.least_judged)
+    scorer = _scorer(definition_of(measure), measure, gain, profile)
+    return scorer.score(scorer.grade(ranking, grades, scores))
 
 
 def score_graded(
     measure: Measure, ranking: GradedRanking, gain: Gain | None = None, profile: Profile = Profile.STANDARD
 ) -> float:
     """As `score_query`, for a ranking that is cut and has its grades."""
-    rules, definition = rules_of(profile), definition_of(measure)
-    settings = settings_for(measure, ranking.judgments, gain, profile)
-    formula = formula_of(definition, rules)
-    if settings.given("unjudged") and not rules.grades_unjudged:
-        raise MeasureError(f"{measure}: an unjudged document has no grade under the profile {profile}")
-    try:
-        if definition.name not in rules.formulas:
-            _check_defined(definition, ranking, settings)
-        value = formula(ranking, settings)
-    except UndefinedScore:
-        if rules.zero_undefined:
-            return 0.0
-        raise
-    return in_bounds(measure, value)
+    return _scorer(definition_of(measure), measure, gain, profile).score(ranking)
+
+
+class _Scorer:
+    """What does not depend on the query when it is scored by *measure*."""
+
+    def __init__(self, definition: Definition, measure: Measure, gain: Gain | None, profile: Profile) -> None:
+        """Raises MeasureError where the measure cannot be computed under *profile*."""
+        self._definition, self._measure = definition, measure
+        self._rules = rules = rules_of(profile)
+        self._settings = settings = settings_of(measure, gain, profile)
+        self._formula = formula_of(definition, rules)
+        if settings.given("unjudged") and not rules.grades_unjudged:
+            raise MeasureError(f"{measure}: an unjudged document has no grade under the profile {profile}")
+        by_judgments = rules.level is not None and takes_level(measure, settings)
+        self._settings_for = partial(settings_for, measure, gain=gain, profile=profile) if by_judgments else None
+        self._is_checked = definition.name not in rules.formulas
+        self.depth = settings.cutoff, bool(settings.values.get("judged_only"))
+        """Measures of the same depth score the same graded ranking."""
+
+    def grade(
+        self, ranking: Sequence[str], grades: Mapping[str, float], scores: Sequence[float | None] | None
+    ) -> GradedRanking:
+        """*ranking* with its grades, in the order and down to the depth that are scored."""
+        (cutoff, condensed), rules = self.depth, self._rules
+        if rules.sorts and scores is not None:
+            ranking = by_score(ranking, scores)
+        if condensed and rules.cuts_first:
+            ranking = without_duplicates(ranking)[:cutoff]
+        return grade_ranking(ranking, grades, cutoff, judged_only=condensed, least=rules.least_judged)
+
+    def score(self, ranking: GradedRanking) -> float:
+        """The score of *ranking*; raises as `score_query`."""
+        settings = self._settings
+        if self._settings_for is not None:
+            settings = self._settings_for(ranking.judgments)
+        try:
+            if self._is_checked:
+                _check_defined(self._definition, ranking, settings)
+            value = self._formula(ranking, settings)
+        except UndefinedScore:
+            if self._rules.zero_undefined:
+                return 0.0
+            raise
+        return in_bounds(self._measure, value)
+
+
+_scorer = lru_cache(maxsize=512)(_Scorer)
 
 
 def in_bounds(measure: Measure, value: float) -> float:
@@ -288,9 +307,10 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
     if measure.name in rules.formulas:
         return None
     settings = settings_for(measure, query.judgments, suite.gain, suite.profile)
+    scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
     documents, scores = [hit.id for hit in ranking.hits], [hit.score for hit in ranking.hits]
     try:
-        ranks = contributions(_graded(documents, query.judgments, settings, rules, scores), settings)
+        ranks = contributions(scorer.grade(documents, query.judgments, scores), settings)
     except MeasureError:
         return None
     total = math.fsum(rank.adds for rank in ranks)
@@ -304,8 +324,12 @@ def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
 
     Other measures are left out, as they may be undefined for it.
     """
-    tagged = [threshold for threshold in suite.thresholds if threshold.tag in query.tags]
-    return _each_once([*common_measures(suite), *map(measure_named, [*tagged, *query.thresholds])])
+    return _each_once([*_measures_of_tags(suite, query.tags), *map(measure_named, query.thresholds)])
+
+
+def _measures_of_tags(suite: Suite, tags: Collection[str]) -> tuple[Measure, ...]:
+    tagged = [threshold for threshold in suite.thresholds if threshold.tag in tags]
+    return _each_once([*common_measures(suite), *map(measure_named, tagged)])
 
 
 def score_run(suite: Suite, run: Run) -> ScoreColumns:
@@ -319,35 +343,42 @@ def score_run(suite: Suite, run: Run) -> ScoreColumns:
     Returns:
         Scores in the order of the queries, then of the measures.
     """
-    answered = ((query, run.responses.get(query.id)) for query in suite.queries)
-    return ScoreColumns(
-        (_score(suite, query, measure, one) for query, one in answered for measure in measures_of(suite, query)),
-        places_of(suite.queries),
-    )
+    of_tags = lru_cache(maxsize=64)(partial(_measures_of_tags, suite))
+
+    def scores() -> Iterator[Score]:
+        for query in suite.queries:
+            measures = measures_of(suite, query) if query.thresholds else of_tags(query.tags)
+            yield from _scores(suite, query, measures, run.responses.get(query.id))
+
+    return ScoreColumns(scores(), places_of(suite.queries))
 
 
 def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:
     """One query's score of one measure, which need not be one of the suite's."""
-    return _score(suite, query, measure, run.responses.get(query.id))
+    [score] = _scores(suite, query, [measure], run.responses.get(query.id))
+    return score
 
 
-def _score(suite: Suite, query: Query, measure: Measure, response: Response | None) -> Score:
-    if isinstance(response, Ranking):
-        return _score_ranking(suite, query, measure, response)
+def _scores(suite: Suite, query: Query, measures: Iterable[Measure], response: Response | None) -> Iterator[Score]:
+    """The score of *query* by each of *measures*."""
     outcome, reason = outcome_of(query, response)
-    return Score(query.id, measure.text, None, outcome, reason)
-
-
-def _score_ranking(suite: Suite, query: Query, measure: Measure, ranking: Ranking) -> Score:
-    documents = [hit.id for hit in ranking.hits]
-    scores = [hit.score for hit in ranking.hits]
-    try:
-        value = score_query(measure, documents, query.judgments, gain=suite.gain, profile=suite.profile, scores=scores)
-    except UndefinedScore as error:
-        return Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
-    except MeasureError as error:
-        return Score(query.id, measure.text, None, Outcome.ERROR, str(error))
-    return Score(query.id, measure.text, value, *outcome_of(query, ranking))
+    if not isinstance(response, Ranking):
+        yield from (Score(query.id, measure.text, None, outcome, reason) for measure in measures)
+        return
+    documents, scores = [hit.id for hit in response.hits], [hit.score for hit in response.hits]
+    graded: dict[tuple[int | None, bool], GradedRanking] = {}
+    for measure in measures:
+        try:
+            scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
+            if scorer.depth not in graded:
+                graded[scorer.depth] = scorer.grade(documents, query.judgments, scores)
+            value = scorer.score(graded[scorer.depth])
+        except UndefinedScore as error:
+            yield Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
+        except MeasureError as error:
+            yield Score(query.id, measure.text, None, Outcome.ERROR, str(error))
+        else:
+            yield Score(query.id, measure.text, value, outcome, reason)
 
 
 def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
