@@ -13,7 +13,7 @@ from harness.gate.reasons import by_cause, excused_ties
 from harness.gate.scope import Finding, Scope, weights_of
 from harness.gate.ties import in_the_order_of
 from harness.metrics.agreement import agreement_value
-from harness.model import AgreementCondition, Query, Ranking, Reference, Response, ScoreCondition, Status
+from harness.model import AgreementCondition, Query, QueryValues, Ranking, Reference, Response, ScoreCondition, Status
 from harness.model.suite import in_force
 from harness.words import count, listed
 
@@ -75,7 +75,7 @@ def _judge(
         query: agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
         for query, pair in pairs.items()
     }
-    scope = Scope(values, (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
+    scope = Scope(QueryValues.of(values), (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
     as_score = ScoreCondition(
         condition.statistic, condition.agreement, condition.operator, condition.required, condition.share
     )

@@ -3,13 +3,27 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
-from harness.model import Operator, Outcome, Query, Score, ScoreColumns, Status, Unit, column, ids_of
+from harness.model import (
+    Operator,
+    Outcome,
+    Query,
+    QueryValues,
+    Score,
+    ScoreColumns,
+    Status,
+    Unit,
+    column,
+    ids_of,
+    places_of,
+)
 from harness.model.suite import in_force
 
 __all__ = ["Finding", "Scope", "holds", "merit", "scope_scores", "weights_of"]
@@ -48,7 +62,7 @@ class Scope:
     where they all weigh the same.
     """
 
-    counted: Mapping[str, float]
+    counted: QueryValues
     zero_hits: tuple[str, ...]
     unanswered: Mapping[str, str]
     undefined: tuple[str, ...]
@@ -74,10 +88,11 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
     Returns:
         Every query in exactly one group. A score that is absent or not a finite number is unanswered, never 0.
     """
-    counted: dict[str, float] = {}
+    counted, values = list[str](), array("d")
     unanswered: dict[str, str] = {}
     undefined, skipped, zero_hits = [], [], []
-    for query, skip in zip(ids_of(queries), column(queries, "skip"), strict=True):
+    ids = ids_of(queries)
+    for query, skip in zip(ids, column(queries, "skip"), strict=True):
         score = scores.get(query, measure)
         if in_force(skip, today):
             skipped.append(query)
@@ -86,11 +101,14 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
         elif score is None or score.value is None or not math.isfinite(score.value):
             unanswered[query] = _what_is_missing(score)
         else:
-            counted[query] = score.value
+            counted.append(query)
+            values.append(score.value)
             if score.outcome is Outcome.ZERO_HITS:
                 zero_hits.append(query)
-    weights = weights_of(queries, counted)
-    return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
+    shares_places = len(counted) == len(ids)
+    by_query = QueryValues(ids, values, partial(places_of, queries)) if shares_places else QueryValues(counted, values)
+    weights = weights_of(queries, by_query)
+    return Scope(by_query, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
 
 
 def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:

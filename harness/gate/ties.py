@@ -21,6 +21,7 @@ from harness.model import (
     Measure,
     Profile,
     Query,
+    QueryValues,
     Ranking,
     RequestTemplate,
     Run,
@@ -193,7 +194,7 @@ class RunBands:
     def __init__(self, suite: Suite, run: Run) -> None:
         self._suite, self._run = suite, run
 
-    def extremes(self, measure: Measure, values: Mapping[str, float]) -> Iterator[dict[str, float]]:
+    def extremes(self, measure: Measure, values: QueryValues) -> Iterator[QueryValues]:
         """
         The *values* of queries by *measure* with the least ones over the orders of ties, then with the greatest ones;
         nothing where ties move none of them.
@@ -201,8 +202,8 @@ class RunBands:
         moved = self._moved.get(measure.text)
         numbers = moved.numbers_of(values) if moved is not None else []
         if moved is not None and numbers:
-            yield {**values, **moved.by_query(moved.least, numbers)}
-            yield {**values, **moved.by_query(moved.greatest, numbers)}
+            yield values.changed(moved.by_query(moved.least, numbers))
+            yield values.changed(moved.by_query(moved.greatest, numbers))
 
     @cached_property
     def _moved(self) -> dict[str, _Moved]:

@@ -106,7 +106,7 @@ from harness.model.run import (
     UnstableQuery,
     Verdict,
 )
-from harness.model.scores import ScoreColumns
+from harness.model.scores import QueryValues, ScoreColumns
 from harness.model.suite import (
     Fixture,
     HttpRequest,
@@ -200,6 +200,7 @@ __all__ = [
     "QueryReport",
     "QueryReports",
     "QueryTiming",
+    "QueryValues",
     "Question",
     "RankContribution",
     "RankedDocument",

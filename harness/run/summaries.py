@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
@@ -16,6 +17,7 @@ from harness.model import (
     MeasureSummary,
     Query,
     QueryBaseline,
+    QueryValues,
     Score,
     ScoreColumns,
     Suite,
@@ -108,13 +110,14 @@ def _summaries(
 def _summary(
     queries: Sequence[Query], measure: str, gain: str, scores: ScoreColumns, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
-    found = ((query, scores.get(query, measure)) for query in ids_of(queries))
-    values: dict[str, float] = {}
-    left_out = 0
-    for query, score in found:
+    counted, numbers, left_out = list[str](), array("d"), 0
+    for query in ids_of(queries):
+        score = scores.get(query, measure)
         if score is not None and score.value is not None:
-            values[query] = score.value
+            counted.append(query)
+            numbers.append(score.value)
         left_out += score is not None and score.value is None
+    values = QueryValues(counted, numbers)
     weights = weights_of(queries, values)
     return MeasureSummary(
         measure=measure,

@@ -25,6 +25,9 @@ FEWEST = 25
 FIRST = 100
 """The most searches of a first batch."""
 
+AT_ONCE = 20
+"""Searches that are read ahead at once: senders wait meanwhile."""
+
 QUICK = 0.5
 """Seconds of a request below which batches grow, whatever that gains."""
 
@@ -37,7 +40,7 @@ WORTH = 1.2
 MUCH = 1.6
 """The gain for which they grow twice as fast, as below half of `QUICK`."""
 
-LARGE_ANSWER = 16 * 1024 * 1024
+LARGE_ANSWER = 1024 * 1024
 """Bytes of an answer from which batches do not grow."""
 
 
@@ -86,7 +89,7 @@ class Batches:
         self._most_bytes = most_bytes
         self._entries = iter(entries)
         self._fresh = len(entries)
-        self._ahead: Entry | None = None
+        self._ahead: deque[Entry] = deque()
         self._others: deque[Entry] = deque()
         self._are_templates: bool | None = None
         self._parts: list[Batch] = []
@@ -147,13 +150,23 @@ class Batches:
         share = max(self._first, self._size // 4, -(-self._fresh // self._senders))
         most, cut, size = min(self._size, share), list[Entry](), 0
         while self._fresh and len(cut) < most:
-            entry = self._ahead = self._ahead or self._drawn()
-            size += len(entry.lines)
-            if cut and (size > self._most_bytes or not _are_alike(cut[0], entry)):
+            if not self._ahead:
+                self._ahead.append(self._drawn())
+            size += len(self._ahead[0].lines)
+            if cut and (size > self._most_bytes or not _are_alike(cut[0], self._ahead[0])):
                 break
-            cut.append(entry)
-            self._ahead, self._fresh = None, self._fresh - 1
+            cut.append(self._ahead.popleft())
+            self._fresh -= 1
         return cut
+
+    def read_ahead(self) -> bool:
+        """Read some searches of the next batch, so that no sender waits for it; False where it is read already."""
+        with self._changed:
+            for _ in range(AT_ONCE):
+                if len(self._ahead) >= min(self._size, self._fresh):
+                    return False
+                self._ahead.append(self._drawn())
+            return True
 
     def _drawn(self) -> Entry:
         """The next one that was not sent yet; templates or others, whichever the first is not, are the last."""

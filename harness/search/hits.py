@@ -44,9 +44,9 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     if not isinstance(inner, list):
         raise MalformedAnswer(f"`hits.hits` should be a list, found {kind_of(inner)}")
     found = [_hit(hit, place, entry) for place, hit in enumerate(inner)]
-    if not entry.unique_ids and (reason := _ambiguity(found, with_id=entry.id_field is not None)):
+    hits, duplicates = unique_hits(found)
+    if duplicates and not entry.unique_ids and (reason := _ambiguity(found, inner, with_id=entry.id_field is not None)):
         return Failure(FailureKind.AMBIGUOUS, reason)
-    hits, duplicates = unique_hits([hit for hit, _ in found])
     total, is_lower_bound, total_doubt = _total(outer.get("total"), len(found))
     took, took_doubt = _took(answer.get("took"))
     _check_number(len(inner), total, entry.size)
@@ -70,24 +70,24 @@ def _check_number(returned: int, total: int | None, size: int | None) -> None:
         raise MalformedAnswer(f"`hits.hits` has {returned} hits, and {size} were asked for")
 
 
-def _hit(hit: Json, place: int, entry: Entry) -> tuple[Hit, _Place]:
-    name = f"`hits.hits[{place}]`"
+def _hit(hit: Json, place: int, entry: Entry) -> Hit:
     if not isinstance(hit, dict):
-        raise MalformedAnswer(f"{name} should be an object, found {kind_of(hit)}")
-    identity, index = hit.get("_id"), hit.get("_index")
-    if not is_text(identity):
-        raise MalformedAnswer(f"{name} should have a text `_id`, found {shown(identity)}")
-    if not is_text(index):
-        raise MalformedAnswer(f"{name} should have a text `_index`, found {shown(index)}")
-    score = read_score(hit.get("_score"), f"`hits.hits[{place}]._score`")
-    text = None if entry.snippet is None else snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
-    known_as = identity if entry.id_field is None else id_in(hit, entry.id_field, name)
-    texts = texts_of(hit.get("_source"), entry.fields) if entry.fields else None
-    return Hit(sys.intern(known_as), score, _title(hit, entry.title_field), text, texts), (
-        index,
-        hit.get("_routing"),
-        identity,
-    )
+        raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {kind_of(hit)}")
+    identity, score, title, snippet, texts = hit.get("_id"), hit.get("_score"), None, None, None
+    if not (is_text(identity) and is_text(hit.get("_index"))):
+        key = "_index" if is_text(identity) else "_id"
+        raise MalformedAnswer(f"`hits.hits[{place}]` should have a text `{key}`, found {shown(hit.get(key))}")
+    if type(score) is not float or not math.isfinite(score):
+        score = read_score(score, f"`hits.hits[{place}]._score`")
+    if entry.id_field is not None:
+        identity = id_in(hit, entry.id_field, f"`hits.hits[{place}]`")
+    if entry.title_field is not None:
+        title = _title(hit, entry.title_field)
+    if entry.snippet is not None:
+        snippet = snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
+    if entry.fields:
+        texts = texts_of(hit.get("_source"), entry.fields)
+    return Hit.of(sys.intern(identity), score, title, snippet, texts)
 
 
 def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
@@ -135,9 +135,7 @@ def _finite(number: Json) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _title(hit: dict[str, Any], field: str | None) -> str | None:
-    if field is None:
-        return None
+def _title(hit: dict[str, Any], field: str) -> str | None:
     found = lookup(hit.get("_source"), field)
     if found is None:
         found = lookup(hit.get("fields"), field)
@@ -187,12 +185,11 @@ def _took(took: Json) -> tuple[float | None, str]:
     return (value, "") if value is not None and value >= 0 else (None, f"`took` is {shown(took)}")
 
 
-def _ambiguity(found: Sequence[tuple[Hit, _Place]], *, with_id: bool) -> str:
-    """A sentence about an id of two documents, with a remedy; empty if there is none."""
-    if len({hit.id for hit, _ in found}) == len(found):
-        return ""
+def _ambiguity(found: Sequence[Hit], inner: Sequence[Json], *, with_id: bool) -> str:
+    """A sentence about an id of two documents in *inner*, with a remedy; empty if there is none."""
     first: dict[str, tuple[int, _Place]] = {}
-    for rank, (hit, place) in enumerate(found, start=1):
+    for rank, (hit, answer) in enumerate(zip(found, inner, strict=True), start=1):
+        place = answer["_index"], answer.get("_routing"), answer["_id"]
         known_rank, known = first.setdefault(hit.id, (rank, place))
         if known != place:
             other = "another `id_field`" if with_id and known[0] == place[0] else "a target with one index"

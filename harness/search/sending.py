@@ -75,6 +75,8 @@ class BatchSender:
             Thread(target=context.run, args=(self._thread, news), name="relevance-search", daemon=True).start()
         try:
             while searches:
+                while news.empty() and self._batches.read_ahead():
+                    pass
                 sent = news.get()
                 if isinstance(sent, BaseException):
                     raise sent  # noqa: TRY301 - as if the calling thread had met it

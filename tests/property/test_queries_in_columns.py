@@ -9,7 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.model import GradeColumns, Mark, Query, QueryColumns, Threshold, Waiver, chosen, column, places_of
+from harness.model import (
+    GradeColumns,
+    Mark,
+    Query,
+    QueryColumns,
+    QueryValues,
+    Threshold,
+    Waiver,
+    chosen,
+    column,
+    places_of,
+)
 from harness.model import queries as queries_module
 from harness.model.conditions import InTop
 from harness.model.queries import MOST_GRADES
@@ -106,3 +117,21 @@ def test_more_grades_than_columns_hold_are_kept_beside_them() -> None:
     columns.update(judged)
 
     assert columns == judged
+
+
+@given(st.dictionaries(ids, st.floats(allow_nan=False), max_size=6), st.data())
+def test_values_in_columns_are_the_dictionary(values: dict[str, float], data: st.DataObject) -> None:
+    packed = QueryValues.of(values)
+    changes = data.draw(
+        st.dictionaries(st.sampled_from(sorted(values)), st.floats(allow_nan=False)) if values else st.just({})
+    )
+
+    assert packed == values
+    assert list(packed.items()) == list(values.items())
+    assert list(packed.values()) == list(values.values())
+    assert (len(packed), bool(packed), list(packed)) == (len(values), bool(values), list(values))
+    assert all(query in packed for query in values)
+    assert "not a query" not in packed
+    assert packed.get("not a query") is None
+    assert list(packed.changed(changes).items()) == list({**values, **changes}.items())
+    assert packed == values  # as before

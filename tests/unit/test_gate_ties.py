@@ -474,6 +474,26 @@ def test_the_orders_of_ties_are_looked_at_once_a_query_and_measure(monkeypatch):
     assert sorted(looked) == ["P@1", "P@1", "RR", "RR"]
 
 
+@pytest.mark.parametrize("queries", [1, 3])
+def test_ties_move_a_threshold_of_one_query_by_that_query_alone(queries):
+    after = [hits("a5 b5 c3"), hits("b5 a5 c3"), hits("a5 b4")][:queries]
+    of_all, *of_one = decided([hits("x1")] * queries, after, "mean P@1 >= 0.1", own="RR >= 0.1", judgments={"a": 1})
+    assert [verdict.ties for verdict in of_one] == [(0.5, 1.0)]
+    assert of_all.ties == pytest.approx((0.0, 1.0) if queries == 1 else (1 / 3, 1.0))
+
+
+def test_the_measure_of_another_queries_threshold_is_not_computed(monkeypatch):
+    looked = []
+    monkeypatch.setattr(
+        ties,
+        "tie_range",
+        lambda measure, *rest, **named: looked.append(measure.text) or tie_range(measure, *rest, **named),
+    )
+    after = [hits("a5 b5 c3"), hits("b5 a5 c3")]
+    decided([hits("x1")] * 2, after, "mean P@1 >= 0.1", own="RR >= 0.1", judgments={"a": 1})
+    assert sorted(looked) == ["P@1", "P@1", "RR"]
+
+
 def test_no_order_is_looked_at_where_documents_of_one_grade_tie(monkeypatch):
     monkeypatch.setattr(ties, "tie_range", lambda *_, **__: pytest.fail("an order was looked at"))
     after = [hits("a9 b5 c5 d4"), hits("a9 b5 | c5"), hits("b5 c5 a3")]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,9 +34,10 @@ def next_size(batches: Batches) -> int:
     kinds=st.lists(st.tuples(st.booleans(), st.integers(1, 40)), max_size=60),
     most=st.integers(1, 9),
     most_bytes=st.integers(1, 100),
+    ahead=st.booleans(),
 )
 def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
-    kinds: list[tuple[bool, int]], most: int, most_bytes: int
+    kinds: list[tuple[bool, int]], most: int, most_bytes: int, *, ahead: bool
 ) -> None:
     entries = [Entry(place, b"x" * size, is_template) for place, (is_template, size) in enumerate(kinds)]
     source = Batches(entries, health(), most=most, most_bytes=most_bytes)
@@ -42,12 +45,30 @@ def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
     while (batch := source.take()) is not None:
         batches.append(batch.entries)
         source.release(answered=len(batch.entries))
+        while ahead and source.read_ahead():
+            pass
 
     assert sorted(one.place for batch in batches for one in batch) == list(range(len(kinds)))
     for batch in batches:
         assert 1 <= len(batch) <= most
         assert len({one.is_template for one in batch}) == 1
         assert len(batch) == 1 or len(body_of(batch)) <= most_bytes
+
+
+def test_the_searches_of_one_batch_are_read_ahead_and_no_more() -> None:
+    read: list[int] = []
+
+    class Watched(list[Entry]):
+        def __iter__(self) -> Iterator[Entry]:
+            return (read.append(one.place) or one for one in super().__iter__())
+
+    batches = Batches(Watched(searches(250)), health(), most=100)
+    assert next_size(batches) == 100
+    while batches.read_ahead():
+        pass
+    assert read == list(range(200))
+    assert [next_size(batches), next_size(batches)] == [100, 50]
+    assert not batches.read_ahead()
 
 
 def test_templates_among_others_are_in_one_batch() -> None:
