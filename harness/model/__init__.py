@@ -90,13 +90,11 @@ from harness.model.run import (
     IndexState,
     Instability,
     NamedField,
-    Outcome,
     Ranking,
     Repeat,
     Response,
     Route,
     Run,
-    Score,
     SearchRequest,
     SentRequest,
     Status,
@@ -106,7 +104,7 @@ from harness.model.run import (
     UnstableQuery,
     Verdict,
 )
-from harness.model.scores import QueryValues, ScoreColumns
+from harness.model.scores import Outcome, QueryValues, Score, ScoreColumns
 from harness.model.suite import (
     Fixture,
     HttpRequest,

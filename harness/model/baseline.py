@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.model.measure import Profile
-from harness.model.run import IndexFacts, Outcome, Run, Score
+from harness.model.run import IndexFacts, Run
+from harness.model.scores import Outcome, Score
 from harness.model.suite import Json
 
 

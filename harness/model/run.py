@@ -1,4 +1,4 @@
-"""Requests, rankings, scores and verdicts."""
+"""Requests, rankings and verdicts."""
 
 from __future__ import annotations
 
@@ -415,33 +415,6 @@ class Run:
     def hits(self) -> Iterator[Hit]:
         """The hits of all queries, one after the other."""
         return (hit for one in self.responses.values() if isinstance(one, Ranking) for hit in one.hits)
-
-
-class Outcome(StrEnum):
-    """The outcome of a query; docs/outcomes.md describes each."""
-
-    SCORED = "scored"
-    ZERO_HITS = "zero hits"
-    UNDEFINED = "undefined"
-    ERROR = "error"
-    NOT_RUN = "did not run"
-    SKIPPED = "skipped"
-
-    @property
-    def is_unanswered(self) -> bool:
-        """Whether the query failed or did not run, so that it has no ranking."""
-        return self in (Outcome.ERROR, Outcome.NOT_RUN)
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One query's value of one measure; *value* is None unless *outcome* is SCORED or ZERO_HITS."""
-
-    query: str
-    measure: str
-    value: float | None
-    outcome: Outcome
-    reason: str = ""
 
 
 class Status(StrEnum):

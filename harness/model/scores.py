@@ -1,17 +1,45 @@
-"""The scores of a run in columns: a number for each in place of an object, which takes 30 times the memory."""
+"""Scores, and those of a run in columns: a number for each in place of an object, which takes 30 times the memory."""
 
 from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
 from types import MappingProxyType
 
 from harness.lazy import LazySequence
-from harness.model.run import Outcome, Score
+
+
+class Outcome(StrEnum):
+    """The outcome of a query; docs/outcomes.md describes each."""
+
+    SCORED = "scored"
+    ZERO_HITS = "zero hits"
+    UNDEFINED = "undefined"
+    ERROR = "error"
+    NOT_RUN = "did not run"
+    SKIPPED = "skipped"
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the query failed or did not run, so that it has no ranking."""
+        return self in (Outcome.ERROR, Outcome.NOT_RUN)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One query's value of one measure; *value* is None unless *outcome* is SCORED or ZERO_HITS."""
+
+    query: str
+    measure: str
+    value: float | None
+    outcome: Outcome
+    reason: str = ""
 
 
 class ScoreColumns(LazySequence[Score]):

@@ -13,7 +13,7 @@ from harness.errors import Problem, UsageError
 
 if TYPE_CHECKING:
     from harness.model import Report
-    from harness.report.ci.annotations import Annotation
+    from harness.report.annotations import Annotation
 
 __all__ = ["GitHubStep", "github_step", "in_github_actions", "unheeded"]
 
@@ -57,13 +57,13 @@ class GitHubStep:
 
     def annotations(self, report: Report) -> list[str]:
         """The lines to print for what does not hold in *report*."""
-        from harness.report.ci.annotations import report_annotations
+        from harness.report.annotations import report_annotations
 
         return self._commands(report_annotations(report))
 
     def problems(self, problems: Sequence[Problem]) -> list[str]:
         """The lines to print for problems in files."""
-        from harness.report.ci.annotations import problem_annotations
+        from harness.report.annotations import problem_annotations
 
         return self._commands(problem_annotations(problems))
 
@@ -85,9 +85,9 @@ class GitHubStep:
         self._add(lambda _: render_refusal(sentences))
 
     def _commands(self, annotations: Sequence[Annotation]) -> list[str]:
-        from harness.report.ci.github import commands
+        from harness.report.annotations import workflow_commands
 
-        return list(commands(annotations, self.repository))
+        return list(workflow_commands(annotations, self.repository))
 
     def _add(self, render: Callable[[int], str]) -> None:
         """Append to the summary; what other commands of the step wrote counts towards GitHub's limit."""

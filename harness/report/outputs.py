@@ -58,11 +58,11 @@ def output_named(path: Path) -> Output | None:
 def render(report: Report, kind: str) -> str | Iterable[str]:
     """*report* as text of the *kind*, one of `KINDS`, or as parts of the text."""
     from harness.report import html, json, markdown
-    from harness.report.ci import codequality
-    from harness.report.ci.annotations import gitlab_repository
 
     if kind == "codequality":
-        return codequality.render(report, gitlab_repository(os.environ))
+        from harness.report.annotations import code_quality, gitlab_repository
+
+        return code_quality(report, gitlab_repository(os.environ))
     if kind == "json":
         return json.parts_of_report(report)
     return html.render(report) if kind == "html" else markdown.render(report)

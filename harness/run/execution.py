@@ -41,7 +41,6 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds, targeting
-from harness.run.earlier import failed_run, joined, kept_answers, without_answered
 from harness.run.header import NOT_ASKED
 from harness.run.journal import Section
 from harness.run.notes import (
@@ -57,6 +56,7 @@ from harness.run.notes import (
 )
 from harness.run.report import assemble
 from harness.run.responses import StoredResponses
+from harness.run.resuming import failed_run, joined, kept_answers, without_answered
 from harness.run.watching import TargetWatch, watch_target, with_point_in_time
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ for _name in (
     "harness.pytest_plugin.fixture",
     "harness.pytest_plugin.summary",
     "harness.run",
-    "harness.report.ci.annotations",
+    "harness.report.annotations",
     "harness.report.html",
     "harness.report.json",
     "harness.report.markdown",

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from harness.cli import COMMANDS
-from harness.report.ci.codequality import SEVERITIES
+from harness.report.annotations import CODE_QUALITY
 from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
 from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
 from harness.report.outputs import KINDS, SUFFIXES
@@ -79,7 +79,7 @@ def test_options_exist(pytestconfig):
 def test_every_kind_of_report_is_named():
     assert all(f"`--output {kind}=FILE`" in PAGE for kind in KINDS)
     assert all(f"`--relevance-report FILE{suffix}`" in PAGE for suffix in SUFFIXES)
-    assert all(f"`{severity}`" in PAGE for severity in SEVERITIES.values())
+    assert all(f"`{severity}`" in PAGE for severity in CODE_QUALITY.values())
 
 
 @pytest.mark.parametrize("number", [MOST_BYTES, THRESHOLDS_SHOWN, NOTES_SHOWN])

@@ -1,7 +1,12 @@
-"""Annotations on single lines of suites: thresholds that do not hold, unanswered queries, problems of a file."""
+"""
+Annotations on single lines of suites: thresholds that do not hold, unanswered queries, problems of a file; and the
+forms in which CI systems read them, which are workflow commands of GitHub and code quality of GitLab.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +17,18 @@ from harness.errors import Problem
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.overview import cell_names
 from harness.report.run_sentences import LOOKED_AT, only_repeats_unanswered, outcome_lines
-from harness.report.sentences import waiver_not_in_reason
+from harness.report.sentences import printable, waiver_not_in_reason
 from harness.words import count
 
-__all__ = ["Annotation", "Severity", "gitlab_repository", "path_in", "problem_annotations", "report_annotations"]
-
-
-# Annotations on single lines of suites: thresholds that do not hold, queries without an answer, problems of a file.
+__all__ = [
+    "Annotation",
+    "Severity",
+    "code_quality",
+    "gitlab_repository",
+    "problem_annotations",
+    "report_annotations",
+    "workflow_commands",
+]
 
 
 class Severity(StrEnum):
@@ -120,3 +130,111 @@ def path_in(repository: Path, path: str) -> str:
 def gitlab_repository(environ: Mapping[str, str]) -> Path:
     """The root of the repository in a job of GitLab CI; elsewhere the working folder."""
     return Path(environ.get("CI_PROJECT_DIR") or ".")
+
+
+# GitHub Actions.
+
+
+SHOWN = 10
+"""The number of annotations of a kind that GitHub shows for one step."""
+
+MOST_TITLE = 200
+MOST_MESSAGE = 4000
+
+_COMMANDS = {
+    Severity.ERROR: "error",
+    Severity.FAILURE: "error",
+    Severity.WARNING: "warning",
+    Severity.NOTICE: "notice",
+}
+
+
+def workflow_commands(annotations: Iterable[Annotation], repository: Path) -> Iterator[str]:
+    """
+    The lines to print in a step of GitHub Actions.
+
+    Args:
+        annotations: The worst first. The last of a kind gives the number of those that GitHub would not show.
+        repository: The root of the repository, to which paths are relative.
+    """
+    by_command: dict[str, list[Annotation]] = {command: [] for command in _COMMANDS.values()}
+    for annotation in annotations:
+        by_command[_COMMANDS[annotation.severity]].append(annotation)
+    for command, found in by_command.items():
+        for annotation in _shown(found):
+            yield _line(command, annotation, repository)
+
+
+def _shown(annotations: Sequence[Annotation]) -> Iterator[Annotation]:
+    if len(annotations) <= SHOWN:
+        yield from annotations
+        return
+    yield from annotations[: SHOWN - 1]
+    rest = annotations[SHOWN - 1 :]
+    title = f"{count(len(rest), 'more annotation')}"
+    yield Annotation(rest[0].severity, title, "GitHub shows ten of a kind; the job summary has more", Mark(), "")
+
+
+def _line(command: str, annotation: Annotation, repository: Path) -> str:
+    mark = annotation.mark
+    places = {
+        "file": path_in(repository, mark.path) if mark.path else "",
+        "line": mark.line or "",
+        "col": mark.column or "",
+        "title": printable(annotation.title)[:MOST_TITLE],
+    }
+    properties = ",".join(f"{name}={_property(str(value))}" for name, value in places.items() if value)
+    message = "\n".join(map(printable, annotation.message.splitlines()))[:MOST_MESSAGE]
+    return f"::{command} {properties}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+# GitLab.
+
+
+_CHECK = "relevance"
+
+CODE_QUALITY = {
+    Severity.ERROR: "critical",
+    Severity.FAILURE: "major",
+    Severity.WARNING: "minor",
+    Severity.NOTICE: "info",
+}
+
+
+def code_quality(report: Report, repository: Path) -> str:
+    """
+    The annotations of *report* as GitLab's code quality, so that a merge request shows which lines do not hold.
+
+    It is the part of Code Climate's form that GitLab reads; its documentation describes it under Code Quality.
+
+    Args:
+        report: The report; one in which everything holds gives an empty list.
+        repository: The root of the repository, to which paths are relative.
+    """
+    seen: dict[str, int] = {}
+    entries = []
+    for annotation in report_annotations(report):
+        path = path_in(repository, annotation.mark.path)
+        identity = f"{path}\n{annotation.key}"
+        seen[identity] = seen.get(identity, 0) + 1
+        entries.append(_entry(annotation, path, f"{identity}\n{seen[identity]}"))
+    return json.dumps(entries, indent=2) + "\n"
+
+
+def _entry(annotation: Annotation, path: str, identity: str) -> dict[str, object]:
+    """An entry; its fingerprint has no figures and no lines, as GitLab finds new entries of a merge request by it."""
+    return {
+        "description": printable(f"{annotation.title}: {annotation.message}"),
+        "check_name": _CHECK,
+        "fingerprint": hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest(),
+        "severity": CODE_QUALITY[annotation.severity],
+        "location": {"path": path, "lines": {"begin": annotation.mark.line or 1}},
+    }

@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from builders.reports import report_of
 from harness.errors import Problem
 from harness.model import Mark, Outcome, QueryReport, Status
-from harness.report.ci import codequality, github
-from harness.report.ci.annotations import Annotation, Severity, problem_annotations, report_annotations
+from harness.report.annotations import (
+    Annotation,
+    Severity,
+    code_quality,
+    problem_annotations,
+    report_annotations,
+    workflow_commands,
+)
 
 REPOSITORY = Path.cwd()
 LINE = re.compile(r"::(error|warning|notice) ((?:\w+=[^:,]*)(?:,\w+=[^:,]*)*)::(.*)", re.DOTALL)
@@ -37,7 +43,7 @@ def unescape(text: str, characters: str) -> str:
 
 
 def lines(report) -> list[tuple[str, dict[str, str], str]]:
-    return [read(line) for line in github.commands(report_annotations(report), REPOSITORY)]
+    return [read(line) for line in workflow_commands(report_annotations(report), REPOSITORY)]
 
 
 def with_verdicts(suite, *verdicts):
@@ -125,7 +131,7 @@ def test_two_requests_of_a_suite_are_told_apart(suite):
 
 def test_problems_of_suites_are_errors_on_their_lines():
     problems = [Problem("a.relevance.yaml", 3, 7, "found 'mesures', expected 'measures'"), Problem("b.yaml", 0, 0, "x")]
-    found = [read(line) for line in github.commands(problem_annotations(problems), REPOSITORY)]
+    found = [read(line) for line in workflow_commands(problem_annotations(problems), REPOSITORY)]
     assert found[0] == (
         "error",
         {"file": "a.relevance.yaml", "line": "3", "col": "7", "title": "relevance"},
@@ -140,7 +146,7 @@ HOSTILE = st.text(st.sampled_from("%:,\r\n=0ADx") | st.characters(), max_size=30
 @given(HOSTILE, HOSTILE.filter(lambda text: "\0" not in text and text.strip("./ ")), HOSTILE)
 def test_no_text_gets_out_of_its_place(title, path, message):
     annotation = Annotation(Severity.ERROR, f"t{title}", message, Mark(f"f{path}", 1, 2), "")
-    [line] = github.commands([annotation], REPOSITORY)
+    [line] = workflow_commands([annotation], REPOSITORY)
     kind, place, said = read(line)
     assert kind == "error"
     assert set(place) == {"file", "line", "col", "title"}
@@ -156,7 +162,7 @@ def test_files_are_named_from_the_repository_wherever_the_command_was_given(tmp_
 
     def named(path: str, repository: Path) -> str:
         annotation = Annotation(Severity.ERROR, "t", "m", Mark(path, 1, 1), "")
-        return read(next(github.commands([annotation], repository)))[1]["file"]
+        return read(next(workflow_commands([annotation], repository)))[1]["file"]
 
     for repository in (tmp_path / "repository", tmp_path / "link"):
         assert named("shop.yaml", repository) == "suites/shop.yaml"
@@ -197,7 +203,7 @@ CODE_QUALITY = {
 
 
 def quality(report) -> list[dict]:
-    entries = json.loads(codequality.render(report, REPOSITORY))
+    entries = json.loads(code_quality(report, REPOSITORY))
     jsonschema.validate(entries, CODE_QUALITY)
     return entries
 

@@ -1,1 +1,0 @@
-"""Annotations that CI systems show beside changed lines, in the format of each system."""
