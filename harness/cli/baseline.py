@@ -25,7 +25,7 @@ from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.gate.reasons import changed_question
-from harness.gate.selection import Choice
+from harness.gate.selection import QueryFilter
 from harness.model import Baseline, Suite
 from harness.options import RunOptions
 from harness.report.sentences import printable, score_text
@@ -174,7 +174,7 @@ def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | N
             one.run,
             one.scores,
             created=options.day().isoformat(),
-            partial=Choice.of(options).is_part,
+            partial=QueryFilter.of(options).is_part,
             others=one.others,
             file=file,
             standing={before.path: before.file for before in kept},

@@ -22,8 +22,8 @@ from harness.judging.agreement import Rule, agreement_of, resolve
 from harness.judging.findings import Scale, parse_scale
 from harness.judging.page import JudgingServer, require_installed
 from harness.judging.session import (
+    JudgeFile,
     JudgeOptions,
-    Kept,
     all_given,
     check_on_scale,
     choices_of,
@@ -137,7 +137,7 @@ def command(
     if only_write and settle:
         _check_has_graded(judge, judges)
     name = judge or SOMEBODY
-    mine = judges.setdefault(name, Kept(progress_path(path, name, folder)))
+    mine = judges.setdefault(name, JudgeFile(progress_path(path, name, folder)))
     settler = name if settle else None
     target = _Target(GradedFiles.read(path), judges, Rule(rule), most_apart, outputs, bounds, settler)
     target.check()
@@ -157,7 +157,7 @@ def _one_suite(given: Path) -> Path:
     return found[0]
 
 
-def _check_has_graded(judge: str | None, judges: Mapping[str, Kept]) -> None:
+def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:
     """
     Check that *judge*, whose grades settle, has graded a document.
 
@@ -170,7 +170,7 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, Kept]) -> None:
         raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), known)}")
 
 
-def _print_agreement(path: Path, judges: dict[str, Kept], scale: Scale | None, *, as_json: bool) -> int:
+def _print_agreement(path: Path, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
     judged, _ = read_judged(path, None)
     graded = {name: kept.grades for name, kept in judges.items() if kept.grades}
     found = agreement_of(graded, [choice.grade for choice in choices_of(judged.suite, scale)])
@@ -183,7 +183,7 @@ def _print_agreement(path: Path, judges: dict[str, Kept], scale: Scale | None, *
 
 def _judge(
     path: Path,
-    judges: dict[str, Kept],
+    judges: dict[str, JudgeFile],
     target: _Target,
     *,
     fields: str | None,
@@ -226,7 +226,7 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
             click.echo("harness: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
-        kept = f"{count(session.graded, 'grade')} {'is' if session.graded == 1 else 'are'} kept in {session.kept.path}"
+        kept = f"{count(session.graded, 'grade')} {'is' if session.graded == 1 else 'are'} kept in {session.file.path}"
         click.echo(printable(f"{kept}; nothing was written to the suite"), err=True)
         return INTERRUPTED
     finally:
@@ -254,7 +254,7 @@ class _Target:
     """
 
     files: GradedFiles
-    judges: dict[str, Kept]
+    judges: dict[str, JudgeFile]
     rule: Rule
     most_apart: float
     outputs: Sequence[Output]

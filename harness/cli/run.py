@@ -30,7 +30,7 @@ from harness.cli.options import (
 )
 from harness.cli.scheduler import run_on_scheduler
 from harness.cli.terminal import run_progress, show
-from harness.gate.selection import Choice
+from harness.gate.selection import QueryFilter
 from harness.model import Ranking, Report
 from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
@@ -183,14 +183,14 @@ def _run_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, journ
 
 
 def _undecided(report: Report, options: RunOptions) -> int:
-    """1 where the choice of queries left no threshold to decide: a gate that decides nothing must not pass."""
-    choice = Choice.of(options)
-    if options.report_only or not choice.is_part or any(suite.verdicts for suite in report.suites):
+    """1 where the selection of queries left no threshold to decide: a gate that decides nothing must not pass."""
+    query_filter = QueryFilter.of(options)
+    if options.report_only or not query_filter.is_part or any(suite.verdicts for suite in report.suites):
         return 0
-    if choice.queries:
-        why = f"no threshold belongs to {one_of(choice.queries)}{choice.with_tags}; add one to a query"
+    if query_filter.queries:
+        why = f"no threshold belongs to {one_of(query_filter.queries)}{query_filter.with_tags}; add one to a query"
     else:
-        tags = " or ".join(map(repr, choice.tags))
+        tags = " or ".join(map(repr, query_filter.tags))
         why = f"no threshold applies to {tags}; add 'for TAG' to one, or select no tag"
     click.echo(f"harness: nothing was decided: {why}", err=True)
     return 1

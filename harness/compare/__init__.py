@@ -52,7 +52,7 @@ from harness.compare.sides import (
 from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
 from harness.files.scored_runs import FileOptions, FileScorer
-from harness.gate.selection import Choice, Selection, check_query_ids, check_tags, select
+from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact_comparison
 from harness.metrics.score import common_measures, measure_named
 from harness.model import (
@@ -190,7 +190,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
     if suite is not None or judgments is not None:
         require_packages()
     read = [_read(form, request, suite) for form in forms]
-    selection = None if suite is None else select(suite, Choice.of(request.run), request.options.today)
+    selection = None if suite is None else select(suite, QueryFilter.of(request.run), request.options.today)
     if selection is not None:
         depths = [selection.suite.depth if side is None else side.depth for side in read]
         _refuse_deeper(request, list(zip(map(_name, forms), depths, strict=True)), selection.selected)

@@ -74,14 +74,14 @@ class FileScorer:
         judged = self._judged_in_bulk if _is_large_trec(run) else None
         if judged is None:
             return None
-        from harness.metrics.bulk import Unfit
+        from harness.metrics.bulk import CannotReadInBulk
 
         lines = read_blocks(run, str(run), BLOCK)
         try:
             return evaluate_trec(
                 lines, judged, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
             )
-        except (Irregular, Unfit, MeasureError):
+        except (Irregular, CannotReadInBulk, MeasureError):
             return None
 
     @cached_property
@@ -89,11 +89,11 @@ class FileScorer:
         batched = all(batch_formula_of(measure, self.profile) for measure in self.measures)
         if not batched or form_of(self.judgments) is not Form.TREC:
             return None
-        from harness.metrics.bulk import Unfit, read_judgments
+        from harness.metrics.bulk import CannotReadInBulk, read_judgments
 
         try:
             return read_judgments(read_blocks(self.judgments, str(self.judgments), BLOCK))
-        except (Irregular, Unfit):
+        except (Irregular, CannotReadInBulk):
             return None
 
     def read(self) -> None:

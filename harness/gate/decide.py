@@ -13,7 +13,7 @@ from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.repeats import over_repeats, unstable_queries
 from harness.gate.scope import Finding, scope_scores
-from harness.gate.selection import ALL, Choice, Gated, asks_each, gated_thresholds, is_selected, scope_of
+from harness.gate.selection import ALL, Gated, QueryFilter, asks_each, gated_thresholds, is_selected, scope_of
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
 from harness.model import (
@@ -119,7 +119,7 @@ def decide(
     scores: Sequence[Score],
     *,
     today: date,
-    choice: Choice = ALL,
+    query_filter: QueryFilter = ALL,
     strict_xfail: bool = False,
     report_only: bool = False,
     reference: Reference | None = None,
@@ -133,7 +133,7 @@ def decide(
         run: The responses.
         scores: The scores of the run; one that is absent counts as missing.
         today: Decides which waivers are in force; their last day is included.
-        choice: The queries that ran; a threshold that needs others is left out.
+        query_filter: The queries that ran; a threshold that needs others is left out.
         strict_xfail: Whether an unexpected pass is a failure, as pytest's `xfail_strict`.
         report_only: Whether to report figures without verdicts: each threshold is then "not decided".
         reference: The run that thresholds on a drop compare with; without one they fail.
@@ -142,7 +142,7 @@ def decide(
     Returns:
         The suite's thresholds in order, then those of each query.
     """
-    selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, choice))
+    selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, query_filter))
     repeats = [repeat for repeat, _ in zip(run.repeats, repeated, strict=False)]
     runs = [run, *(replace(run, responses=repeat.responses) for repeat in repeats)]
     before = ScoreColumns.of(reference.scores if reference else ())

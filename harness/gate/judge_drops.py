@@ -340,10 +340,10 @@ def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, r
         The worst case where it passes, the best case where it fails, so that *observed* is the figure that decided;
         INCONCLUSIVE where the two disagree, or one of them is not known.
     """
-    if any(map(math.isinf, (value for span in pairs.open.values() for value in span))):
+    if any(map(math.isinf, (value for span in pairs.tie_ranges.values() for value in span))):
         return _inconclusive(condition, pairs, "too many orders of ties to check", remedy, of_query)
     worst = _judge(condition, pairs.at("worst"), of_query=of_query)
-    if not pairs.open:
+    if not pairs.tie_ranges:
         return _with_asides(worst, pairs, of_query=of_query)
     best = _judge(condition, pairs.at("best"), of_query=of_query)
     if worst.status is not best.status:
@@ -364,17 +364,17 @@ def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Fin
 
 def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     """*finding* with the facts about *pairs* added to its reason, and what weakens a pass added to its caveat."""
-    parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.reread(), of_query=of_query)]
+    parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.reordered(), of_query=of_query)]
     caveats = [finding.caveat, *excused_ties(pairs.ties, pairs.mixed)] if finding.status is Status.PASSED else []
     return replace(finding, reason="; ".join(parts), caveat="; ".join(filter(None, caveats)))
 
 
 def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, remedy: str, of_query: bool) -> Finding:
-    spans = {query: greatest - least for query, (least, greatest) in pairs.open.items()}
+    spans = {query: greatest - least for query, (least, greatest) in pairs.tie_ranges.items()}
     blamed = sorted(spans, key=lambda query: (-spans[query], query))
     parts = [
         f"cannot be decided: {sentence}",
-        *_asides(pairs, [*blamed, *pairs.reread()], of_query=of_query),
+        *_asides(pairs, [*blamed, *pairs.reordered()], of_query=of_query),
         f"more documents may have the score of the last hit in {count(len(blamed), 'query')} ({listed(blamed)}): "
         f"{remedy}",
     ]
@@ -403,12 +403,12 @@ def _read_as(pairs: Pairs) -> str:
     """The order in which ties were judged, in words; empty where it is the order in which they came."""
     if pairs.extreme:
         return f"with ties at their {pairs.extreme}, "
-    return f"with ties as in {pairs.against}, " if pairs.reread() else ""
+    return f"with ties as in {pairs.against}, " if pairs.reordered() else ""
 
 
-def _asides(pairs: Pairs, reread: list[str], *, of_query: bool) -> list[str]:
-    """Parts of a reason: the queries *reread*, with their values as returned; what was left out; what changed."""
-    parts = [_as_they_came(pairs, reread, of_query=of_query)] if reread else []
+def _asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
+    """Parts of a reason: the queries *reordered*, with their values as returned; what was left out; what changed."""
+    parts = [_as_they_came(pairs, reordered, of_query=of_query)] if reordered else []
     parts += excused_ties(pairs.ties, pairs.mixed)
     if pairs.skipped or pairs.undefined:
         groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
@@ -416,8 +416,8 @@ def _asides(pairs: Pairs, reread: list[str], *, of_query: bool) -> list[str]:
     return [*parts, *pairs.changes]
 
 
-def _as_they_came(pairs: Pairs, reread: list[str], *, of_query: bool) -> str:
+def _as_they_came(pairs: Pairs, reordered: list[str], *, of_query: bool) -> str:
     came = pairs.as_they_came()
     subject = "it" if of_query else f"the {mean_word(pairs.weights)}"
-    each = "" if of_query else f" ({_with_both(came, reread)})"
+    each = "" if of_query else f" ({_with_both(came, reordered)})"
     return f"with ties as returned, {subject} {_change_text(*came.means(), pairs.against)}{each}"

@@ -44,10 +44,10 @@ class Pairs:
     Scores of the same queries, *before* in the baseline and *after* today.
 
     Where the order of tied documents changes a value, *after* has the value without that change, and *today* the value
-    as returned. A query in *ties* differs by that order only, a query in *mixed* by more. *open* has the least and the
-    greatest value of each query of which not all tied documents are known; *extreme* says which of the two *after*
-    holds. *least* is the measure's lower bound, None where it has none. *name* is the measure as reasons call it,
-    *against* the other run as they call it. *weights* are today's, empty where all queries weigh the same.
+    as returned. A query in *ties* differs by that order only, a query in *mixed* by more. *tie_ranges* has the least
+    and the greatest value of each query of which not all tied documents are known; *extreme* says which of the two
+    *after* holds. *least* is the measure's lower bound, None where it has none. *name* is the measure as reasons call
+    it, *against* the other run as they call it. *weights* are today's, empty where all queries weigh the same.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Pairs:
     weights: Mapping[str, float] = field(default_factory=dict)
     today: Mapping[str, float] = field(default_factory=dict)
     mixed: tuple[str, ...] = ()
-    open: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    tie_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     extreme: Literal["worst", "best"] | None = None
     least: float | None = None
 
@@ -81,15 +81,17 @@ class Pairs:
         return mean_of(self.before, self.weights), mean_of(self.after, self.weights)
 
     def at(self, extreme: Literal["worst", "best"]) -> Pairs:
-        """These pairs with the queries in *open* at their worst, or at their best."""
-        values = {query: least if extreme == "worst" else greatest for query, (least, greatest) in self.open.items()}
+        """These pairs with the queries in *tie_ranges* at their worst, or at their best."""
+        values = {
+            query: least if extreme == "worst" else greatest for query, (least, greatest) in self.tie_ranges.items()
+        }
         return replace(self, after={**self.after, **values}, extreme=extreme if values else None)
 
     def as_they_came(self) -> Pairs:
         """These pairs with each query's value of today as returned, ties not corrected."""
         return replace(self, after=self.today)
 
-    def reread(self) -> list[str]:
+    def reordered(self) -> list[str]:
         """The queries whose value differs from the returned one, the greatest difference first."""
         apart = {query: abs(self.today[query] - value) for query, value in self.after.items() if query in self.today}
         return sorted((query for query in apart if apart[query] > TOLERANCE), key=lambda query: (-apart[query], query))
@@ -222,7 +224,7 @@ def _pair(
         weights=weights,
         today=today,
         mixed=tuple(query for query, value in settled.items() if _differ(value, today[query])),
-        open={query: span for query, span in spread.items() if query not in settled},
+        tie_ranges={query: span for query, span in spread.items() if query not in settled},
         least=measure_range(measure, compared.suite.gain)[0],
     )
 

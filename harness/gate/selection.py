@@ -41,8 +41,8 @@ from harness.words import did_you_mean, listed
 
 __all__ = [
     "ALL",
-    "Choice",
     "Gated",
+    "QueryFilter",
     "Selection",
     "asks_each",
     "blamed_queries",
@@ -63,7 +63,7 @@ FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED, Status.NOT_DECIDED)
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class QueryFilter:
     """
     The queries that the user selected: those with one of *tags*, and those whose ids are in *queries*. Where both are
     given, a query must match both; where neither is, all queries are selected.
@@ -73,8 +73,8 @@ class Choice:
     queries: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, options: RunOptions) -> Choice:
-        """The choice that *options* make."""
+    def of(cls, options: RunOptions) -> QueryFilter:
+        """The filter that *options* give."""
         return cls(options.tags, options.queries)
 
     @property
@@ -88,7 +88,7 @@ class Choice:
         return is_named and (not self.tags or not set(self.tags).isdisjoint(query.tags))
 
     def __str__(self) -> str:
-        """The choice in words, to follow "other queries than"."""
+        """The filter in words, to follow "other queries than"."""
         return f"{listed(self.queries) or 'those'}{self.with_tags}"
 
     @property
@@ -97,7 +97,7 @@ class Choice:
         return f" with the tag {', '.join(self.tags)}" if self.tags else ""
 
 
-ALL = Choice()
+ALL = QueryFilter()
 """Every query of a suite."""
 
 
@@ -148,18 +148,18 @@ def _ids_of(names: Iterable[str]) -> dict[str, str]:
     return {name: _unused(_slug(name), taken) for name in names}
 
 
-def is_selected(gated: Gated, choice: Choice) -> bool:
+def is_selected(gated: Gated, query_filter: QueryFilter) -> bool:
     """
-    Whether a run of the queries of *choice* can decide this threshold.
+    Whether a run of the queries of *query_filter* can decide this threshold.
 
     A figure over a part of the queries is not the suite's figure, so a threshold over all queries is left out. Where
     queries are selected by id, a threshold over a tag is left out too.
     """
-    if not choice.is_part:
+    if not query_filter.is_part:
         return True
     if gated.query is not None:
-        return choice.takes(gated.query)
-    return not choice.queries and gated.threshold.tag in choice.tags
+        return query_filter.takes(gated.query)
+    return not query_filter.queries and gated.threshold.tag in query_filter.tags
 
 
 def scope_of(gated: Gated, suite: Suite) -> Sequence[Query]:
@@ -202,19 +202,19 @@ def asks_each(condition: Condition) -> bool:
     return isinstance(condition, ScoreCondition | AgreementCondition) and condition.statistic is StatisticKind.EVERY
 
 
-def select(suite: Suite, choice: Choice, today: date) -> Selection:
+def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
     """
     Select the queries of *suite* that run.
 
     Args:
         suite: The whole suite.
-        choice: The queries that the user selected.
+        query_filter: The queries that the user selected.
         today: Decides which skips are in force; an expired skip is removed from its query in *active*.
     """
     selected = suite
     others: Sequence[Query] = ()
-    if choice.is_part:
-        mine = list(map(choice.takes, suite.queries))
+    if query_filter.is_part:
+        mine = list(map(query_filter.takes, suite.queries))
         selected = replace(suite, queries=chosen(suite.queries, mine))
         others = chosen(suite.queries, map(not_, mine))
     active = selected

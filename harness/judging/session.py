@@ -27,9 +27,9 @@ from harness.suites import load_suites
 from harness.words import count, listed
 
 __all__ = [
-    "Choice",
+    "GradeChoice",
+    "JudgeFile",
     "JudgeOptions",
-    "Kept",
     "Session",
     "all_given",
     "check_on_scale",
@@ -64,7 +64,7 @@ def _stem(suite: Path) -> str:
     return suite.name.removesuffix(".yaml").removesuffix(".relevance")
 
 
-def kept_by_judge(suite: Path, folder: Path | None = None) -> dict[str, Kept]:
+def kept_by_judge(suite: Path, folder: Path | None = None) -> dict[str, JudgeFile]:
     """
     The grades of all judges of *suite*, by their names.
 
@@ -74,11 +74,11 @@ def kept_by_judge(suite: Path, folder: Path | None = None) -> dict[str, Kept]:
     begin, end = f"{_stem(suite)}.judged-by.", ".jsonl"
     names = sorted(path.name for path in (folder or suite.parent).iterdir() if path.name.startswith(begin))
     judges = [name[len(begin) : -len(end)] for name in names if name.endswith(end)]
-    return {judge: Kept.read(progress_path(suite, judge, folder)) for judge in judges if _NAME.fullmatch(judge)}
+    return {judge: JudgeFile.read(progress_path(suite, judge, folder)) for judge in judges if _NAME.fullmatch(judge)}
 
 
 @dataclass(slots=True)
-class Kept:
+class JudgeFile:
     """
     The grades of one judge, kept in the file *path*.
 
@@ -93,7 +93,7 @@ class Kept:
     lines: dict[Pair, int] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, path: Path) -> Kept:
+    def read(cls, path: Path) -> JudgeFile:
         """
         Read the file; empty where there is none. A last line that was cut off is dropped.
 
@@ -230,7 +230,7 @@ DEFAULT_TOP = 3.0
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class GradeChoice:
     """A grade to give: its *label*, and the *key* to press for it, empty where none is left."""
 
     grade: float
@@ -238,7 +238,7 @@ class Choice:
     key: str
 
 
-def choices_of(suite: Suite, scale: Scale | None = None) -> tuple[Choice, ...]:
+def choices_of(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice, ...]:
     """
     The grades that a judge can give, the least first: those of *scale*, else those that have a name, else those with a
     gain, else the whole numbers from 0 to the greatest grade that is in use or that a measure allows, else 0 to 3.
@@ -260,7 +260,7 @@ def choices_of(suite: Suite, scale: Scale | None = None) -> tuple[Choice, ...]:
     digits = all(grade.is_integer() and 0 <= grade <= 9 for grade in grades)
     keys = [number_text(grade) if digits else str(place) for place, grade in enumerate(grades, start=1)]
     return tuple(
-        Choice(grade, labels.get(grade, ""), key if len(key) == 1 else "")
+        GradeChoice(grade, labels.get(grade, ""), key if len(key) == 1 else "")
         for grade, key in zip(grades, keys, strict=True)
     )
 
@@ -284,7 +284,7 @@ def _whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
     return [least + step for step in range(int(greatest - least) + 1)]
 
 
-def check_on_scale(judges: Iterable[Kept], suite: Suite, scale: Scale | None = None) -> None:
+def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | None = None) -> None:
     """
     Check that the grades of *judges* are on the scale of `choices_of`, or up to 3 where the suite names no scale.
 
@@ -350,8 +350,8 @@ class Session:
     suite: Suite
     judge: str
     documents: Sequence[PooledDocument]
-    choices: Sequence[Choice]
-    kept: Kept
+    choices: Sequence[GradeChoice]
+    file: JudgeFile
     existing: Mapping[Pair, float] = field(default_factory=dict)
     others: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
     """The grades of other judges, by their names, for the documents to be settled."""
@@ -376,7 +376,7 @@ class Session:
                     "title": one.title,
                     "snippet": one.snippet,
                     "fields": dict(one.texts),
-                    "grade": self.kept.grades.get((one.query, one.document)),
+                    "grade": self.file.grades.get((one.query, one.document)),
                     "ranks": {} if self.blind else dict(one.ranks),
                     "existing": None if self.blind else self.existing.get((one.query, one.document)),
                     "others": {} if self.blind else dict(self.others.get((one.query, one.document), {})),
@@ -394,7 +394,7 @@ class Session:
     @property
     def graded(self) -> int:
         """The number of documents that the judge has graded."""
-        return sum((one.query, one.document) in self.kept.grades for one in self.documents)
+        return sum((one.query, one.document) in self.file.grades for one in self.documents)
 
 
 def _question(query: Query) -> dict[str, Any]:
@@ -405,7 +405,7 @@ def _question(query: Query) -> dict[str, Any]:
     return {"text": masked.get("text") or query.text or query.id, "params": texts}
 
 
-def all_given(judges: Iterable[Kept]) -> dict[Pair, frozenset[float]]:
+def all_given(judges: Iterable[JudgeFile]) -> dict[Pair, frozenset[float]]:
     """All grades that *judges* ever gave, by document."""
     found: dict[Pair, set[float]] = {}
     for kept in judges:
@@ -432,7 +432,7 @@ class JudgeOptions:
 
 def open_session(
     path: Path,
-    judges: Mapping[str, Kept],
+    judges: Mapping[str, JudgeFile],
     options: JudgeOptions,
     *,
     environ: Mapping[str, str],
@@ -473,7 +473,7 @@ def open_session(
         judge=options.judge,
         documents=documents,
         choices=choices,
-        kept=own,
+        file=own,
         existing=existing,
         others=to_settle,
         blind=options.blind,

@@ -195,7 +195,7 @@ def evaluate_trec(
 
     Raises:
         MeasureError: a grade that a gain map or a measure's scale does not hold.
-        Unfit: the run has to be read line by line.
+        CannotReadInBulk: the run has to be read line by line.
     """
     from harness.metrics.bulk import TrecRankings, read_rankings, score_batches
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.gate.selection import (
-    Choice,
     Gated,
+    QueryFilter,
     asks_each,
     gated_thresholds,
     index_ids,
@@ -51,7 +51,7 @@ class PlannedItem:
     index: str | None = None
 
 
-def plan_items(suite: Suite, *, each_query: bool, choice: Choice, today: date) -> tuple[PlannedItem, ...]:
+def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, today: date) -> tuple[PlannedItem, ...]:
     """
     The items of *suite*, its thresholds first, then its queries, in the order of the file.
 
@@ -59,7 +59,7 @@ def plan_items(suite: Suite, *, each_query: bool, choice: Choice, today: date) -
         suite: The suite, loaded with or without an environment; names are the same.
         each_query: Make an item of every query. The `every` thresholds that apply to it decide a query without
             thresholds of its own.
-        choice: The queries that the user selected; items about others are not selected.
+        query_filter: The queries that the user selected; items about others are not selected.
         today: Decides which skips are in force.
 
     Returns:
@@ -67,13 +67,13 @@ def plan_items(suite: Suite, *, each_query: bool, choice: Choice, today: date) -
     """
     gated = gated_thresholds(suite)
     names = query_ids(suite)
-    items = [_of_threshold(threshold, suite, choice, today) for threshold in gated if threshold.query is None]
+    items = [_of_threshold(threshold, suite, query_filter, today) for threshold in gated if threshold.query is None]
     own = _by_query(gated)
     of_each = [threshold for threshold in gated if each_query and _is_of_each(threshold)]
     for query in suite.queries:
         if query.id in own or each_query:
             shared = tuple(threshold for threshold in of_each if threshold.threshold.tag in (None, *query.tags))
-            items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, choice, today))
+            items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, query_filter, today))
     return tuple(items)
 
 
@@ -133,7 +133,7 @@ def _is_of_each(gated: Gated) -> bool:
     return asks_each(condition)
 
 
-def _of_threshold(gated: Gated, suite: Suite, choice: Choice, today: date) -> PlannedItem:
+def _of_threshold(gated: Gated, suite: Suite, query_filter: QueryFilter, today: date) -> PlannedItem:
     threshold = gated.threshold
     return PlannedItem(
         name=gated.id,
@@ -148,7 +148,7 @@ def _of_threshold(gated: Gated, suite: Suite, choice: Choice, today: date) -> Pl
             ("relevance.threshold", threshold.text),
         ),
         skip=first_in_force(today, threshold.skip),
-        selected=is_selected(gated, choice),
+        selected=is_selected(gated, query_filter),
     )
 
 
@@ -158,7 +158,7 @@ def _of_query(
     own: tuple[Gated, ...],
     shared: tuple[Gated, ...],
     suite: Suite,
-    choice: Choice,
+    query_filter: QueryFilter,
     today: date,
 ) -> PlannedItem:
     return PlannedItem(
@@ -183,7 +183,7 @@ def _of_query(
         skip=first_in_force(today, query.skip),
         xfail=first_in_force(today, query.xfail),
         skip_undefined=suite.skip_undefined,
-        selected=choice.takes(query),
+        selected=query_filter.takes(query),
     )
 
 

@@ -24,7 +24,7 @@ from filelock import FileLock
 
 from harness.baseline import keep_run, reference_for
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
-from harness.gate.selection import Choice, compares_with_baseline, select
+from harness.gate.selection import QueryFilter, compares_with_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
@@ -173,8 +173,8 @@ class SessionRuns:
         """The items of *suite* under the options of this session, for each of several cells."""
         self.session.suites_collected.append(suite)
         options = self.session.options
-        choice = Choice.of(options.run)
-        items = plan_items(suite, each_query=options.each_query, choice=choice, today=self.session.today)
+        query_filter = QueryFilter.of(options.run)
+        items = plan_items(suite, each_query=options.each_query, query_filter=query_filter, today=self.session.today)
         return for_cells(items, suite, options.requests, options.indexes)
 
     def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
@@ -228,7 +228,7 @@ class SessionRuns:
         """*done* with its suite, which is loaded again where another process ran it."""
         suite, run, others = done.suite, done.run(), done.others
         if suite is None:
-            selection = select(self.load(path, environ), Choice.of(options), self.session.today)
+            selection = select(self.load(path, environ), QueryFilter.of(options), self.session.today)
             suite, others = selection.selected, selection.others
             questions = {query.id: question_fingerprint(query) for query in suite.queries}
             if questions != {query.id: query.question for query in done.report.queries}:
@@ -269,7 +269,7 @@ class SessionRuns:
                     one.run,
                     one.scores,
                     created=options.day().isoformat(),
-                    partial=Choice.of(options).is_part,
+                    partial=QueryFilter.of(options).is_part,
                     others=one.others,
                     file=options.baseline,
                 )

@@ -14,7 +14,7 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
-from harness.gate.selection import Choice, Selection, check_query_ids, check_tags, select
+from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.model import Cluster, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions, Shard
 from harness.run.checks import Targets
@@ -75,7 +75,7 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
         UsageError: no query of the suite has a tag or an id, or no request the name, that *options* select.
     """
     _check_choices([suite], options, Matrix.of_one(options))
-    selection = select(suite, Choice.of(options), options.day())
+    selection = select(suite, QueryFilter.of(options), options.day())
     with ExitStack() as still:
         return conclude(SuiteExecution(selection, options, suite.target.cluster).over(search, still)).report
 
@@ -294,7 +294,7 @@ class Runner(Closing):
         suites = [_to_depth(suite, options.depth) for suite in suites]
         cells = matrix or Matrix.of_one(options)
         _check_choices(suites, options, cells)
-        selections = [select(suite, Choice.of(options), options.day()) for suite in suites]
+        selections = [select(suite, QueryFilter.of(options), options.day()) for suite in suites]
         connections = self._connections_for(options)
         opened = self._opened(connections, selections, configs, options.budget)
         options = replace(options, hooks=connections.hooks)

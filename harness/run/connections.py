@@ -28,13 +28,13 @@ class OpenCluster:
     """
     Where a suite runs: *search* is open, or *error* says why it could not be opened.
 
-    *given* is the user's name for the server, a URL or a name in harness.toml; None where the user gave none.
+    *given_name* is the user's name for the server, a URL or a name in harness.toml; None where the user gave none.
     """
 
     cluster: Cluster
     search: Search | None = None
     error: SearchError | None = None
-    given: str | None = None
+    given_name: str | None = None
 
     @property
     def name(self) -> str:
@@ -42,7 +42,7 @@ class OpenCluster:
         The server's name in the report: a URL stays a URL, even if harness.toml has the login of that server; a name is
         followed by its URL.
         """
-        name, url = self.given or self.cluster.name, self.cluster.url
+        name, url = self.given_name or self.cluster.name, self.cluster.url
         return name if url is None or "://" in name else f"{name} ({url})"
 
     def masker(self, suite: Suite, environ: Mapping[str, str], hooks: Hooks) -> Masker:
@@ -127,8 +127,8 @@ class Connections(Closing):
         given = cluster.name if self._options.client is not None else self._url or target.cluster
         for engine, known in self._opened:
             if known.cluster == cluster and engine == stated:
-                return known if known.given == given else replace(known, given=given)
-        opened = replace(self._connect(cluster, stated, budget), given=given)
+                return known if known.given_name == given else replace(known, given_name=given)
+        opened = replace(self._connect(cluster, stated, budget), given_name=given)
         self._opened.append((stated, opened))
         return opened
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import HookError, SearchError
 from harness.garbage import gc_paused
 from harness.gate import decide
-from harness.gate.selection import Choice, Selection, blamed_queries
+from harness.gate.selection import QueryFilter, Selection, blamed_queries
 from harness.hooks import Hooks
 from harness.masking import Masker, if_small, redact, redact_run, without_vectors
 from harness.metrics.score import score_run
@@ -165,7 +165,7 @@ class SuiteExecution:
             active = self._with_fixture(active, search)
             search = still.enter_context(with_point_in_time(active, self.options.request, search))
             watch = self._watch(active, search)
-            watch.look()
+            watch.read_state()
             if self.section is not None:
                 begun = self.section.begin(search.engine, watch.first)
                 if begun is None and earlier is not None:
@@ -178,7 +178,7 @@ class SuiteExecution:
             run = self._with_titles(active, self._with_facts(run, search), search)
             if run.has_rankings:
                 run = replace(run, repeats=self._repeats(active, hooked, run, watch))
-                watch.look()
+                watch.read_state()
                 run = replace(run, states=(*run.states, *watch.states))
         except SearchError as error:
             run = self._failed_run(active, search.engine, error, earlier)
@@ -230,7 +230,7 @@ class SuiteExecution:
         except SearchError:
             return None
         watch = self._watch(target if target is not active else on_index(active, earlier.index), search)
-        watch.look()
+        watch.read_state()
         return watch.first
 
     def _earlier(self) -> Run | None:
@@ -268,7 +268,7 @@ class SuiteExecution:
     def _hear(self, watch: TargetWatch, responses: Mapping[str, Response]) -> None:
         if self.progress is not None:
             self.progress.queries_done(len(responses))
-        watch.look_if_due()
+        watch.read_state_if_due()
 
     def _search(
         self, active: Suite, search: Search, earlier: Run | None, watch: TargetWatch, responses: StoredResponses
@@ -380,7 +380,7 @@ def conclude(
         run,
         scores,
         today=options.day(),
-        choice=Choice.of(options),
+        query_filter=QueryFilter.of(options),
         strict_xfail=options.strict_xfail,
         report_only=options.report_only,
         reference=reference,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from harness.config import ENGINES
-from harness.gate.selection import Choice, Selection, gated_thresholds
+from harness.gate.selection import QueryFilter, Selection, gated_thresholds
 from harness.model import Cluster, Engine, Run, Suite, Verdict
 from harness.options import RunOptions
 from harness.words import count, one_of
@@ -56,15 +56,15 @@ def kept_note(run: Run) -> Iterator[str]:
 
 def deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """The queries and thresholds that the options left out."""
-    choice = Choice.of(options)
-    if choice.queries and not selection.selected.queries:
-        yield f"nothing was sent: the suite has no query {one_of(choice.queries)}{choice.with_tags}"
+    query_filter = QueryFilter.of(options)
+    if query_filter.queries and not selection.selected.queries:
+        yield f"nothing was sent: the suite has no query {one_of(query_filter.queries)}{query_filter.with_tags}"
     left_out = len(gated_thresholds(selection.suite)) - len(verdicts)
     if left_out:
         left = (
             "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
         )
-        yield f"{left} about other queries than {choice}"
+        yield f"{left} about other queries than {query_filter}"
 
 
 def warm_up_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:

@@ -65,7 +65,7 @@ class TargetWatch:
         """The first state, None if it is unknown."""
         return self.states[0] if self.states else None
 
-    def look(self) -> None:
+    def read_state(self) -> None:
         """Read the target's state now."""
         if self._read is None:
             return
@@ -94,10 +94,10 @@ class TargetWatch:
         self._due, self._is_slow = ended + (ended - begun) / SHARE, ended - begun > SLOW
         return state
 
-    def look_if_due(self) -> None:
+    def read_state_if_due(self) -> None:
         """Read the target's state if that was not done lately; called whenever queries have their responses."""
         if perf_counter() >= self._due:
-            self.look()
+            self.read_state()
 
 
 @contextmanager

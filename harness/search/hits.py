@@ -97,9 +97,9 @@ def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
     Raises:
         MalformedAnswer: It has no such value, or several, or one that is neither a text nor a whole number.
     """
-    found = lookup(hit.get("fields"), field)
+    found = value_at(hit.get("fields"), field)
     if found is None:
-        found = lookup(hit.get("_source"), field)
+        found = value_at(hit.get("_source"), field)
     if isinstance(found, list) and len(found) == 1:
         found = found[0]
     if not is_text(found) and type(found) is not int:
@@ -136,9 +136,9 @@ def _finite(number: Json) -> float | None:
 
 
 def _title(hit: dict[str, Any], field: str) -> str | None:
-    found = lookup(hit.get("_source"), field)
+    found = value_at(hit.get("_source"), field)
     if found is None:
-        found = lookup(hit.get("fields"), field)
+        found = value_at(hit.get("fields"), field)
     if isinstance(found, list):
         found = found[0] if found else None
     return printable(str(found)) if isinstance(found, (str, int, float)) else None
@@ -250,7 +250,7 @@ def snippet_of(source: Json, field: str, title_field: str | None = None) -> str 
         texts = [text for path, text in _texts(source) if path != title_field and isinstance(text, str)]
         found = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
     else:
-        found = _SEPARATOR.join(str(text) for _, text in _texts(lookup(source, field)))
+        found = _SEPARATOR.join(str(text) for _, text in _texts(value_at(source, field)))
     return _cut(_readable(found)) or None
 
 
@@ -265,12 +265,12 @@ def texts_of(source: Json, fields: Iterable[str]) -> dict[str, str]:
     >>> texts_of({"title": "Red  shoes", "sizes": [41, 42], "shop": {"city": "Bern"}}, ["title", "sizes", "shop.city"])
     {'title': 'Red shoes', 'sizes': '41 · 42', 'shop.city': 'Bern'}
     """
-    joined = {field: _SEPARATOR.join(str(text) for _, text in _texts(lookup(source, field))) for field in fields}
+    joined = {field: _SEPARATOR.join(str(text) for _, text in _texts(value_at(source, field))) for field in fields}
     cut = {field: _cut(_readable(text, LONGEST_TEXT), LONGEST_TEXT) for field, text in joined.items()}
     return {field: text for field, text in cut.items() if text}
 
 
-def lookup(document: Json, path: str) -> Json:
+def value_at(document: Json, path: str) -> Json:
     """The value at *path*; its dots may be nested objects or part of a name, as for engines."""
     if not isinstance(document, dict):
         return None
@@ -278,7 +278,7 @@ def lookup(document: Json, path: str) -> Json:
         return document[path]
     for name, value in document.items():
         if path.startswith(f"{name}."):
-            found = lookup(value, path[len(name) + 1 :])
+            found = value_at(value, path[len(name) + 1 :])
             if found is not None:
                 return found
     return None

@@ -7,12 +7,17 @@ import pytest
 from builders.pages import contrasts
 from builders.reports import HOSTILE
 from harness.judging.page import JudgingServer
-from harness.judging.session import Choice, Kept, Session
+from harness.judging.session import GradeChoice, JudgeFile, Session
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
 
 QUERIES = (Query("shoes", "red shoes", {"season": "summer"}), Query("boots", "rubber boots" + HOSTILE))
-CHOICES = (Choice(0.0, "bad", "0"), Choice(1.0, "fair", "1"), Choice(2.0, "good", "2"), Choice(3.0, "perfect", "3"))
+CHOICES = (
+    GradeChoice(0.0, "bad", "0"),
+    GradeChoice(1.0, "fair", "1"),
+    GradeChoice(2.0, "good", "2"),
+    GradeChoice(3.0, "perfect", "3"),
+)
 DOCUMENTS = (
     PooledDocument("shoes", "red shoes", "a", {"current": 1}, "Red running shoes", "Light shoes for long runs."),
     PooledDocument("shoes", "red shoes", "b", {"current": 3}, "Blue shoes", texts={"brand": "Acme", "price": "9"}),
@@ -23,7 +28,7 @@ DOCUMENTS = (
 @pytest.fixture
 def session(tmp_path):
     suite = Suite("shop", "shop.relevance.yaml", Target(), {}, (), QUERIES)
-    kept = Kept(tmp_path / "shop.judged-by.anna.jsonl")
+    kept = JudgeFile(tmp_path / "shop.judged-by.anna.jsonl")
     return Session(suite, "anna", DOCUMENTS, CHOICES, kept, {("shoes", "b"): 2.0})
 
 
@@ -67,7 +72,7 @@ def test_three_documents_are_graded_with_three_keys_and_written_with_two_more(se
     press(page, "3", "1", "0")
     wait_for(page, "All documents are graded")
     assert page.locator("#count").inner_text() == "3 of 3 graded"
-    assert list(Kept.read(session.kept.path).grades.values()) == [3.0, 1.0, 0.0]
+    assert list(JudgeFile.read(session.file.path).grades.values()) == [3.0, 1.0, 0.0]
     press(page, "w", "Enter")
     wait_for(page, "wrote 3 new grades to shop.relevance.yaml")
     assert page.locator("#item").is_hidden()
@@ -101,7 +106,7 @@ def test_keys_move_skip_undo_and_take_a_grade_away(serve, session):
     wait_for(page, "Taken back. Query 1 of 2, document 2 of 2")
     press(page, "u", "u", "u")
     wait_for(page, "There is nothing to undo.")
-    assert session.kept.grades == {}
+    assert session.file.grades == {}
 
 
 def test_grades_are_there_after_a_restart_and_the_first_open_document_is_shown(serve, session):
@@ -111,11 +116,11 @@ def test_grades_are_there_after_a_restart_and_the_first_open_document_is_shown(s
     page.reload()
     page.wait_for_selector("#item:not([hidden])")
     assert page.locator("#place").inner_text() == "Query 1 of 2, document 2 of 2"
-    page = serve(replace(session, kept=Kept.read(session.kept.path)))
+    page = serve(replace(session, file=JudgeFile.read(session.file.path)))
     assert page.locator("#count").inner_text() == "1 of 3 graded"
     press(page, "u")
     wait_for(page, "Taken back")
-    assert Kept.read(session.kept.path).grades == {}
+    assert JudgeFile.read(session.file.path).grades == {}
 
 
 def test_the_keys_are_listed_and_the_list_is_closed_by_escape(serve, session):
@@ -126,7 +131,7 @@ def test_the_keys_are_listed_and_the_list_is_closed_by_escape(serve, session):
     assert "undo the last grade" in listed
     press(page, "2", "Escape")
     assert page.get_by_role("dialog").count() == 0
-    assert session.kept.grades == {}
+    assert session.file.grades == {}
     press(page, "Control+3", "Alt+3")
     assert page.locator("#count").inner_text() == "0 of 3 graded"
 
@@ -150,12 +155,12 @@ def test_a_file_that_changed_is_offered_to_be_added_to(serve, session):
 
 def test_a_grade_that_could_not_be_kept_is_said(serve, session):
     page = serve(session)
-    session.kept.path.mkdir()
+    session.file.path.mkdir()
     try:
         press(page, "2")
         wait_for(page, "the grade could not be kept: Is a directory")
     finally:
-        session.kept.path.rmdir()
+        session.file.path.rmdir()
     assert page.locator("#count").inner_text() == "0 of 3 graded"
     press(page, "2")
     wait_for(page, "Graded good (2)")

@@ -15,7 +15,7 @@ from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
 from harness.files.scored_runs import FileOptions, evaluate_files, read_measures
 from harness.files.trec import Irregular, read_blocks
-from harness.metrics.bulk import Unfit, read_rankings
+from harness.metrics.bulk import CannotReadInBulk, read_rankings
 from harness.metrics.bulk import read_judgments as read_in_bulk
 from harness.metrics.bulk.texts import texts_of
 from harness.metrics.bulk.trec import floats_of
@@ -137,7 +137,7 @@ def test_columns_hold_the_judgments_of_the_file(text, block):
         path.write_bytes(text.encode())
         try:
             columns = read_in_bulk(read_blocks(path, "any", block))
-        except (Irregular, Unfit):
+        except (Irregular, CannotReadInBulk):
             return
         names, ids = list(columns.queries), columns.documents.ids
         found = {name: {} for name in names}
@@ -154,7 +154,7 @@ def test_columns_hold_the_run_of_the_file(text, block):
         path.write_bytes(text.encode())
         try:
             parts = list(read_rankings(read_blocks(path, "any", block)))
-        except (Irregular, Unfit):
+        except (Irregular, CannotReadInBulk):
             return
         found = {}
         for part in parts:

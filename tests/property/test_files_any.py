@@ -13,7 +13,7 @@ from harness.config import read_config
 from harness.errors import HarnessError
 from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
-from harness.judging.session import Kept
+from harness.judging.session import JudgeFile
 from harness.migrate.click_logs import read_csv, read_ubi
 from harness.migrate.clicks import ClickModel, judge_clicks, read_propensities
 from harness.report.json import loads_report
@@ -73,7 +73,7 @@ READERS = {
     "run.parquet": read_run,
     "shop.baseline.json": read_baselines,
     "harness.toml": read_config,
-    "shop.judged-by.anna.jsonl": Kept.read,
+    "shop.judged-by.anna.jsonl": JudgeFile.read,
     "run.journal": lambda path: parse_journal(path.read_bytes(), str(path)),
     "report.json": lambda path: loads_report(path.read_text(errors="surrogateescape")),
     "clicks.csv": lambda path: judge_clicks(read_csv([str(path)]), ClickModel(least_impressions=1)),

@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import empty_run, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide, exit_status
-from harness.gate.selection import Choice
+from harness.gate.selection import QueryFilter
 from harness.model import Engine, Outcome, Profile, Query, QueryReport, Status, SuiteReport, Verdict, Waiver
 
 LAST_DAY = date(2026, 6, 1)
@@ -146,7 +146,7 @@ def test_a_selection_decides_only_what_the_selected_queries_can():
     tail = Query("b", "b", tags=("tail",), thresholds=(threshold("P@1 >= 0.5", of_query=True),))
     suite = suite_of([head, tail], "mean P@1 >= 0.5", "mean P@1 >= 0.5 for head", "mean P@1 >= 0.5 for tail")
     scores, run = scores_of({"a": 1.0}, "P@1"), empty_run("ab")
-    verdicts = decide(suite, run, scores, today=LAST_DAY, choice=Choice(tags=("head",)))
+    verdicts = decide(suite, run, scores, today=LAST_DAY, query_filter=QueryFilter(tags=("head",)))
     assert [(verdict.id, verdict.status) for verdict in verdicts] == [
         ("mean-P-1-ge-0.5-for-head", Status.PASSED),
         ("query.a.P-1-ge-0.5", Status.PASSED),

@@ -8,7 +8,7 @@ import pytest
 
 from harness.errors import UsageError
 from harness.judging.page import HEADERS, JudgingServer
-from harness.judging.session import Choice, Kept, Session
+from harness.judging.session import GradeChoice, JudgeFile, Session
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
 
@@ -22,8 +22,8 @@ A, B = ("q", "a"), ("q", "b")
 
 @pytest.fixture
 def server(tmp_path):
-    choices = (Choice(0.0, "bad", "0"), Choice(2.0, "good", "2"))
-    session = Session(SUITE, "anna", DOCUMENTS, choices, Kept(tmp_path / "shop.judged-by.anna.jsonl"))
+    choices = (GradeChoice(0.0, "bad", "0"), GradeChoice(2.0, "good", "2"))
+    session = Session(SUITE, "anna", DOCUMENTS, choices, JudgeFile(tmp_path / "shop.judged-by.anna.jsonl"))
     server = JudgingServer(session, lambda: ["wrote 1 new grade to s.yaml"], lambda: None)
     server.start()
     yield server
@@ -85,7 +85,7 @@ def test_the_page_is_at_the_address_with_the_token_and_nowhere_else(server, ask)
 def test_another_page_gets_nothing_and_changes_nothing(server, ask, method, path, headers):
     body = {"query": "q", "document": "a", "grade": 2}
     assert ask(method, path, body if method == "POST" else None, **headers)[0] == 403
-    assert not server.session.kept.path.exists()
+    assert not server.session.file.path.exists()
     assert not server.finished.is_set()
 
 
@@ -96,12 +96,12 @@ def test_a_name_that_somebody_points_at_this_machine_leads_nowhere(server, ask):
 
 def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
     assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})[0] == 200
-    assert Kept.read(server.session.kept.path).grades == {A: 2.0}
+    assert JudgeFile.read(server.session.file.path).grades == {A: 2.0}
     shown = json.loads(ask("GET", "/session")[2])
     assert [(one["document"], one["grade"]) for one in shown["documents"]] == [("a", 2.0), ("b", None)]
     assert json.loads(ask("POST", "/undo", {})[2]) == {"query": "q", "document": "a", "grade": None}
     assert json.loads(ask("POST", "/undo", {})[2]) == {}
-    assert Kept.read(server.session.kept.path).grades == {}
+    assert JudgeFile.read(server.session.file.path).grades == {}
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
 def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body):
     status, _, content = ask("POST", "/grade", body)
     assert (status, json.loads(content)) == (422, {"error": "found no document of this pool with a grade of its scale"})
-    assert not server.session.kept.path.exists()
+    assert not server.session.file.path.exists()
 
 
 def test_nothing_else_is_served(ask):
@@ -127,10 +127,10 @@ def test_nothing_else_is_served(ask):
 
 
 def test_a_grade_that_could_not_be_kept_is_said_and_does_not_count(server, ask):
-    server.session.kept.path.mkdir()
+    server.session.file.path.mkdir()
     status, _, content = ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})
     assert (status, json.loads(content)) == (500, {"error": "the grade could not be kept: Is a directory"})
-    assert server.session.kept.grades == {}
+    assert server.session.file.grades == {}
 
 
 def test_finishing_says_what_was_written_and_ends(server, ask):
@@ -165,10 +165,10 @@ def test_what_is_no_json_object_is_a_bad_request_and_finishes_nothing(server, as
 
 
 def test_truth_is_no_grade(server, ask):
-    server.session = replace(server.session, choices=(Choice(0.0, "", "0"), Choice(1.0, "", "1")))
+    server.session = replace(server.session, choices=(GradeChoice(0.0, "", "0"), GradeChoice(1.0, "", "1")))
     for given in (True, False):
         assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": given})[0] == 422
-    assert not server.session.kept.path.exists()
+    assert not server.session.file.path.exists()
 
 
 def test_a_port_that_is_taken_is_named(server):

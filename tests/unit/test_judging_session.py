@@ -9,7 +9,7 @@ import pytest
 from harness.errors import FormatError, UsageError
 from harness.judging.findings import parse_scale
 from harness.judging.session import (
-    Kept,
+    JudgeFile,
     Session,
     all_given,
     check_on_scale,
@@ -60,18 +60,23 @@ def test_a_scale_of_a_hundred_grades_is_none_for_people():
 
 @pytest.fixture
 def kept(tmp_path):
-    return Kept(tmp_path / "shop.judged-by.anna.jsonl")
+    return JudgeFile(tmp_path / "shop.judged-by.anna.jsonl")
 
 
 def test_what_was_given_is_there_after_a_restart_and_can_be_undone(kept):
     kept.grade(A, 2.0)
     kept.grade(B, 0.5)
     kept.grade(A, 3.0)
-    again = Kept.read(kept.path)
+    again = JudgeFile.read(kept.path)
     assert (again.grades, again.given) == ({A: 3.0, B: 0.5}, {A: {2.0, 3.0}, B: {0.5}})
     assert [again.undo(), again.grades] == [A, {A: 2.0, B: 0.5}]
-    assert [Kept.read(kept.path).grades, again.undo(), again.undo(), again.undo()] == [{A: 2.0, B: 0.5}, B, A, None]
-    assert (again.grades, Kept.read(kept.path).grades, Kept.read(kept.path).steps) == ({}, {}, [])
+    assert [JudgeFile.read(kept.path).grades, again.undo(), again.undo(), again.undo()] == [
+        {A: 2.0, B: 0.5},
+        B,
+        A,
+        None,
+    ]
+    assert (again.grades, JudgeFile.read(kept.path).grades, JudgeFile.read(kept.path).steps) == ({}, {}, [])
 
 
 def test_each_grade_is_a_line_of_the_file_before_anything_else_happens(kept):
@@ -79,25 +84,25 @@ def test_each_grade_is_a_line_of_the_file_before_anything_else_happens(kept):
     assert json.loads(kept.path.read_text()) == {"query": "q", "document": "a", "grade": 2}
     kept.grade(A, None)
     assert kept.path.read_text().count("\n") == 2
-    assert Kept.read(kept.path).grades == {}
+    assert JudgeFile.read(kept.path).grades == {}
 
 
 def test_a_line_that_was_cut_off_is_not_counted_and_the_next_grade_stands_by_itself(kept):
     kept.grade(A, 2.0)
     with kept.path.open("a") as file:
         file.write('{"query": "q", "docu')
-    again = Kept.read(kept.path)
+    again = JudgeFile.read(kept.path)
     assert again.grades == {A: 2.0}
     again.grade(B, 1.0)
-    assert Kept.read(kept.path).grades == {A: 2.0, B: 1.0}
+    assert JudgeFile.read(kept.path).grades == {A: 2.0, B: 1.0}
 
 
 def test_a_last_line_that_lacks_only_its_end_is_a_grade_and_stays(kept):
     kept.path.write_text('{"query": "q", "document": "a", "grade": 2}\n{"query":"q","document":"b","grade":1}')
-    again = Kept.read(kept.path)
+    again = JudgeFile.read(kept.path)
     assert again.grades == {A: 2.0, B: 1.0}
     again.grade(A, 3.0)
-    assert Kept.read(kept.path).grades == {A: 3.0, B: 1.0}
+    assert JudgeFile.read(kept.path).grades == {A: 3.0, B: 1.0}
 
 
 @pytest.mark.parametrize("content", ["precious", '{"query": "shoes"}', "[[[", "1", "precious\n", "text: {\n{"])
@@ -106,7 +111,7 @@ def test_a_file_of_something_else_is_left_as_it_is(kept, content):
     victim.write_text(content)
     kept.path.symlink_to(victim)
     with pytest.raises(FormatError, match=r"anna\.jsonl:1:1: this is no grade that was kept"):
-        Kept.read(kept.path)
+        JudgeFile.read(kept.path)
     with pytest.raises(FormatError, match=r"anna\.jsonl:1:1: this is no grade that was kept"):
         kept.grade(A, 1.0)
     assert victim.read_text() == content
@@ -118,7 +123,7 @@ def test_an_empty_file_behind_a_link_is_used(kept):
     kept.path.symlink_to("real")
     kept.check_writable()
     kept.grade(A, 1.0)
-    assert Kept.read(kept.path.with_name("real")).grades == {A: 1.0}
+    assert JudgeFile.read(kept.path.with_name("real")).grades == {A: 1.0}
 
 
 def test_an_id_that_is_no_text_is_refused_before_it_is_kept(kept):
@@ -147,13 +152,13 @@ SURROGATE = '{"query": "q", "document": "\\ud800", "grade": 1}'
 def test_a_file_of_something_else_is_an_error_with_its_line(kept, line):
     kept.path.write_text(f'{{"query": "q", "document": "a", "grade": 1}}\n{line}\n')
     with pytest.raises(FormatError, match=r"anna\.jsonl:2:1: this is no grade that was kept; expected a line such as"):
-        Kept.read(kept.path)
+        JudgeFile.read(kept.path)
 
 
 def test_each_judge_has_a_file(tmp_path):
     suite = tmp_path / "shop.relevance.yaml"
     for judge, grade in (("anna", 1.0), ("bob", 2.0)):
-        Kept(progress_path(suite, judge)).grade(A, grade)
+        JudgeFile(progress_path(suite, judge)).grade(A, grade)
     (tmp_path / "other.judged-by.eve.jsonl").write_text("{}\n")
     judges = kept_by_judge(suite)
     assert {name: one.grades for name, one in judges.items()} == {"anna": {A: 1.0}, "bob": {A: 2.0}}
@@ -178,14 +183,14 @@ def test_kept_grades_outside_of_the_scale_are_refused_with_their_lines(kept, giv
     kept.path.write_text("\n".join(lines))
     said = f"a grade {expected}" if expected else "one of the gain map, 0, 1, 4"
     with pytest.raises(FormatError) as failure:
-        check_on_scale([Kept.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
+        check_on_scale([JudgeFile.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
     assert [(one.line, one.message) for one in failure.value.problems] == [
         (n + 1, f"found grade {grade:g} of document {n} of query q, expected {said}; "
          "correct it, or give --scale")
         for n, grade in enumerate(wrong, start=1)
     ]  # fmt: skip
     kept.path.write_text(lines[0])
-    check_on_scale([Kept.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
+    check_on_scale([JudgeFile.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
 
 
 @pytest.mark.parametrize("judge", ["", "../eve", "a b", "a.b", "x" * 65])

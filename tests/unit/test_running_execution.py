@@ -12,7 +12,7 @@ from harness.baseline.files import write_baselines
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import exit_status
 from harness.gate.grammar import parse_expectation, parse_threshold
-from harness.gate.selection import Choice, select
+from harness.gate.selection import QueryFilter, select
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model import (
@@ -80,7 +80,7 @@ def suite_of(*queries, thresholds=(), **fields):
 
 def execution_of(suite, options=None, cluster="default", **fields):
     options = options or RunOptions(today=DAY)
-    return SuiteExecution(select(suite, Choice.of(options), options.day()), options, cluster, **fields)
+    return SuiteExecution(select(suite, QueryFilter.of(options), options.day()), options, cluster, **fields)
 
 
 def execute(suite, search, options=None, **fields):

@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import EngineUnreachable, UsageError
 from harness.gate.grammar import parse_expectation
-from harness.gate.selection import Choice, select
+from harness.gate.selection import QueryFilter, select
 from harness.model import (
     Absence,
     Engine,
@@ -103,7 +103,7 @@ class TestExecute:
     def test_a_skipped_query_does_not_run_until_its_last_day_is_over(self, skip: Waiver | None, runs: bool) -> None:
         search = FakeSearch({"shoes": [], "hats": []})
 
-        run = execute(select(suite(replace(SHOES, skip=skip), HATS), Choice(), DAY).active, search)
+        run = execute(select(suite(replace(SHOES, skip=skip), HATS), QueryFilter(), DAY).active, search)
 
         assert ("shoes" in run.responses) is runs
         assert "hats" in run.responses

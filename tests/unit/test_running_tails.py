@@ -10,7 +10,7 @@ import pytest
 
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
-from harness.gate.selection import Choice, select
+from harness.gate.selection import QueryFilter, select
 from harness.model import (
     Failure,
     FailureKind,
@@ -317,7 +317,9 @@ def drop(*texts: str) -> dict[str, Any]:
 
 def finish(tested: Suite, options: RunOptions, search: FakeSearch) -> FinishedSuite:
     with ExitStack() as still:
-        return conclude(SuiteExecution(select(tested, Choice(), options.day()), options, "default").over(search, still))
+        return conclude(
+            SuiteExecution(select(tested, QueryFilter(), options.day()), options, "default").over(search, still)
+        )
 
 
 @pytest.mark.parametrize(
@@ -361,5 +363,5 @@ def test_a_pool_asks_for_what_it_needs() -> None:
 def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:
     tested = suite_of()
     run = replace(execute(tested, FakeSearch({"q0": TIED})), tails=tails)
-    answered = AnsweredSuite(select(tested, Choice(), RunOptions().day()), RunOptions(), run, "default")
+    answered = AnsweredSuite(select(tested, QueryFilter(), RunOptions().day()), RunOptions(), run, "default")
     assert note in conclude(answered).report.notes

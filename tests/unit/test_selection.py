@@ -9,7 +9,7 @@ import pytest
 from harness.errors import UsageError
 from harness.gate.grammar import parse_threshold
 from harness.gate.selection import (
-    Choice,
+    QueryFilter,
     check_query_ids,
     check_tags,
     gated_thresholds,
@@ -115,22 +115,22 @@ def test_the_scope_of_a_threshold():
 
 def test_tags_select_queries_with_any_of_them():
     suite = suite_of(Query("a", "q", tags=("x",)), Query("b", "q", tags=("y", "z")), Query("c", "q"))
-    found = select(suite, Choice(("x", "z")), date.min)
+    found = select(suite, QueryFilter(("x", "z")), date.min)
     assert [query.id for query in found.selected.queries] == ["a", "b"]
     assert [query.id for query in found.others] == [query.id for query in suite.queries[2:]]
-    assert select(suite, Choice(), date.min).selected is suite
+    assert select(suite, QueryFilter(), date.min).selected is suite
 
 
 @pytest.mark.parametrize(
-    ("choice", "ids", "thresholds"),
+    ("query_filter", "ids", "thresholds"),
     [
-        (Choice(queries=("a",)), "a", ["query.a.hits-ge-1"]),
-        (Choice(queries=("c", "a")), "ac", ["query.a.hits-ge-1", "query.c.hits-ge-1"]),
-        (Choice(("x",), ("a", "c")), "a", ["query.a.hits-ge-1"]),
-        (Choice(("y",), ("a", "c")), "", []),
+        (QueryFilter(queries=("a",)), "a", ["query.a.hits-ge-1"]),
+        (QueryFilter(queries=("c", "a")), "ac", ["query.a.hits-ge-1", "query.c.hits-ge-1"]),
+        (QueryFilter(("x",), ("a", "c")), "a", ["query.a.hits-ge-1"]),
+        (QueryFilter(("y",), ("a", "c")), "", []),
     ],
 )
-def test_queries_by_their_ids_leave_out_thresholds_over_several(choice, ids, thresholds):
+def test_queries_by_their_ids_leave_out_thresholds_over_several(query_filter, ids, thresholds):
     own = Threshold("hits >= 1", ANY)
     queries = [
         Query(name, "q", tags=tags, thresholds=(own,))
@@ -138,8 +138,8 @@ def test_queries_by_their_ids_leave_out_thresholds_over_several(choice, ids, thr
     ]
     suite = suite_of(*queries, thresholds=["mean"])
     suite = replace(suite, thresholds=(*suite.thresholds, Threshold("mean for x", ANY, tag="x")))
-    assert [query.id for query in select(suite, choice, date.min).selected.queries] == list(ids)
-    assert [gated.id for gated in gated_thresholds(suite) if is_selected(gated, choice)] == thresholds
+    assert [query.id for query in select(suite, query_filter, date.min).selected.queries] == list(ids)
+    assert [gated.id for gated in gated_thresholds(suite) if is_selected(gated, query_filter)] == thresholds
 
 
 def test_unknown_queries_are_all_named_with_the_nearest():

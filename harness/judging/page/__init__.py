@@ -192,17 +192,17 @@ class JudgingServer:
         pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
         if "grade" not in given or not self.session.takes(pair, grade):
             raise UsageError("found no document of this pool with a grade of its scale")
-        self.session.kept.grade(pair, None if grade is None else float(grade))
+        self.session.file.grade(pair, None if grade is None else float(grade))
         return self._state(pair)
 
     def _undo(self, request: Request) -> dict[str, Any]:  # noqa: ARG002
-        return self._state(self.session.kept.undo())
+        return self._state(self.session.file.undo())
 
     def _state(self, pair: Pair | None) -> dict[str, Any]:
         """The document that changed, if one did, and its grade now."""
         if pair is None:
             return {}
-        return {"query": pair[0], "document": pair[1], "grade": self.session.kept.grades.get(pair)}
+        return {"query": pair[0], "document": pair[1], "grade": self.session.file.grades.get(pair)}
 
     def _finish(self, request: Request) -> dict[str, Any]:
         if _given(request).get("reread") is True:

@@ -17,7 +17,7 @@ from harness.errors import MeasureError
 from harness.metrics.bulk.arrays import CodedJudgments, CodedRun, batch_of_grades, batches_of_codes
 from harness.metrics.bulk.batch import Batch, Floats
 from harness.metrics.bulk.ids import batches_of_ids
-from harness.metrics.bulk.texts import Unfit
+from harness.metrics.bulk.texts import CannotReadInBulk
 from harness.metrics.bulk.trec import TrecJudgments, TrecRankings, read_judgments, read_rankings
 from harness.metrics.definition import BatchFormula, Needs, Settings
 from harness.metrics.profiles import rules_of
@@ -27,12 +27,12 @@ from harness.model import Gain, Measure, Profile
 
 __all__ = [
     "Batch",
+    "CannotReadInBulk",
     "CodedJudgments",
     "CodedRun",
     "Floats",
     "TrecJudgments",
     "TrecRankings",
-    "Unfit",
     "batch_of_grades",
     "batches_of_codes",
     "batches_of_ids",

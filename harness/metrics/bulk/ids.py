@@ -12,7 +12,7 @@ import numpy as np
 
 from harness.errors import UsageError
 from harness.metrics.bulk.batch import Batch, Numbers, compact
-from harness.metrics.bulk.texts import Documents, Matches, Unfit, match, texts_of
+from harness.metrics.bulk.texts import CannotReadInBulk, Documents, Matches, match, texts_of
 from harness.metrics.ranking import check_grades, without_duplicates
 
 __all__ = ["batches_of_ids"]
@@ -113,7 +113,7 @@ def _join_unique(rankings: Rankings, judgments: Judgments, depth: int | None) ->
     """Join by bytes; ids that are not texts, or that bytes cannot distinguish, are looked up one by one."""
     try:
         return _by_bytes(rankings, judgments, depth)
-    except Unfit:
+    except CannotReadInBulk:
         return _by_rank(rankings, judgments, depth)
 
 
@@ -122,7 +122,7 @@ def _by_bytes(rankings: Rankings, judgments: Judgments, depth: int | None) -> _J
     Join the bytes of all ids at once.
 
     Raises:
-        Unfit: the ids cannot be joined as bytes.
+        CannotReadInBulk: the ids cannot be joined as bytes.
     """
     cut = [ranking if depth is None else ranking[:depth] for ranking in rankings]
     hits, judged = _documents(cut), _documents(judgments)

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 __all__ = [
     "PADDING",
     "Bits",
+    "CannotReadInBulk",
     "Documents",
     "Matches",
     "Numbers",
     "Texts",
-    "Unfit",
     "as_bits",
     "match",
     "mix",
@@ -47,8 +47,8 @@ _SECOND_FACTOR = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 
 
-class Unfit(Exception):
-    """The input cannot be processed in bulk, and has to be read one by one."""
+class CannotReadInBulk(Exception):
+    """The input cannot be processed in bulk, and has to be read line by line."""
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ def texts_of(groups: Iterable[Collection[str]], count: int) -> Texts:
     The *count* strings of all *groups*, in order.
 
     Raises:
-        Unfit: one is not a string, or holds a character that separates lines or ends texts.
+        CannotReadInBulk: one is not a string, or holds a character that separates lines or ends texts.
     """
     try:
         joined = "\n".join(map("\n".join, filter(len, groups)))
     except TypeError:
-        raise Unfit from None
+        raise CannotReadInBulk from None
     content = b"".join((PADDING, joined.encode("utf-8", "surrogatepass"), b"\n" if count else b"", PADDING))
     ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
     if len(ends) != count or "\0" in joined:
-        raise Unfit
+        raise CannotReadInBulk
     starts = np.empty_like(ends)
     starts[:1], starts[1:] = WORD, ends[:-1] + 1
     return Texts(content, starts, ends - starts)
@@ -193,7 +193,7 @@ def match(hits: Documents, judged: Documents) -> Matches:
     together, a hit before its judgment, and a row before one that repeats it. Each pair is then compared in full.
 
     Raises:
-        Unfit: two different documents have the same hash.
+        CannotReadInBulk: two different documents have the same hash.
     """
     count = len(hits)
     bits = as_bits((count + len(judged)).bit_length())
@@ -213,7 +213,7 @@ def match(hits: Documents, judged: Documents) -> Matches:
     )
     for some, these, others, those in pairs:
         if not some.take(these).same(others.take(those)).all():
-            raise Unfit
+            raise CannotReadInBulk
     hit, judgment = pairs[0][1], pairs[0][3]
     order = np.argsort(hit)
     return Matches(hit[order], judgment[order], np.sort(pairs[1][3]))

@@ -20,9 +20,9 @@ from harness.metrics.bulk.texts import (
     PADDING,
     WORD,
     Bits,
+    CannotReadInBulk,
     Documents,
     Texts,
-    Unfit,
     as_bits,
     match,
     same_text,
@@ -55,7 +55,7 @@ class TrecJudgments:
             ties_by_id: Documents of equal score rank by id from the last to the first in bytes, not as they come.
 
         Raises:
-            Unfit: a document comes twice for a query, or hashes do not distinguish ids.
+            CannotReadInBulk: a document comes twice for a query, or hashes do not distinguish ids.
         """
         known = self.queries
         beyond = len(known)
@@ -64,7 +64,7 @@ class TrecJudgments:
         rows, judged_sizes = self._rows(numbers)
         found = match(hits, self.documents.take(rows))
         if len(found.returned_twice):
-            raise Unfit
+            raise CannotReadInBulk
         local = np.arange(len(numbers), dtype=np.int32)
         query = np.repeat(local, ranked.sizes)
         place = _places(query, ranked, ties_by_id=ties_by_id)[found.hit]
@@ -132,7 +132,7 @@ def read_judgments(lines: Iterable[bytes]) -> TrecJudgments:
         lines: Blocks of whole lines, each ended by a newline, without comments.
 
     Raises:
-        Unfit: a line is malformed, a document is judged twice, or the lines have to be read one by one.
+        CannotReadInBulk: a line is malformed, a document is judged twice, or the lines have to be read one by one.
     """
     numbers: dict[str, int] = {}
     queries: list[Numbers] = [np.zeros(0, np.int32)]
@@ -145,7 +145,7 @@ def read_judgments(lines: Iterable[bytes]) -> TrecJudgments:
         grades.append(_numbers(fields.column(3)))
     query, grade = np.concatenate(queries).astype(np.int32), np.concatenate(grades)
     if not np.isfinite(grade).all():
-        raise Unfit
+        raise CannotReadInBulk
     return _sorted(numbers, Documents(query, _side_by_side(documents)), compact(grade))
 
 
@@ -154,8 +154,8 @@ def read_rankings(lines: Iterable[bytes]) -> Iterator[TrecRankings]:
     The hits of a TREC run, some queries at a time, in the order of the file; *lines* as `read_judgments` takes them.
 
     Raises:
-        Unfit: a line is malformed, a score is not a number, the lines of a query are not consecutive, or the lines have
-            to be read one by one.
+        CannotReadInBulk: a line is malformed, a score is not a number, the lines of a query are not consecutive, or the
+            lines have to be read one by one.
     """
     seen: set[str] = set()
     for fields in _read_fields(lines, 6):
@@ -163,7 +163,7 @@ def read_rankings(lines: Iterable[bytes]) -> Iterator[TrecRankings]:
         before = len(seen)
         seen.update(queries)
         if len(seen) < before + len(queries):
-            raise Unfit
+            raise CannotReadInBulk
         yield TrecRankings(queries, sizes, fields.column(2), _numbers(fields.column(4)))
 
 
@@ -171,7 +171,7 @@ def _numbers(texts: Texts) -> NDArray[np.float64]:
     try:
         return floats_of(texts)
     except ValueError:
-        raise Unfit from None
+        raise CannotReadInBulk from None
 
 
 def _side_by_side(parts: Sequence[Texts]) -> Texts:
@@ -188,7 +188,7 @@ def _sorted(numbers: dict[str, int], documents: Documents, grades: Numbers) -> T
         order = np.argsort(documents.query, kind="stable")
         documents, grades = documents.take(order), grades[order]
     if len(match(documents, documents.take(slice(0))).returned_twice):
-        raise Unfit
+        raise CannotReadInBulk
     return TrecJudgments(numbers, documents, grades)
 
 
@@ -242,7 +242,7 @@ def _read_fields(lines: Iterable[bytes], width: int) -> Iterator[_Fields]:
     again and again.
 
     Raises:
-        Unfit: a line is malformed, or the lines have to be read one by one.
+        CannotReadInBulk: a line is malformed, or the lines have to be read one by one.
     """
     last_query, blocks = b"", list[bytes]()
     for block in lines:
@@ -265,14 +265,14 @@ def _checked(lines: bytes) -> bytes:
         try:
             lines.decode()
         except UnicodeDecodeError:
-            raise Unfit from None
+            raise CannotReadInBulk from None
     return lines
 
 
 def _fields(last_query: bytes, fresh: bytes, width: int) -> _Fields:
     fields = _split(last_query + fresh, width) or _split(last_query + _evened(fresh), width)
     if fields is None:
-        raise Unfit
+        raise CannotReadInBulk
     return fields
 
 

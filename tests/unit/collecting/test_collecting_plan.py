@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from harness.gate.selection import Choice
+from harness.gate.selection import QueryFilter
 from harness.metrics import parse_measure
 from harness.model import (
     InTop,
@@ -44,7 +44,7 @@ def suite(*queries: Query, thresholds: tuple[Threshold, ...] = (), **others: obj
 
 
 def plan(of: Suite, *, each_query: bool = False, tags: tuple[str, ...] = ()) -> dict[str, PlannedItem]:
-    items = plan_items(of, each_query=each_query, choice=Choice(tags), today=TODAY)
+    items = plan_items(of, each_query=each_query, query_filter=QueryFilter(tags), today=TODAY)
     by_name = {item.name: item for item in items}
     assert len(by_name) == len(items), "names are unique"
     return by_name
@@ -174,7 +174,7 @@ def with_requests(*names: str) -> Suite:
 
 def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others() -> None:
     of = with_requests("current", "candidate")
-    items = plan_items(of, each_query=False, choice=Choice(), today=TODAY)
+    items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
 
     found = for_cells(items, of, ["candidate", "current"])
 
@@ -193,13 +193,13 @@ def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others(
 
 def test_a_request_that_the_suite_lacks_has_no_items() -> None:
     of = with_requests("current")
-    items = plan_items(of, each_query=False, choice=Choice(), today=TODAY)
+    items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
     assert {item.request for item in for_cells(items, of, ["current", "candidate"])} == {"current"}
 
 
 def test_names_stay_unique_where_requests_differ_in_what_no_id_can_hold() -> None:
     of = with_requests("a b", "a-b", "a@b")
-    items = plan_items(of, each_query=False, choice=Choice(), today=TODAY)
+    items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
 
     names = [item.name for item in for_cells(items, of, ["a@b", "a-b", "a b"])]
 
@@ -210,7 +210,7 @@ def test_names_stay_unique_where_requests_differ_in_what_no_id_can_hold() -> Non
 
 def test_several_indexes_are_told_apart_by_their_own_ids() -> None:
     of = with_requests("current", "candidate")
-    items = plan_items(of, each_query=False, choice=Choice(), today=TODAY)[:1]
+    items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)[:1]
 
     found = for_cells(items, of, ["current"], ["products-*", "products"])
     both = for_cells(items, of, ["current", "candidate"], ["v1", "v2"])
@@ -230,12 +230,12 @@ def test_several_indexes_are_told_apart_by_their_own_ids() -> None:
 
 def test_ids_of_cells_are_unique_where_a_name_could_be_cut_in_two_places() -> None:
     of = with_requests("a", "a-b")
-    items = plan_items(of, each_query=False, choice=Choice(), today=TODAY)
+    items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
     names = [item.name for item in for_cells(items, of, ["a", "a-b"], ["c", "b-c"])]
     assert len(set(names)) == len(names) == 8
 
 
 def test_one_request_on_one_index_leaves_items_as_they_are() -> None:
     of = with_requests("current", "candidate")
-    items = plan_items(of, each_query=False, choice=Choice(), today=TODAY)
+    items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
     assert for_cells(items, of, ["candidate"], ["v1"]) == for_cells(items, of, (), ()) == items
