@@ -40,7 +40,7 @@ WORTH = 1.2
 MUCH = 1.6
 """The gain for which they grow twice as fast, as below half of `QUICK`."""
 
-LARGE_ANSWER = 1024 * 1024
+LARGE_ANSWER = 512 * 1024
 """Bytes of an answer from which batches do not grow."""
 
 
