@@ -54,9 +54,10 @@ def send(bodies: Bodies, batch: int, concurrency: int) -> float:
     """
     written, turns, refusals = bodies.of(batch), itertools.count(), []
 
-    def work(url: str) -> None:
-        connection = http.client.HTTPConnection(urlsplit(url).netloc)
+    def work() -> None:
+        connections = [http.client.HTTPConnection(urlsplit(url).netloc) for url in bodies.urls]
         while (turn := next(turns)) < len(written) and not refusals:
+            connection = connections[turn % len(connections)]
             try:
                 connection.request("POST", bodies.path, written[turn], {"content-type": bodies.mime})
                 content = json.loads(connection.getresponse().read())
@@ -65,10 +66,10 @@ def send(bodies: Bodies, batch: int, concurrency: int) -> float:
             failures = content.get("failures") or [one for one in content.get("responses", ()) if "error" in one]
             if failures or bodies.answered not in content:
                 refusals.append(json.dumps(content)[:300])
-        connection.close()
+        for connection in connections:
+            connection.close()
 
-    urls = itertools.islice(itertools.cycle(bodies.urls), concurrency)
-    threads = [threading.Thread(target=work, args=(url,)) for url in urls]
+    threads = [threading.Thread(target=work) for _ in range(concurrency)]
     begun = time.perf_counter()
     for thread in threads:
         thread.start()
