@@ -1,7 +1,7 @@
 """
-Suites from other systems' files, and their files from suites.
+Imports suites from the files of other systems, and exports suites to such files.
 
-Each format is a module with what reads it and what writes it. What one side has no place for is listed, never dropped.
+Each format has a module that reads and writes it. What the target format cannot hold is listed, not silently dropped.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ __all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites", "wr
 @dataclass(frozen=True, slots=True)
 class Format:
     """
-    A format: what it is, the *module* that reads and writes it, and the *suffix* of its file.
+    A format: its *summary* in the help, the *module* that reads and writes it, and the *suffix* of its file.
 
-    The suffix is empty where a suite becomes several files in a folder.
+    *suffix* is empty if a suite is exported to several files in a folder. *writes* is False for formats that are only
+    imported.
     """
 
     summary: str
@@ -52,7 +53,7 @@ FORMATS = {
     "csv": Format("queries and judgments as CSV", "records"),
     "jsonl": Format("queries and judgments as JSON lines", "records"),
 }
-"""What is read and written, by its name."""
+"""The formats by name."""
 
 _SUFFIX = ".relevance.yaml"
 _PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}")
@@ -60,16 +61,18 @@ _PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the user says beside the source: the suite's name, its index, and the body of its request."""
+    """Values from the user that replace those of the sources; None keeps what a source has."""
 
     name: str | None = None
+    """The name of the suite."""
     index: str | None = None
     request: Json = None
+    """The body of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """The files that were written, and what is in none of them."""
+    """The files that were written, and what could not be carried over."""
 
     written: tuple[Path, ...]
     leftovers: tuple[Leftover, ...]
@@ -77,17 +80,20 @@ class Migrated:
 
 def import_suites(kind: str, sources: Sequence[str], output: Path, given: Given) -> Migrated:
     """
-    Write suites from *sources*, which are of the format *kind*.
+    Read *sources* in the format *kind*, and write them as suites.
 
     Args:
-        kind: One of `FORMATS`.
-        sources: Files or folders; the id of a dataset for ir_datasets.
-        output: The suite's file, or a folder: where its name does not end in .yaml or .yml.
-        given: What the sources may lack.
+        kind: A key of `FORMATS`.
+        sources: Files or folders; for ir_datasets the ids of datasets.
+        output: The file of the suite if its name ends in .yaml or .yml, else a folder.
+        given: Replaces what the sources have.
+
+    Returns:
+        The files that were written, and what was not carried over.
 
     Raises:
-        InputError: A source is not what it should be, with each place.
-        UsageError: A file that would be written is there already, and then none is.
+        InputError: A source cannot be read; names each place.
+        UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
     """
     return write_drafts(_module(kind).read(sources), output, given)
 
@@ -96,16 +102,19 @@ def write_drafts(
     drafts: Sequence[Draft], output: Path, given: Given, *, beside: Mapping[Path, str] | None = None
 ) -> Migrated:
     """
-    Write suites.
+    Write *drafts* as suites.
 
     Args:
-        drafts: What they hold.
-        output: The file, or a folder: where its name does not end in .yaml or .yml.
-        given: What takes the place of what *drafts* say.
-        beside: Other files, with their texts.
+        drafts: One for each suite; *given* is put into them.
+        output: The file of the suite if its name ends in .yaml or .yml, else a folder.
+        given: Replaces what *drafts* have.
+        beside: The texts of other files to write, by path.
+
+    Returns:
+        The files that were written, and what was not carried over.
 
     Raises:
-        UsageError: A file that would be written is there already, and then none is.
+        UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
     """
     from harness.migrate.suite_yaml import suite_files
 
@@ -123,12 +132,16 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
     Write *suites* as files of the format *kind*.
 
     Args:
-        kind: One of `FORMATS`.
-        suites: Loaded without an environment, so that no value from it is written.
+        kind: A key of `FORMATS`.
+        suites: Loaded without an environment, so that no values from it are written.
         output: The file; a folder for several suites, or for a format of several files.
 
+    Returns:
+        The files that were written, and what was not carried over.
+
     Raises:
-        UsageError: The format cannot have a suite's requests or measures, or a file is there already.
+        UsageError: The format is only imported, or cannot hold a suite's requests or measures; two suites would be
+            written to one file; or a file exists already or cannot be written.
     """
     suffix = FORMATS[kind].suffix
     if not FORMATS[kind].writes:
@@ -151,7 +164,11 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
 
 
 class _Module(Protocol):
-    """What the module of a format has; *form* is the suffix of the file, or the format's name where it is a folder."""
+    """
+    The functions of a format's module.
+
+    *form* is the lower-case suffix of the file to write, or the name of the format if it writes a folder.
+    """
 
     def read(self, sources: Sequence[str]) -> list[Draft]: ...
 
@@ -163,7 +180,7 @@ def _module(kind: str) -> _Module:
 
 
 def _complete(draft: Draft, given: Given) -> None:
-    """Put what the user says in the place of what the source says."""
+    """Replace values of *draft* by those *given*, and note the params that no request uses."""
     draft.name = given.name or draft.name
     if given.index:
         draft.index, draft.documents = given.index, None
@@ -177,7 +194,7 @@ def _complete(draft: Draft, given: Given) -> None:
 
 
 def _suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> list[Path]:
-    """A file for each draft; in a folder it is named as the suite, as far as a name of a source can name a file."""
+    """A path for each draft; in a folder, the suite's name without the characters that a file name should not have."""
     if output.suffix.lower() in (".yaml", ".yml"):
         if len(drafts) > 1:
             raise UsageError(f"{output}: the source is {len(drafts)} suites; expected a folder to write them to")
@@ -192,10 +209,10 @@ def _suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> lis
 
 def write_files(files: Mapping[Path, str]) -> None:
     """
-    Write each file, whole.
+    Write *files*, text by path, each atomically.
 
     Raises:
-        UsageError: One of them is there already, and then none is written; or it cannot be written.
+        UsageError: A file exists already, and then none is written; or a file cannot be written.
     """
     taken = [path for path in files if path.exists() or path.is_symlink()]
     if taken:

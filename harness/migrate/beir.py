@@ -1,7 +1,7 @@
 """
-A BEIR folder: ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv``, in and out.
+Import and export of BEIR folders: ``queries.jsonl`` and ``qrels/SPLIT.tsv``; ``corpus.jsonl`` is only imported.
 
-Source: BEIR's `GenericDataLoader`; its lexical search is a multi_match over title and text.
+Source: BEIR's `GenericDataLoader`, and its lexical search: a multi_match query on title and text.
 """
 
 from __future__ import annotations
@@ -23,20 +23,25 @@ __all__ = ["read", "write"]
 _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
 _LARGEST_CORPUS = 64 * 2**20
-"""Bytes of a corpus that becomes the suite's own index."""
+"""The largest corpus, in bytes, that becomes the suite's own index."""
 
 _Judged: TypeAlias = tuple[str, float, Place]
-"""A document of a query, its grade, and where that stands."""
+"""A judged document, its grade, and the place of the judgment."""
 
 _REQUEST = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title", "text"], "tie_breaker": 0.5}}}
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
-    A suite for each source.
+    Read a suite from each of *sources*.
 
     Args:
-        sources: BEIR folders, of which ``qrels/test.tsv`` is read, or the file of another split in such a folder.
+        sources: BEIR folders, or files of a split in such a folder. Of a folder, the only file in ``qrels`` is read, or
+            ``qrels/test.tsv``.
+
+    Raises:
+        InputError: A file cannot be read, or lacks a column, an id or a score.
+        UsageError: A folder has several splits or none, and no ``test.tsv``.
     """
     return [_draft(Path(source)) for source in sources]
 
@@ -73,7 +78,7 @@ def _qrels(folder: Path) -> Path:
 
 
 def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged]]) -> None:
-    """The queries of the split, which are those that it judges."""
+    """Add the queries that the split judges; note the others, and judgments without a query."""
     numbers: set[str] = set()
     for one in placed_lines(read_source(path, str(path), limit=MOST_BYTES)):
         number = _new_id(one, numbers)
@@ -93,7 +98,7 @@ def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged
 
 
 def _new_id(one: Placed, known: set[str]) -> str:
-    """The id of *one*, which joins those that are *known*; two of them are an error."""
+    """The id of *one*, which is added to *known*; an id that is known already raises FormatError."""
     placed = one.need("_id")
     if placed.words() in known:
         raise FormatError([placed.source.problem(*placed.place[1:], f"the id {placed.words()!r} is there twice")])
@@ -107,7 +112,7 @@ def _leave_metadata(one: Placed, draft: Draft) -> None:
 
 
 def _add_corpus(path: Path, draft: Draft) -> None:
-    """The documents as the suite's own index, with BEIR's own lexical request; what is large is left to the user."""
+    """Make the documents the suite's own index, with BEIR's lexical request; the user must index a larger corpus."""
     if not path.is_file():
         return
     if path.stat().st_size > _LARGEST_CORPUS:
@@ -132,7 +137,7 @@ def _add_corpus(path: Path, draft: Draft) -> None:
 
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
-    """``queries.jsonl`` and ``qrels/test.tsv``; ``corpus.jsonl`` where the suite has its own documents."""
+    """Write ``queries.jsonl`` and ``qrels/test.tsv``; *form* is not used."""
     exported = Exported()
     exported.leave_others(suite, Profile.TREC)
     queries, rows = [], ["query-id\tcorpus-id\tscore\n"]

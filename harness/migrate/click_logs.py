@@ -1,5 +1,5 @@
 """
-Logs of what was shown and clicked: the documents of OpenSearch's User Behavior Insights, and CSV.
+Reads logs of impressions and clicks: the documents of OpenSearch's User Behavior Insights (UBI), and CSV.
 
 Source: the JSON schemas of UBI 1.3.0 (o19s/ubi) and the mappings of opensearch-project/user-behavior-insights.
 """
@@ -25,20 +25,20 @@ from harness.model import Json
 __all__ = ["CLICKS", "ClickLog", "Documents", "Pair", "folded", "read_csv", "read_ubi"]
 
 CLICKS = ("click", "click_through")
-"""The actions of UBI that are clicks on a result."""
+"""The actions of UBI events that count as clicks on a hit."""
 
 IMPRESSION = "impression"
 
 MOST_COUNTED = 2**53
-"""Up to here a double has all whole numbers."""
+"""The largest number up to which a 64-bit float represents every whole number."""
 
 Pair: TypeAlias = tuple[str, str]
-"""The text of a query, and the id of a document."""
+"""The text of a query and the id of a document."""
 
 
 def folded(query: str) -> str:
     """
-    The text by which queries are the same.
+    *query* in lower case with single blanks; queries with equal results count as one query.
 
     >>> folded(" Red  Shoes")
     'red shoes'
@@ -48,21 +48,27 @@ def folded(query: str) -> str:
 
 @dataclass(slots=True)
 class ClickLog:
-    """How often each document was shown and clicked for a query, by position."""
+    """How often each document was shown and clicked for each query."""
 
     shown: dict[Pair, Counter[int]] = field(default_factory=dict)
+    """Query and document to the number of impressions at each position."""
     clicked: dict[Pair, Counter[int]] = field(default_factory=dict)
+    """Query and document to the number of clicks at each position."""
     leftovers: Leftovers = field(default_factory=Leftovers)
     basis: str = ""
     """What counts as an impression, in words."""
     source: str = ""
-    """The first file."""
+    """The first file or index."""
     applications: set[str] = field(default_factory=set)
-    """Those of UBI's documents."""
+    """The values of `application` in documents of UBI."""
     _texts: dict[str, str] = field(default_factory=dict, repr=False)
 
     def add(self, query: str, document: str, position: int, *, shown: int, clicked: int) -> None:
-        """Count what happened at a position. Queries that differ in case or blanks are one, written as the first."""
+        """
+        Add impressions and clicks of *document* for *query* at *position*.
+
+        Queries that differ only in case or blanks count as one, written as the first of them.
+        """
         try:
             f"{query}{document}".encode()
         except UnicodeEncodeError:
@@ -80,7 +86,7 @@ class ClickLog:
 
 @dataclass(slots=True)
 class _Search:
-    """One search of a user: each document counts once, however often it was seen or clicked."""
+    """One search of a user, in which each document counts at most once as shown and once as clicked."""
 
     text: str = ""
     hits: Sequence[str] = ()
@@ -89,7 +95,7 @@ class _Search:
     place: Place = ("", 0, 0)
 
     def see(self, document: str, position: int, place: Place, log: ClickLog) -> None:
-        """Add an impression of *document*, which counts at the first of its positions."""
+        """Add an impression of *document*; later ones at other positions are noted and do not count."""
         if self.impressions.setdefault(document, position) != position:
             what = "impressions at another position than the first of the document in its search"
             log.leftovers.add(place, what, first=f"document {document!r} at position {position}")
@@ -99,15 +105,16 @@ def read_ubi(
     sources: Sequence[str], actions: Sequence[str] = CLICKS, *, documents: Documents | None = None
 ) -> ClickLog:
     """
-    Documents of `ubi_queries` and `ubi_events`, which may be in one file or in several.
+    Count the impressions and clicks in documents of `ubi_queries` and `ubi_events`.
 
-    An impression is an event with the action ``impression``; where a log has none, each of a query's
-    `query_response_hit_ids` is one, at its place in that list.
+    An impression is an event with the action ``impression``. If the log has no such event, each id in the
+    `query_response_hit_ids` of a search is an impression, at its position in that list.
 
     Args:
-        sources: JSON lines, as exported or as hits with `_source`, or the JSON of a search.
-        actions: Those that are clicks.
-        documents: Those of *sources*, where these are not files.
+        sources: Files with documents of one or both: JSON lines, as exported or as hits with `_source`, or the JSON
+            response of a search. Names of indexes if *documents* is given.
+        actions: The actions that count as clicks.
+        documents: The documents of *sources*, each with its place; the files are read if None.
 
     Raises:
         InputError: A file cannot be read.
@@ -129,7 +136,7 @@ def read_ubi(
 
 
 Documents: TypeAlias = Iterable[tuple[Mapping[str, Json], Place]]
-"""Each with its place."""
+"""Documents of UBI, each with its place."""
 
 
 def _documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], Place]]:
@@ -144,7 +151,7 @@ def _documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], 
 
 
 def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
-    """The documents in the JSON of a search, in a list, or the only one."""
+    """The documents in the response of a search or in a list, or *found* itself if it is one document."""
     if isinstance(found, dict):
         if "hits" not in found:
             return [found]
@@ -285,12 +292,18 @@ _SEARCHES = ("query_id", "search_id", "session_id", "session")
 
 def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLog:
     """
-    CSV with a header: query, document, position, and one of
+    Count the impressions and clicks in CSV files with a header.
 
-    - impressions and clicks, counted;
-    - clicks or clicked, 0 or 1, where each line is an impression;
-    - action, ``impression`` or one of *actions*, where each line is an event. With a query_id each document counts once
-      in a search.
+    The columns are query, document, position (optional), and either
+
+    - impressions and clicks: numbers;
+    - clicks or clicked: 0 or 1, where each line is an impression; or
+    - action: ``impression`` or one of *actions*, where each line is an event. With a column query_id, each document
+      counts once in a search.
+
+    Args:
+        sources: The files.
+        actions: The actions that count as clicks.
 
     Raises:
         InputError: A file cannot be read, or lacks a column.
@@ -340,7 +353,7 @@ def _take_events(
         at = _position(row, position, log, shown=name == IMPRESSION, in_search=column is not None)
         if at is None:
             continue
-        if column is None:  # nothing says which click belongs to which impression
+        if column is None:  # the log does not say which click belongs to which impression
             log.add(query, document, at, shown=int(name == IMPRESSION), clicked=int(name != IMPRESSION))
             continue
         search = searches.setdefault((row.cells[column].strip(), folded(query)), _Search(query))
@@ -353,7 +366,11 @@ def _take_events(
 
 
 def _position(row: Row, position: str | None, log: ClickLog, *, shown: bool, in_search: bool) -> int | None:
-    """Of an event; None where it was *shown* nobody knows where. That of a click counts outside of a search only."""
+    """
+    The position of an event; None for an impression (*shown*) without one, which does not count.
+
+    A click without a position counts for position 1; in a search, its impression has the position.
+    """
     if position is None:
         return 1
     if row.cells[position].strip():

@@ -1,17 +1,19 @@
 """
 Judgments from clicks: clicks over expected clicks (COEC), with intervals and cut points.
 
-A result is clicked because it is seen and because it is attractive, and how often it is seen depends on its position.
-For a query and a document the expected clicks are those that an average result would have had at the same positions::
+A user clicks a hit that the user has seen and finds attractive; whether it is seen depends on its position. For a query
+and a document, the expected clicks are those that an average hit would have had at the same positions::
 
     expected = sum over positions p of impressions(p) * rate(p)        COEC = clicks / expected
 
-rate(p) is the share of all impressions at p that were clicked, or the given propensity of p times one factor for all p,
-chosen so that all clicks together are expected. COEC is 1 for an average result.
+rate(p) is the share of all impressions at p that were clicked. If propensities are given, it is the propensity of p
+times a factor that is the same for all p: with it, the expected clicks at all positions with a propensity add up to the
+clicks there. COEC is 1 for an average hit.
 
 Source: Zhang & Jones (2007), Comparing click logs and editorial labels for training query rewriting; the examination
 hypothesis of Craswell et al. (2008), An experimental comparison of click position-bias models. The interval is that of
-Wilson (1927) for clicks of impressions, multiplied by impressions / expected, which the positions fix.
+Wilson (1927) for the share of impressions that were clicked, multiplied by impressions / expected, which is constant
+for given positions.
 """
 
 from __future__ import annotations
@@ -47,17 +49,17 @@ class ClickModel:
     """How clicks become grades."""
 
     cut_points: tuple[float, ...] = CUT_POINTS
-    """A grade is the number of cut points that COEC reaches."""
+    """The grade is the number of cut points that COEC reaches."""
     least_impressions: int = LEAST_IMPRESSIONS
     """A document that was shown less often for a query gets no grade."""
     propensities: Mapping[int, float] | None = None
-    """How likely a result is seen, by position, up to a factor; estimated from the log where None."""
+    """Position to the probability that a hit there is seen, up to a common factor; None to estimate click rates."""
     actions: tuple[str, ...] = CLICKS
-    """Those of events that are clicks."""
+    """The actions that count as clicks."""
 
     def grade(self, coec: float) -> int:
         """
-        The number of cut points that are reached.
+        The grade for *coec*: the number of cut points that it reaches.
 
         >>> [ClickModel().grade(coec) for coec in (0.49, 0.5, 1.9, 2.0)]
         [0, 1, 2, 3]
@@ -67,7 +69,7 @@ class ClickModel:
 
 @dataclass(frozen=True, slots=True)
 class ClickedDocument:
-    """A document of a query with its grade, and what that was computed from."""
+    """A document's grade for a query, and the figures that it was computed from."""
 
     query: str
     document: str
@@ -77,18 +79,21 @@ class ClickedDocument:
     expected: float
     coec: float
     low: float
-    """The ends of the interval of *coec*."""
+    """The lower limit of the confidence interval of *coec*; *high* is the upper limit."""
     high: float
 
 
 def wilson(clicks: int, impressions: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """
-    The interval of Wilson (1927) for a share, without correction for continuity.
+    The interval of Wilson (1927) for the share clicks / impressions, without continuity correction.
 
     Args:
         clicks: At most *impressions*.
         impressions: At least 1.
         confidence: In (0, 1).
+
+    Returns:
+        The lower and the upper limit, in [0, 1].
 
     >>> [round(end, 4) for end in wilson(8, 20)]
     [0.2188, 0.6134]
@@ -102,12 +107,17 @@ def wilson(clicks: int, impressions: int, confidence: float = CONFIDENCE) -> tup
 
 def judge_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument], dict[int, float]]:
     """
-    The documents of *log* that get a grade, and the click rate by position that they were held against.
+    Grade the documents of *log* for its queries.
 
-    What gets none is added to the leftovers of *log*.
+    Args:
+        log: The leftovers of *log* get what is not graded.
+        model: How clicks become grades.
+
+    Returns:
+        The graded documents, and the click rate at each position that their expected clicks are computed from.
 
     Raises:
-        UsageError: Nothing was clicked, so that nothing can be expected.
+        UsageError: No document that was shown was clicked.
     """
     sound = {pair: shown for pair, shown in log.shown.items() if _clicks(log, pair) <= shown.total()}
     for _ in range(len(log.shown) - len(sound)):
@@ -134,7 +144,7 @@ def _clicks(log: ClickLog, pair: Pair) -> int:
 
 
 def _rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickModel) -> dict[int, float]:
-    """By position, of the documents that are *counted*."""
+    """The click rate at each position, from the documents in *counted*."""
     shown = _by_position(counted.values())
     clicked = _by_position(log.clicked[pair] for pair in counted if pair in log.clicked)
     if not clicked.total():
@@ -161,10 +171,14 @@ def _leave(log: ClickLog, what: str) -> None:
 
 def read_propensities(path: Path) -> dict[int, float]:
     """
-    CSV with the columns position and propensity.
+    Read a CSV file with the columns position and propensity.
+
+    Returns:
+        Position to propensity.
 
     Raises:
-        InputError: It cannot be read, a propensity is not above 0, or a position is there twice.
+        InputError: The file cannot be read, a position is not a whole number or is repeated, or a propensity is not
+            above 0.
     """
     table = read_table(path)
     position, propensity = table.need("position", "rank"), table.need("propensity", "bias", "examination")
@@ -190,20 +204,25 @@ def import_clicks(
     documents: Documents | None = None,
 ) -> Migrated:
     """
-    Write grades from clicks, and beside them a file that says how they came about.
+    Write grades computed from clicks, and a provenance file that describes how they were computed.
 
     Args:
         kind: ``ubi`` or ``clicks``.
-        sources: Files; indexes where *documents* are theirs, which only ubi has.
-        output: A judgment file, .csv or .jsonl; or a suite, .yaml.
+        sources: Files, or, for ``ubi`` with *documents*, names of indexes.
+        output: A judgment file (.csv or .jsonl), or a suite (.yaml or .yml).
         model: How clicks become grades.
-        given: What a suite lacks otherwise.
-        suite: Its queries, found by their text, give the judgments their ids; others are left out.
-        documents: Those of *sources*, where these are not files.
+        given: Replaces the name, the index and the request of a new suite.
+        suite: Judgments get the ids of its queries, matched by text; judgments of other queries are left out. None to
+            keep the texts.
+        documents: The documents of *sources*, each with its place; the files are read if None.
+
+    Returns:
+        The files that were written, and what was left out.
 
     Raises:
-        InputError: A source is not what it should be.
-        UsageError: Nothing was clicked, a file that would be written is there already, or its ending is another one.
+        InputError: A source cannot be read.
+        UsageError: No document that was shown was clicked, a file to write exists already or cannot be written, or
+            *output* has another suffix.
     """
     log = read_ubi(sources, model.actions, documents=documents) if kind == "ubi" else read_csv(sources, model.actions)
     found, rates = judge_clicks(log, model)
@@ -224,7 +243,7 @@ def import_clicks(
 
 
 def _with_ids(found: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> list[ClickedDocument]:
-    """*found* with the ids of the queries of *suite* that have the texts."""
+    """*found* with the ids of the queries of *suite* that have the same texts; without documents of other queries."""
     ids: dict[str, str] = {}
     for query in suite.queries:
         if query.text and ids.setdefault(folded(query.text), query.id) != query.id:
@@ -276,7 +295,7 @@ def _provenance(
     rates: Mapping[int, float],
     found: Sequence[ClickedDocument],
 ) -> str:
-    """All that it takes to compute the grades again."""
+    """JSON with everything that is needed to compute the grades again."""
     uncertain = sum(model.grade(one.low) != model.grade(one.high) for one in found)
     content: dict[str, Json] = {
         "model": "COEC: clicks / sum over positions of impressions * click rate of the position",

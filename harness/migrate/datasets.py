@@ -1,4 +1,4 @@
-"""Datasets of ir_datasets, by their id; the package is an extra, and fetches what it lacks itself."""
+"""Imports datasets of ir_datasets by their ids; the package is an optional extra, and downloads datasets itself."""
 
 from __future__ import annotations
 
@@ -14,21 +14,23 @@ __all__ = ["read"]
 
 _TEXTS = ("title", "query", "text", "keyword")
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), [], {})
-"""Values of a field that say nothing."""
+"""Values of a field that contain no information."""
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
-    A suite for each dataset, such as ``vaswani`` or ``beir/scifact/test``.
+    Read a suite from each of *sources*, ids of datasets such as ``vaswani`` or ``beir/scifact/test``.
 
     Raises:
-        UsageError: The package is not installed, has no such dataset, or that has no queries or cannot be downloaded.
+        UsageError: The package is not installed or cannot use its folder, or a dataset does not exist, has no queries
+            or cannot be read.
+        InputError: A document of a dataset has no id.
     """
     try:
         package = importlib.import_module("ir_datasets")
     except ImportError:
         raise UsageError("ir_datasets needs an extra: pip install 'relevance-harness[datasets]'") from None
-    except OSError as error:  # it makes its folder when it is imported
+    except OSError as error:  # the package creates its folder on import
         raise UsageError(f"ir_datasets cannot use its folder: {error}; IR_DATASETS_HOME names another") from None
     return [_draft(name, package) for name in sources]
 
@@ -63,10 +65,10 @@ def _draft(name: str, package: Any) -> Draft:
 
 def _read_all(name: str, iterate: Callable[[], Iterable[Any]]) -> list[Any]:
     """
-    What the dataset holds, which the package may have to download first.
+    All items of *iterate*; the package may download the dataset first.
 
     Raises:
-        UsageError: It cannot be had. The package raises what its parts raise, so that nothing narrower can be caught.
+        UsageError: They cannot be read. The package passes on the exceptions of its parts, so all are caught.
     """
     try:
         return list(iterate())
@@ -77,9 +79,9 @@ def _read_all(name: str, iterate: Callable[[], Iterable[Any]]) -> list[Any]:
 
 def _text(query: Any) -> str | None:
     """
-    What the package itself takes for the query's text; in its older versions the first of the usual fields.
+    The default text of *query*, as the package defines it; in older versions the first usual field that is not empty.
 
-    None where the queries have none, such as those that are a document.
+    None if the query has no text, for example if it is a document.
     """
     default = getattr(query, "default_text", None)
     if callable(default):
@@ -88,7 +90,7 @@ def _text(query: Any) -> str | None:
 
 
 def _take_fields(one: Any, query: DraftQuery, draft: Draft, place: Place) -> None:
-    """Keep the other fields, such as descriptions and narratives, as comments; a list of things has no place there."""
+    """Keep the other fields, such as descriptions and narratives, as comments; note those that are no plain values."""
     for name in one._fields:
         value = getattr(one, name)
         if name == "query_id" or value in _NOTHING or str(value).strip() == query.text:
@@ -101,9 +103,9 @@ def _take_fields(one: Any, query: DraftQuery, draft: Draft, place: Place) -> Non
 
 def _take_judgments(judgments: Sequence[Any], known: Mapping[str, DraftQuery], draft: Draft, place: Place) -> None:
     """
-    Give documents their grades: the highest, where a dataset judges parts of a document or of a query.
+    Give documents their grades: the highest one if a document is judged several times for a query.
 
-    The iteration is left out without a word where all judgments have the same.
+    Other fields of judgments are noted, but not the iteration if it is the same for all judgments.
     """
     one_iteration = len({getattr(one, "iteration", None) for one in judgments}) < 2
     unsaid = {"query_id", "doc_id", "relevance", *(["iteration"] if one_iteration else [])}

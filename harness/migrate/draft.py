@@ -1,4 +1,4 @@
-"""A suite as another system's files give it: what they say, what they lack, and what a suite has no place for."""
+"""Drafts: suites read from the files of another system, with what is missing and what a suite cannot hold."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from harness.model import Json, Profile
 __all__ = ["Draft", "DraftQuery", "Leftover", "Leftovers", "Place"]
 
 Place = tuple[str, int, int]
-"""File, line and column; line 0 for the file as a whole."""
+"""File, line and column, both from 1; line 0 stands for the file as a whole."""
 
 
 def place_text(place: Place) -> str:
     """
-    The place as errors begin with it.
+    *place* as error messages write it.
 
     >>> place_text(("a.csv", 2, 1)), place_text(("a.csv", 0, 0))
     ('a.csv:2:1', 'a.csv')
@@ -29,13 +29,13 @@ def place_text(place: Place) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Something that was not carried over, at its first *place*; *count* is how often it was met."""
+    """Something that was not carried over, with its first *place* and the number of occurrences."""
 
     place: Place
     what: str
     count: int = 1
     first: str = ""
-    """What the first one is, where *what* does not say it."""
+    """The first occurrence, if *what* does not describe it."""
 
     def __str__(self) -> str:
         times = f"{self.count:,} times" if self.count > 1 else ""
@@ -45,10 +45,10 @@ class Leftover:
 
 
 class Leftovers(dict[tuple[str, str], Leftover]):
-    """Leftovers by file and what they are, in the order in which they were met: the same of a file once."""
+    """Leftovers by file and `Leftover.what`, in the order in which they were found."""
 
     def add(self, place: Place, what: str, count: int = 1, first: str = "") -> None:
-        """One more, or as many as *count*."""
+        """Add *count* occurrences of *what*; only the first one in a file keeps its *place* and *first*."""
         known = self.get((place[0], what))
         new = Leftover(place, what, count, first)
         self[place[0], what] = replace(known, count=known.count + count) if known else new
@@ -56,7 +56,7 @@ class Leftovers(dict[tuple[str, str], Leftover]):
 
 @dataclass(slots=True)
 class DraftQuery:
-    """A query of the suite that is written; *remarks* stand above it as comments."""
+    """A query of a draft; *remarks* become comments above it."""
 
     id: str
     text: str | None = None
@@ -66,17 +66,17 @@ class DraftQuery:
     weight: float | None = None
     remarks: list[str] = field(default_factory=list)
     place: Place = ("", 0, 0)
-    """Of its params."""
+    """The place of the query, or of its params if they have their own."""
     places: dict[str, Place] = field(default_factory=dict, repr=False)
-    """Where each document was graded."""
+    """Document id to the place of its grade."""
 
 
 @dataclass(slots=True)
 class Draft:
     """
-    The suite that is written.
+    A suite that is read from another system, and is to be written.
 
-    What is None or empty was not in the source. *request* may be left out: then a line to fill in is written.
+    A field that is None or empty was not in the source. If there is no request, the suite gets a TODO line instead.
     """
 
     profile: Profile
@@ -84,19 +84,19 @@ class Draft:
     cluster: str | None = None
     index: str | None = None
     id_field: str | None = None
-    """The field that has the ids of documents, where it is not ``_id``."""
+    """The field with the ids of documents, if it is not ``_id``."""
     request: Json = None
     requests: dict[str, Json] = field(default_factory=dict)
-    """Requests by name, in place of *request*."""
+    """Requests by name; if there are any, they replace *request*."""
     request_remarks: list[str] = field(default_factory=list)
-    """Comments above it."""
+    """Comments above *request*."""
     measures: list[str] = field(default_factory=list)
     is_measured: bool = True
-    """Whether it has measures; without them the suite runs before anything is judged."""
+    """Whether the suite gets measures; a suite without them can run before anything is judged."""
     depth: int | None = None
     title_field: str | None = None
     documents: str | None = None
-    """JSON lines of the suite's own index, each with an id."""
+    """The documents of the suite's own index as JSON lines, each with a field "id"."""
     grades: dict[str, float] = field(default_factory=dict)
     queries: list[DraftQuery] = field(default_factory=list)
     leftovers: Leftovers = field(default_factory=Leftovers)
@@ -104,20 +104,20 @@ class Draft:
     _ids: set[str] = field(default_factory=set, repr=False)
 
     def leave(self, place: Place, what: str, count: int = 1, first: str = "") -> None:
-        """Note that *what* at *place* is not carried over; *first* is what the first one is."""
+        """Note that *what* at *place* is not carried over; *first* describes the first occurrence."""
         self.leftovers.add(place, what, count, first)
 
     def leave_document(self, query: DraftQuery, document: str, place: Place, what: str, of_it: str = "") -> None:
-        """Note that *what* holds of *document*; the first one is named, with *of_it* behind it."""
+        """Note *what* about *document*; the first document is named, followed by *of_it*."""
         self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{of_it}")
 
     def leave_unread(self, root: Placed) -> None:
-        """Note what nobody read of a JSON file, each path once."""
+        """Note the values below *root* that no importer read, each path once."""
         for path, found in first_of_each(root.unread()).items():
             self.leave(found[0].place, repr(path), len(found))
 
     def leave_below_0(self) -> None:
-        """Note the documents with a grade below 0, where the measure has a gain: other systems compute 2^grade - 1."""
+        """Note documents with a grade below 0 if the first measure uses gains: other systems compute 2^grade - 1."""
         if not (self.measures or ["nDCG"])[0].startswith(("CG", "DCG", "nDCG", "ERR")):
             return
         for query in self.queries:
@@ -127,7 +127,7 @@ class Draft:
                     self.leave_document(query, document, query.places[document], what, f": {grade:g}")
 
     def add(self, wanted: str, place: Place, text: str | None = None) -> DraftQuery:
-        """A new query with the id *wanted*, or one like it where that cannot be the id of a query or is taken."""
+        """Add a query with the id *wanted*; if that is taken or cannot be an id, use a similar one and note it."""
         query = DraftQuery(self._free_id(wanted), text, place=place)
         if query.id != wanted:
             what = "ids of queries that are repeated, empty or not printable"
@@ -136,21 +136,21 @@ class Draft:
         return query
 
     def add_text(self, text: str) -> DraftQuery:
-        """A new query with that *text*, be it the text of another too, with an id made from it."""
+        """Add a query with *text* and an id derived from it, even if another query has the same text."""
         query = DraftQuery(self._free_id(_slug(text)), text)
         self.queries.append(query)
         return query
 
     def has_text(self, text: str) -> bool:
-        """Whether `of_text` finds a query with that *text*."""
+        """Whether `of_text` knows a query with *text*."""
         return text in self._by_text
 
     def name_too(self, query: DraftQuery, text: str) -> None:
-        """Let `of_text` find *query* by this *text* too, where it is no other query's."""
+        """Let `of_text` return *query* for *text* too, unless it returns another query for it."""
         self._by_text.setdefault(text, query)
 
     def of_text(self, text: str) -> DraftQuery:
-        """The query with that *text*, made where it is new, with an id made from it."""
+        """The query with *text*; added, with an id derived from the text, if there is none."""
         known = self._by_text.get(text)
         if known is None:
             known = self._by_text[text] = self.add_text(text)
@@ -158,10 +158,10 @@ class Draft:
 
     def judge(self, query: DraftQuery, document: str, grade: float, place: Place) -> None:
         """
-        Give a document its grade.
+        Set the grade of *document* for *query*; the same grade again is noted.
 
         Raises:
-            FormatError: It has no id, or another grade already.
+            FormatError: The document's id is empty, or it already has another grade.
         """
         path, line, column = place
         if not document.strip():
@@ -180,7 +180,11 @@ class Draft:
             raise FormatError([Problem(path, line, column, f"{found}; keep the right one")])
 
     def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Place) -> None:
-        """As `judge`, with the highest of *grades*, such as those for the subtopics of the query; others are noted."""
+        """
+        Set the grade of *document* to the highest of *grades*, such as those for subtopics; see `judge`.
+
+        That there are lower grades is noted.
+        """
         found = sorted(set(grades))
         self.judge(query, document, found[-1], place)
         if len(found) > 1:
@@ -199,7 +203,7 @@ class Draft:
 
 def _slug(text: str) -> str:
     """
-    An id made from a query's text.
+    An id derived from the text of a query.
 
     >>> _slug("Red running shoes, size 9½!"), _slug("???")
     ('red-running-shoes-size-9½', 'query')

@@ -1,4 +1,4 @@
-"""A suite as another system's files, and what they have no place for."""
+"""The files of another system that a suite is exported to, and what they cannot hold."""
 
 from __future__ import annotations
 
@@ -16,43 +16,43 @@ __all__ = ["Exported", "json_lines", "suite_stem", "whole"]
 
 
 def suite_stem(path: str) -> str:
-    """The name of a suite's file without its endings."""
+    """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""
     return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
 
 
 def whole(number: float) -> float:
-    """*number* without a point where it is a whole one."""
+    """*number* as an int if it is a whole number, so that it is written without a decimal point."""
     return int(number) if number == int(number) else number
 
 
 def json_lines(entries: Iterable[Json]) -> str:
-    """Each of *entries* on a line."""
+    """*entries* as JSON lines."""
     return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
 
 
 @dataclass(slots=True)
 class Exported:
     """
-    The *files* of one suite by their names; a format of one file names it "".
+    The texts of the *files* of one exported suite, by file name, and what they do not hold, in *leftovers*.
 
-    What they do not hold is in *leftovers*.
+    The name is "" if the format has a single file, whose name the user chooses.
     """
 
     files: dict[str, str] = field(default_factory=dict)
     leftovers: Leftovers = field(default_factory=Leftovers)
 
     def leave(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
-        """Note that *what* at *mark* is not in the files; *first* is what the first one is."""
+        """Note that *what* at *mark* is not in the files; *first* describes the first occurrence."""
         self.leftovers.add((mark.path, mark.line, mark.column), what, count, first)
 
     def text_of(self, query: Query, system: str) -> str:
-        """The text of *query*, or else its id, which is noted, as *system* has a text for each query."""
+        """The text of *query*, or its id if it has none, which is noted: *system* requires a text."""
         if not query.text:
             self.leave(query.mark, f"queries without a text; the id is the text in {system}", first=repr(query.id))
         return query.text or query.id
 
     def by_text(self, suite: Suite, system: str) -> dict[str, Query]:
-        """The queries by their text, which is all that *system* knows them by; others of one text are noted."""
+        """The queries by text, which identifies them in *system*; further queries with the same text are noted."""
         texts: dict[str, Query] = {}
         for query in suite.queries:
             text = self.text_of(query, system)
@@ -74,11 +74,11 @@ class Exported:
         Note what the files do not hold of *suite*.
 
         Args:
-            suite: What is exported.
-            profile: Whose numbers the other system has; None where it computes none.
-            carried: Keys of a suite, or of its queries, that the files hold beside texts and judgments.
-            measures: Those that the files hold.
-            requests: How many of the suite's requests they hold, from the first on.
+            suite: The exported suite.
+            profile: The profile that reproduces the other system's scores; None if it computes none.
+            carried: Keys of the suite, or of its queries, that the files hold besides texts and judgments.
+            measures: The measures that the files hold.
+            requests: The number of the suite's requests that the files hold, from the first on.
         """
         if suite.profile is not profile:
             rules = f"; the system has those of '{profile}'" if profile else ""

@@ -1,4 +1,4 @@
-"""A suite from a live index: the fields that have text, a request that searches them, and queries from a file."""
+"""Drafts a suite for an existing index: a request that searches its text fields, and queries from a file."""
 
 from __future__ import annotations
 
@@ -25,35 +25,48 @@ __all__ = ["draft_of_index", "live_documents", "names_of_indexes"]
 
 TEXT_TYPES = frozenset({"text", "match_only_text", "annotated_text", "search_as_you_type"})
 TITLES = ("title", "name", "headline", "subject", "heading", "label", "caption")
-"""Names of fields that name the document, the likeliest first."""
+"""Names of fields that hold the title of a document, the likeliest first."""
 
 NO_PROSE = re.compile(
     r"(?:^|[._-])(?:id|ids|sku|isbn|issn|ean|gtin|upc|asin|uuid|guid|code|url|uri|link|href|slug|path|hash|checksum|etag"
     r"|email|phone|image|img|thumbnail|icon|mime|ip|host|password|token)(?:$|[._-])|(?:Id|Url|Uri|Uuid)$|_id$",
 )
-"""Names of fields whose text nobody searches for by words."""
+"""Matches names of fields whose text users do not search by words, such as ids and URLs."""
 
 IDENTITY = re.compile(r"^(?:.*[._-])?(?:id|uuid|guid|sku|isbn|asin|ean|gtin|key|docid|docno|slug)$|[a-z]Id$|_id$")
-"""Names of fields that tell documents apart, without a suffix such as ``.keyword``."""
+"""Matches names of fields that identify documents, without a suffix such as ``.keyword``."""
 
 MISREAD = re.compile(r"[*^]|\{\{|\$[{$]")
-"""In the name of a field, what a request takes for a wildcard or a boost, and a suite for a placeholder or variable."""
+"""
+Matches characters that have a meaning in the name of a field: wildcards and boosts in a request, placeholders and
+variables in a suite.
+"""
 
 SORTED_BY = frozenset({"keyword", "long", "integer", "unsigned_long"})
+"""Types of fields that can break ties."""
+
 MOST_FIELDS = 12
+"""The largest number of fields that the request searches."""
+
 SHORT = 8
-"""Words of a short field, on average."""
+"""The largest mean number of words of a short field."""
 
 _TOPIC_LINE = re.compile(r"\S+\s*\t\s*\S|\d+:\s*\S")
-"""A TREC topic a line: its number, a tab or a colon, and the text."""
+"""Matches a TREC topic on one line: a number, a tab or a colon, and the text."""
 
 EXAMPLES = 5
-"""Titles that stand in for queries where no file has any."""
+"""The number of titles used as queries if there is no file of queries."""
 
 
 @contextmanager
 def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[OpenCluster]:
-    """The cluster that *options* name, for a suite in *folder*; its login is that of harness.toml."""
+    """
+    The cluster that *options* name, opened for a suite in *folder* with the login in harness.toml.
+
+    Raises:
+        SearchError: The cluster cannot be reached.
+        UsageError: The cluster is an HTTP service or is not known, or a variable of its login is not set.
+    """
     suite = Suite("init", str(folder / "init.relevance.yaml"), Target(), {}, (), ())
     with Connections(environ, options) as connections:
         [cluster] = connections.open_all([suite])
@@ -66,11 +79,16 @@ def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Ite
 
 def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """
-    What a suite could search: names of indexes, aliases and data streams, by kind.
+    The names that a suite could search: indexes, aliases and data streams, by kind.
+
+    Args:
+        folder: Where the search for harness.toml starts; parent folders follow.
+        options: Name the cluster.
+        environ: Where the variables of logins are looked up.
 
     Raises:
-        SearchError: The cluster did not answer, or the login may not list them.
-        UsageError: It is not known, or a variable of its login is not set.
+        SearchError: The cluster did not answer, or the login may not list the names.
+        UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
     with opened(folder, options, environ) as cluster:
         assert isinstance(cluster.search, EngineSearch)
@@ -81,11 +99,17 @@ def live_documents(
     folder: Path, indexes: Sequence[str], options: RunOptions, *, environ: Mapping[str, str]
 ) -> Iterator[tuple[Mapping[str, Json], Place]]:
     """
-    All documents of *indexes*, each with the index as its place.
+    All documents of *indexes*, read on iteration, each with the index as its place.
+
+    Args:
+        folder: Where the search for harness.toml starts; parent folders follow.
+        indexes: Names of indexes.
+        options: Name the cluster.
+        environ: Where the variables of logins are looked up.
 
     Raises:
         SearchError: The cluster did not answer, or has no such index.
-        UsageError: It is not known, or a variable of its login is not set.
+        UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
     with opened(folder, options, environ) as cluster:
         assert isinstance(cluster.search, EngineSearch)
@@ -97,18 +121,19 @@ def draft_of_index(
     folder: Path, index: str, queries: Path | None, options: RunOptions, *, environ: Mapping[str, str]
 ) -> Draft:
     """
-    The suite of *index*, which may be an alias, a data stream or a pattern; *folder* is where it will be.
+    Draft a suite that searches *index*, which is only read.
 
     Args:
-        folder: Where harness.toml is looked for, and upwards.
-        index: Read only.
-        queries: Plain lines, CSV, JSON lines or TREC topics; without it titles of documents stand in for queries.
+        folder: Where the suite will be; the search for harness.toml starts there, and parent folders follow.
+        index: An index, an alias, a data stream or a pattern.
+        queries: A file of queries: plain lines, CSV, JSON lines or TREC topics. None to use titles of documents.
         options: Name the cluster.
-        environ: Where logins are looked up.
+        environ: Where the variables of logins are looked up.
 
     Raises:
         InputError: The file of queries cannot be read.
-        UsageError: The index has no field with text, or the cluster is not known.
+        UsageError: The index has no text field or no documents to make queries from, the file has no queries, the
+            cluster is not known or is an HTTP service, or a variable of its login is not set.
         SearchError: The cluster did not answer, or has no such index.
     """
     with opened(folder, options, environ) as cluster:
@@ -154,13 +179,13 @@ def _fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
 
 
 def _cluster_name(cluster: OpenCluster) -> str | None:
-    """The cluster as a suite names it: by its name in harness.toml, else by its URL; None for the default."""
+    """The cluster as a suite names it: its name in harness.toml, or its URL; None for the default cluster."""
     name = cluster.cluster.name
     return None if name == "default" else name
 
 
 def _text_fields(fields: Mapping[str, IndexField]) -> list[str]:
-    """The fields that are searched by words: no parts of nested objects, and of several forms of a field the main."""
+    """The names of text fields, without fields of nested objects and without subfields of other text fields."""
     nested = {name for name, field in fields.items() if "nested" in field.types}
     found = {
         name
@@ -174,7 +199,7 @@ def _text_fields(fields: Mapping[str, IndexField]) -> list[str]:
 
 
 def _identities(fields: Mapping[str, IndexField]) -> list[str]:
-    """The fields that a search can sort by and that are named as what tells documents apart."""
+    """The sortable fields whose names suggest that they identify documents, the shortest names first."""
     return sorted(
         (
             name
@@ -188,7 +213,7 @@ def _identities(fields: Mapping[str, IndexField]) -> list[str]:
 
 
 def _sample(search: EngineSearch, index: str, names: Sequence[str]) -> list[SampledDocument]:
-    """Nothing where the engine refuses it: what it would show is not necessary."""
+    """A sample of documents with the values of the fields *names*; empty if the engine refuses it."""
     try:
         return read_sample(search, index, names)
     except SearchError:
@@ -206,7 +231,7 @@ def _title_order(name: str) -> tuple[int, int, str]:
 
 
 def _searched(texts: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> dict[str, int]:
-    """The fields that the request searches, with their boosts, and a comment on the others."""
+    """The fields that the request searches, with their boosts; the others are listed in comments of *draft*."""
     lengths = {name: _words(name, sample) for name in texts}
     empty = [name for name in texts if sample and lengths[name] is None]
     technical = [name for name in texts if name not in empty and NO_PROSE.search(name)]
@@ -227,7 +252,7 @@ def _searched(texts: Sequence[str], sample: Sequence[SampledDocument], draft: Dr
 
 
 def _words(name: str, sample: Sequence[SampledDocument]) -> float | None:
-    """The mean number of words of a value; None where no document has one."""
+    """The mean number of words in a value of the field *name*; None if no document has a value."""
     counts = [len(value.split()) for document in sample for value in document.values.get(name, ()) if value.strip()]
     return mean(counts) if counts else None
 
@@ -247,7 +272,7 @@ def _request(searched: Mapping[str, int], tie_break: str | None) -> Json:
 
 
 def _tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> str | None:
-    """A field that each document has one value of and no two the same, as far as the sample shows."""
+    """The first of *keys* with exactly one value in each document, all different, as far as the sample shows."""
     for name in keys:
         values = [document.values.get(name, ()) for document in sample]
         if sample and all(len(one) == 1 for one in values) and len(set(values)) == len(values):
@@ -275,7 +300,11 @@ def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocume
 
 
 def _read_queries(path: Path, draft: Draft) -> None:
-    """As `harness import` reads them; a file that is neither CSV, JSON lines nor TREC topics has a query a line."""
+    """
+    Add the queries of CSV, JSON lines or TREC topics, read as `harness import` reads them.
+
+    Any other file has one query on each line.
+    """
     suffix = path.suffix.lower()
     if suffix in (".csv", ".tsv", ".jsonl", ".ndjson"):
         _take_queries(records.read([str(path)]), draft)

@@ -1,7 +1,7 @@
 """
-Ratings of a learning-to-rank model: lines of SVMrank, as Quepid and RankLib have them, and of LETOR.
+Reads ratings for learning to rank: lines of SVMrank, as Quepid and RankLib write them, and of LETOR.
 
-Source: the format of SVMrank (Joachims); the comments of LETOR 4.0.
+Source: the format of SVMrank (Joachims), and the comments of LETOR 4.0.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ _LINE = re.compile(
     r"\s*(?P<grade>\S+)\s+qid:(?P<id>\S+)(?P<features>(?:\s+\d+:\S+)*)\s*#\s*"
     r"(?:docid\s*=\s*(?P<named>\S+)(?P<more>.*)|(?P<document>\S+)(?:\s+(?P<text>\S.*?))?\s*)"
 )
-"""A line of SVMrank, with a document and the text behind ``#``, as Quepid has it, or ``docid = …`` as LETOR has it."""
+"""A line of SVMrank. ``#`` precedes a document and the query's text, as in Quepid, or ``docid = …``, as in LETOR."""
 
 
 def read_ltr(path: Path, draft: Draft) -> None:
     """
-    Add the ratings of a file; queries with one text and two qid stay apart, and one without a text has its qid as id.
+    Add the ratings in *path* to *draft*.
+
+    A query is identified by its qid and its text: one text with two qids gives two queries. A query without a text gets
+    its qid as id.
 
     Raises:
-        InputError: The file cannot be read, or a line has no rating or no document.
+        InputError: The file cannot be read, a line has no rating or no document, or a document has two grades.
     """
     source = read_source(path, str(path), limit=MOST_BYTES)
     known: dict[str, dict[str, DraftQuery]] = {}
@@ -62,7 +65,7 @@ def read_ltr(path: Path, draft: Draft) -> None:
 def _query(
     qid: str, text: str, known: dict[str, DraftQuery], texts: set[str], draft: Draft, place: Place
 ) -> DraftQuery:
-    """The query of *qid* and *text*; *known* has those of the qid by their texts, *texts* all of the file."""
+    """The query of *qid* and *text*; *known* has the queries of the qid by text, *texts* all texts of the file."""
     if text in known:
         return known[text]
     if known:

@@ -1,4 +1,4 @@
-"""JSON with the place of each value, and with what nobody read of it."""
+"""Reads JSON with the place of each value, and keeps track of the values that no importer reads."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ from harness.model import Json
 __all__ = ["MOST_BYTES", "Placed", "json_in", "members_within", "parse_placed", "placed_lines", "read_placed"]
 
 MOST_BYTES = 512 * 2**20
-"""Of a file that is imported."""
+"""The largest file that is imported, in bytes."""
 
 _TOKEN = re.compile(r'[ \t\n\r]*([{}\[\]:,]|"(?:[^"\\]|\\.)*"|[^ \t\n\r{}\[\]:,"]+)')
 _HALF_A_CHARACTER = re.compile("[\ud800-\udfff]")
 _OPENING, _CLOSING = ("{", "["), ("}", "]")
 _NOT_JSON = "this is not JSON: "
 _DEEPEST = 100
-"""Levels of objects and lists; a suite has fewer."""
+"""The largest depth of nested objects and lists; a suite allows fewer."""
 _LARGEST = 2**31 - 1
 
 
 class Placed:
     """
-    A JSON value at its place in a file.
+    A JSON value with its place in a file.
 
-    *value* is a dict or a list of placed values, or a scalar. What is asked for through the methods below counts as
-    read; `unread` gives the rest, so that an importer cannot lose a key that it does not know.
+    *value* is a dict or a list of `Placed` values, or a scalar. A value that is accessed by the methods below counts as
+    read. `unread` lists the others, so that an importer reports the keys that it does not know. The methods raise
+    FormatError, with the place, if the value is not of the expected type.
     """
 
     __slots__ = ("offset", "read", "source", "value")
@@ -49,15 +50,15 @@ class Placed:
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """File, line and column."""
+        """File, line and column, both from 1."""
         return (self.source.path, *self.source.place(self.offset))
 
     def refuse(self, expected: str) -> NoReturn:
-        """Fail because this is not what was *expected*."""
+        """Raise FormatError: the value is not what was *expected*."""
         raise FormatError([self.source.problem(*self.place[1:], f"found {self.described()}, expected {expected}")])
 
     def described(self) -> str:
-        """The value in an error."""
+        """The value as error messages show it, at most 60 characters."""
         if isinstance(self.value, dict):
             return "an object"
         if isinstance(self.value, list):
@@ -66,7 +67,7 @@ class Placed:
         return written if len(written) <= 60 else written[:59] + "…"
 
     def get(self, *keys: str) -> Placed | None:
-        """The value of the first of *keys* that the object has and that is not null."""
+        """The value of the first of *keys* that the object has and whose value is not null; None if there is none."""
         for key in keys:
             child = self.members().get(key)
             if child is not None:
@@ -77,10 +78,10 @@ class Placed:
 
     def need(self, *keys: str) -> Placed:
         """
-        As `get`.
+        The value of the first of *keys*, as `get` returns it.
 
         Raises:
-            FormatError: The object has none of *keys*.
+            FormatError: The object has none of *keys*, or only with null.
         """
         child = self.get(*keys)
         if child is None:
@@ -89,20 +90,20 @@ class Placed:
         return child
 
     def members(self) -> dict[str, Placed]:
-        """The object's values by key; they count as unread."""
+        """The object's values by key; they do not count as read."""
         self.read = True
         if not isinstance(self.value, dict):
             self.refuse("an object")
         return self.value
 
     def items(self) -> Iterator[tuple[str, Placed]]:
-        """The object's pairs, which count as read."""
+        """The object's keys and values; the values count as read."""
         for key, child in self.members().items():
             child.read = True
             yield key, child
 
     def elements(self) -> Iterator[Placed]:
-        """The list's values."""
+        """The list's values; they count as read."""
         self.read = True
         if not isinstance(self.value, list):
             self.refuse("a list")
@@ -111,7 +112,7 @@ class Placed:
             yield child
 
     def text(self) -> str:
-        """A string, or a whole number as it is written."""
+        """A string, or an integer as a string."""
         self.read = True
         if isinstance(self.value, str):
             return self.value
@@ -120,14 +121,14 @@ class Placed:
         return str(self.value)
 
     def words(self) -> str:
-        """As `text`, without blanks around it; it holds something else."""
+        """The value of `text` without surrounding blanks; it must not be empty."""
         text = self.text().strip()
         if not text:
             self.refuse("a text")
         return text
 
     def number(self) -> float:
-        """A finite number, be it written as a number or as a string."""
+        """A finite number, written as a number or as a string."""
         self.read = True
         scalar = self.value
         number = None
@@ -138,7 +139,7 @@ class Placed:
         return number
 
     def integer(self) -> int:
-        """As `number`, cut at the point, of 32 bits as the engines and Quepid have it."""
+        """The value of `number`, truncated to a 32-bit integer, as the engines and Quepid do."""
         number = self.number()
         if abs(number) > _LARGEST:
             self.refuse(f"a number of at most {_LARGEST}")
@@ -159,13 +160,13 @@ class Placed:
         return [child.json() for child in self.value] if isinstance(self.value, list) else self.value
 
     def object(self) -> dict[str, Json]:
-        """As `json`, of an object."""
+        """The value of `json`, which must be an object."""
         self.members()
         value: dict[str, Json] = self.json()
         return value
 
     def unread(self, path: str = "") -> Iterator[tuple[str, Placed]]:
-        """What nobody asked for and says something, by its path, such as ``queries[].notes``."""
+        """The values that were not read and are not empty, each with its path, such as ``queries[].notes``."""
         if not self.read:
             if self.value not in (None, "", {}, []):
                 yield path, self
@@ -178,7 +179,7 @@ class Placed:
 
 
 class _Indexed(Source):
-    """A text of which many places are asked for: where its lines begin is found once."""
+    """A text whose places are looked up often: the offsets of its lines are computed once."""
 
     @cached_property
     def _begins(self) -> list[int]:
@@ -186,7 +187,7 @@ class _Indexed(Source):
         return [0, *ends]
 
     def place(self, offset: int) -> tuple[int, int]:
-        """As `Source` has it; JSON has no line ends but those with a line feed."""
+        """Line and column of *offset*, both from 1; only a line feed ends a line."""
         line = bisect_right(self._begins, offset)
         return line, offset - self._begins[line - 1] + 1
 
@@ -201,13 +202,14 @@ def read_placed(path: Path) -> Placed:
     Read a JSON file.
 
     Raises:
-        InputError: It cannot be read, is not JSON, or has a key twice in an object.
+        InputError: The file cannot be read, is not JSON, is nested too deeply, repeats a key in an object, or contains
+            a number or a character that cannot be represented.
     """
     return parse_placed(read_source(path, str(path), limit=MOST_BYTES))
 
 
 def parse_placed(source: Source) -> Placed:
-    """The JSON value of *source*; errors as `read_placed` has them."""
+    """The JSON value of *source*; raises InputError as `read_placed` does."""
     try:
         json.loads(source.text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -220,10 +222,10 @@ def parse_placed(source: Source) -> Placed:
 
 def json_in(text: str) -> Json:
     """
-    The JSON value that another file holds as a text.
+    The JSON value of *text*, which is a part of another file.
 
     Raises:
-        ValueError: It is not JSON, has a key twice in an object, or is nested too deeply; says which.
+        ValueError: The text cannot be read; the message is that of `read_placed`, without a place.
     """
     try:
         return parse_placed(Source("", text)).json()
@@ -232,7 +234,11 @@ def json_in(text: str) -> Json:
 
 
 def members_within(placed: Placed | None) -> dict[str, Placed]:
-    """The values of an object, or of a text that is one as JSON; none of anything else, which stays unread."""
+    """
+    The values by key of an object, or of a string that contains a JSON object; they do not count as read.
+
+    Empty for any other value, which does not count as read either.
+    """
     if placed is None or not isinstance(placed.value, (dict, str)):
         return {}
     if isinstance(placed.value, str):
@@ -247,14 +253,14 @@ def members_within(placed: Placed | None) -> dict[str, Placed]:
 
 
 def placed_lines(source: Source) -> Iterator[Placed]:
-    """The objects of JSON lines; errors as `read_placed` has them, each at its line."""
+    """The value of each line that is not blank; raises InputError as `read_placed` does, with the line in the file."""
     for number, line in enumerate(source.lines, start=1):
         if line.strip():
             yield parse_placed(_Line(source, number))
 
 
 class _Line(Source):
-    """One line of a file; its places are those of the file."""
+    """One line of a file as a source; places are those in the file."""
 
     def __init__(self, source: Source, number: int) -> None:
         super().__init__(source.path, source.line(number))
@@ -262,27 +268,27 @@ class _Line(Source):
         self._number = number
 
     def place(self, offset: int) -> tuple[int, int]:
-        """In the file."""
+        """Line and column of *offset* in the file."""
         return self._number, offset + 1
 
     def line(self, number: int) -> str:
-        """Of the file."""
+        """Line *number* of the file."""
         return self._source.line(number)
 
 
 class _Inside(Source):
-    """A text of a file that is JSON itself; its places are that of the text."""
+    """A string in a file that contains JSON; the place of each value in it is that of the string."""
 
     def __init__(self, placed: Placed) -> None:
         super().__init__(placed.source.path, placed.value)
         self._placed = placed
 
     def place(self, offset: int) -> tuple[int, int]:  # noqa: ARG002
-        """In the file."""
+        """Line and column of the string in the file."""
         return self._placed.place[1:]
 
     def line(self, number: int) -> str:
-        """Of the file."""
+        """Line *number* of the file."""
         return self._placed.source.line(number)
 
 
@@ -291,7 +297,12 @@ def _refuse_constant(word: str) -> NoReturn:
 
 
 def _build(source: Source) -> Placed:
-    """The value of a text that is known to be JSON."""
+    """
+    The value of *source*, which must be valid JSON.
+
+    Raises:
+        FormatError: A key is repeated, the nesting is too deep, or a value cannot be represented.
+    """
     root: list[Placed] = []
     open_values: list[Placed] = []
     key: str | None = None
@@ -335,7 +346,7 @@ def _scalar(source: Source, match: re.Match[str]) -> Any:
 
 
 def first_of_each(found: Iterable[tuple[str, Placed]]) -> dict[str, list[Placed]]:
-    """What `Placed.unread` found, by path."""
+    """The values that `Placed.unread` found, grouped by path."""
     grouped: dict[str, list[Placed]] = {}
     for path, placed in found:
         grouped.setdefault(path, []).append(placed)

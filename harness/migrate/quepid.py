@@ -1,5 +1,7 @@
 """
-Quepid: ratings of a case as CSV, LTR or JSON, a whole case, a snapshot, a book; and ratings to import there.
+Import and export of Quepid files.
+
+It reads the ratings of a case (CSV, LTR or JSON), whole cases, snapshots and books, and writes ratings or a whole case.
 
 Source: Quepid's export views and `caseCSVSvc`, which writes a blank before a text that begins with ``=``, ``+``, ``-``
 or ``@``.
@@ -34,10 +36,10 @@ _SCORERS = {
     "err": "ERR(max={max})",
 }  # fmt: skip
 _USUAL_MAX = 3.0
-"""The top of the scale that Quepid's own scorers have."""
+"""The highest grade of the scale of Quepid's own scorers."""
 
 _ROWS = 10
-"""Hits that a try asks for where nothing else is said."""
+"""The number of hits that a try requests by default."""
 
 _ENGINES = ("es", "os", "elasticsearch", "opensearch")
 _THEIRS = re.compile(r"#\$query##|#\$qOption(?:\.([A-Za-z_]\w*)|\[['\"]([A-Za-z_]\w*)['\"]\])##", re.ASCII)
@@ -45,7 +47,16 @@ _QUERY_SYNTAX = re.compile(r'[+\-&|!(){}\[\]^"~*?:\\/]')
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
-    """One suite of all *sources*: a case, ratings, information needs; what has the same text is one query."""
+    """
+    Read one suite from all *sources* together; entries with the same text are one query.
+
+    Args:
+        sources: Files. A .json file is a case, ratings, a snapshot or a book; a .txt file has ratings in the LTR
+            format; any other file is CSV with ratings or information needs.
+
+    Raises:
+        InputError: A file cannot be read, two grades of a document contradict each other, or there are no queries.
+    """
     draft = Draft(Profile.QUEPID)
     for path in map(Path, sources):
         if path.suffix.lower() == ".json":
@@ -62,7 +73,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
 
 
 def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, place: Place) -> None:
-    """Give *document* its rating; one without a rating is left unjudged."""
+    """Set the grade of *document*; without a rating it stays unjudged, which is noted."""
     if grade is None:
         draft.leave_document(query, document, place, "documents without a rating; they stay unjudged")
     else:
@@ -76,7 +87,7 @@ def _remark(query: DraftQuery, label: str, text: str | None) -> None:
 
 
 def _remark_both(query: DraftQuery, one: Placed) -> None:
-    """What Quepid says of a query beside its text."""
+    """Keep the information need and the notes of a query as remarks."""
     for label, key in (("information need", "information_need"), ("notes", "notes")):
         found = one.get(key)
         _remark(query, label, None if found is None else found.text())
@@ -107,7 +118,7 @@ def _read_csv(table: Table, draft: Draft) -> None:
 
 
 def _judges(table: Table) -> list[str]:
-    """The columns of a book's judges, which have nothing but ratings."""
+    """The columns of a book's judges: those after the first two that contain only ratings."""
     return [
         column
         for column in table.columns[2:]
@@ -116,7 +127,7 @@ def _judges(table: Table) -> list[str]:
 
 
 def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequence[float | None], place: Place) -> None:
-    """Give a book's *document* its rating, where its judges agree."""
+    """Set the grade of a book's *document* if its judges agree; if not, it stays unjudged, which is noted."""
     grades = [rating for rating in ratings if rating is not None]
     if len(set(grades)) > 1:
         found = f": {', '.join(f'{grade:g}' for grade in grades)}"
@@ -126,7 +137,7 @@ def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequen
 
 
 def _read_json(root: Placed, draft: Draft) -> None:
-    """A case, a snapshot, a book, or the ratings of a case, told apart by their keys."""
+    """Read a case, a snapshot, a book, or the ratings of a case; their keys distinguish them."""
     name = root.get("case_name", "name")
     if name is not None and name.text().strip():
         draft.name = draft.name or name.text().strip()
@@ -141,13 +152,13 @@ def _read_json(root: Placed, draft: Draft) -> None:
         attempt = root.get("try")
         _read_try(attempt, draft)
         endpoint = None if attempt is None else attempt.get("search_endpoint")
-        for holder in (endpoint, attempt, root):  # the first that has an option gives it
+        for holder in (endpoint, attempt, root):  # the first that has an option takes precedence
             _read_common_options(None if holder is None else holder.members().get("options"), draft)
     draft.leave_unread(root)
 
 
 def _read_query(one: Placed, draft: Draft, known: set[str]) -> None:
-    """A query of a case; one whose text is among the *known* of the case already is a query of its own."""
+    """Add a query of a case; if its text is in *known*, the texts of the case so far, it is a separate query."""
     text = one.need("query_text", "query").words()
     query = draft.add_text(text) if text in known else draft.of_text(text)
     known.add(text)
@@ -169,12 +180,12 @@ def _read_query(one: Placed, draft: Draft, known: set[str]) -> None:
 
 
 def _option(name: str | None) -> str:
-    """The param of an option, which must not have the name of one that every query has."""
+    """The name of the param for the option *name*; an underscore avoids the names of the suite's own placeholders."""
     return f"{name}_" if (name or "").rstrip("_") in RESERVED else name or ""
 
 
 def _read_common_options(options: Placed | None, draft: Draft) -> None:
-    """What the request takes from the options of a case or an endpoint, for the queries that have none of their own."""
+    """Add the options of a case, a try or an endpoint that the request uses as params to the queries without them."""
     used = json.dumps(draft.request)
     for key, value in members_within(options).items():
         name = _option(key)
@@ -195,7 +206,7 @@ def _read_book(root: Placed, pairs: Placed, draft: Draft) -> None:
 
 
 def _read_labels(holder: Placed, draft: Draft) -> None:
-    """The names of grades, ``{"0": "Poor"}``; a grade whose name another one has too goes without."""
+    """Read the names of grades, ``{"0": "Poor"}``; a name or a grade that was already used is noted and left out."""
     for written, label in members_within(holder.members().get("scale_with_labels")).items():
         if not isinstance(label.value, str):
             continue
@@ -227,7 +238,7 @@ def _read_scorer(scorer: Placed | None, draft: Draft) -> None:
 
 
 def _read_try(attempt: Placed | None, draft: Draft) -> None:
-    """The request, index, cluster and depth of a try."""
+    """Read the request, index, cluster and depth of a try."""
     if attempt is None:
         return
     endpoint = attempt.get("search_endpoint")
@@ -264,7 +275,7 @@ def _first(attempt: Placed, endpoint: Placed | None, *keys: str) -> Placed | Non
 
 
 def _read_fields(spec: Placed | None, draft: Draft) -> None:
-    """``id:_id, title:name, overview``: how Quepid shows and identifies a document."""
+    """Read the field spec, ``id:_id, title:name, overview``: the fields that identify a document and are shown."""
     if spec is None:
         return
     for field in re.split(r"[\s,]+", spec.text()):
@@ -278,7 +289,7 @@ def _read_fields(spec: Placed | None, draft: Draft) -> None:
 
 
 def _read_address(url: Placed, draft: Draft) -> None:
-    """``SERVER/INDEX/_search``; of another address the server alone is known."""
+    """Read the cluster and the index of ``SERVER/INDEX/_search``; from another address only the server."""
     try:
         parts = urlsplit(url.text())
         host = parts.hostname
@@ -307,7 +318,11 @@ def _read_address(url: Placed, draft: Draft) -> None:
 
 
 def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
-    """``query_params`` with ``#$query##``, curator variables ``##name##`` and options ``#$qOption.name##``."""
+    """
+    Read the request in ``query_params``.
+
+    It contains ``#$query##``, curator variables ``##name##`` and options ``#$qOption.name##``.
+    """
     text = params.text() if isinstance(params.value, str) else json.dumps(params.json())
     for name, value in _curator_variables(attempt):
         text = text.replace(f"##{name}##", value)
@@ -343,10 +358,14 @@ def _curator_variables(attempt: Placed) -> Iterator[tuple[str, str]]:
 
 def write(suite: Suite, form: str) -> Exported:
     """
-    The suite's ratings as Quepid imports them: CSV, or with the suffix .json the whole case with its request.
+    Write ratings as Quepid imports them.
+
+    Args:
+        suite: The suite.
+        form: ".json" writes a whole case with its request; any other suffix writes CSV.
 
     Raises:
-        UsageError: A text cannot be written.
+        UsageError: A text cannot be written to CSV.
     """
     exported = Exported()
     texts = exported.by_text(suite, "Quepid")
@@ -366,7 +385,7 @@ def write(suite: Suite, form: str) -> Exported:
 
 
 def _safe(text: str) -> str:
-    """*text* as Quepid writes it where it would be a formula; Quepid takes the blank away when it reads."""
+    """*text* with a blank in front if a spreadsheet would take it for a formula; Quepid removes the blank on import."""
     return f" {text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
@@ -393,7 +412,7 @@ def _case(suite: Suite, texts: Mapping[str, Query], exported: Exported) -> dict[
 
 
 def _scorer(measure: Measure) -> str | None:
-    """The name of Quepid's scorer; it has each at 10 only."""
+    """The name of the scorer in Quepid that computes *measure*, None if there is none; all have the cutoff 10."""
     given = dict(measure.parameters)
     if measure.cutoff != 10:
         return None

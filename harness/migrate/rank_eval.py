@@ -1,7 +1,7 @@
 """
-The body of a ``_rank_eval`` request of Elasticsearch or OpenSearch, in and out.
+Import and export of request bodies of ``_rank_eval``, the ranking evaluation API of Elasticsearch and OpenSearch.
 
-Source: the ranking evaluation API of both engines, and their `RankEvalSpec`, `RatedRequest` and metrics.
+Source: the documentation of the API, and `RankEvalSpec`, `RatedRequest` and the metrics in the code of both engines.
 """
 
 from __future__ import annotations
@@ -34,10 +34,16 @@ _NAMES = ("precision", "recall", "mean_reciprocal_rank", "dcg", "expected_recipr
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
-    The suites of `_rank_eval` bodies: one a file, and more where its requests are not of one shape.
+    Read the suites of `_rank_eval` bodies: one for each file, or several if its requests differ in keys or templates.
 
-    The index is that of a first line such as ``POST /products/_rank_eval``, as consoles have it, else what the ratings
-    name.
+    The index is that of a first line such as ``POST /products/_rank_eval``, as in a console, or else the `_index` of
+    the ratings.
+
+    Args:
+        sources: Files with a body as JSON.
+
+    Raises:
+        InputError: A file cannot be read or is not a body of `_rank_eval`.
     """
     drafts = []
     for path in map(Path, sources):
@@ -54,7 +60,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
 
 
 def _read_address(line: re.Match[str], drafts: Sequence[Draft], place: Place) -> None:
-    """The index and the parameters of an address; those that a search does not have are listed."""
+    """Read the index and the parameters of the console line; parameters that `_search` does not have are noted."""
     given = dict(parse_qsl(line[2] or ""))
     kept = {name: value for name, value in given.items() if name in _OF_A_SEARCH}
     for draft in drafts:
@@ -97,14 +103,14 @@ def _list(placed: Placed | None) -> list[Placed]:
 
 
 def _shape(body: Json) -> tuple[str, ...]:
-    """What must be the same in requests that one suite sends: their keys, and the search template that they use."""
+    """What the requests of one suite must have in common: the keys of their bodies, and their search template."""
     template = body.get("template", {})
     stored = {key: value for key, value in template.items() if key != "params"}
     return (*sorted(set(body) - {"size"}), json.dumps(stored, sort_keys=True), *sorted(template.get("params", {})))
 
 
 def _body(request: Placed, templates: Mapping[str, Placed]) -> Json:
-    """The body of _search, or that of a search template."""
+    """The body of _search, or a search template with its params."""
     template_id, own = request.get("template_id"), request.get("request")
     if (template_id is None) == (own is None):
         found = "neither 'request' nor 'template_id'" if own is None else "both 'request' and 'template_id'"
@@ -127,7 +133,7 @@ def _body(request: Placed, templates: Mapping[str, Placed]) -> Json:
 
 
 def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], depth: int) -> None:
-    """Give *draft* the request that *bodies* have in common, and its queries with what each has of its own."""
+    """Add to *draft* the request that *bodies* have in common, and the queries with their params and judgments."""
     indexes: dict[str, None] = {}
     sized = [place for place, body in zip(requests, bodies, strict=True) if body.pop("size", depth) != depth]
     if sized:
@@ -159,7 +165,7 @@ def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], dept
 
 
 def _add_size(draft: Draft, request: Placed, depth: int) -> None:
-    """`_rank_eval` asks for k hits whatever a template says; a suite can only pass the number as a param."""
+    """Set the size of a search template: `_rank_eval` replaces it by k, but a suite can only pass it as a param."""
     source = draft.request.get("template", {}).get("source")
     if isinstance(source, dict):
         source["size"] = "{{size}}"
@@ -177,7 +183,7 @@ def _take_summary(draft: Draft, request: Placed) -> None:
 
 
 def _measure(metric: Placed) -> tuple[str, int]:
-    """The measure as text, and how many hits it looks at."""
+    """The measure as text, and its cutoff."""
     found = [(name, metric.get(name)) for name in _NAMES]
     given = [(name, settings) for name, settings in found if settings is not None]
     if len(given) != 1 or set(metric.members()) - set(_NAMES):
@@ -191,7 +197,7 @@ def _measure(metric: Placed) -> tuple[str, int]:
 
 
 def _number(settings: Placed, key: str) -> int | None:
-    """A whole number, cut as the engines do it; it may be a string."""
+    """A number, or a number in a string, truncated as the engines do; None if *settings* does not have *key*."""
     found = settings.get(key)
     return None if found is None else found.integer()
 
@@ -232,10 +238,14 @@ _MEASURES: Mapping[str, Callable[[Placed], str]] = {
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """
-    The body of a `_rank_eval` request with the suite's queries, grades, first request and first measure.
+    Write the body of a `_rank_eval` request: queries, grades, the first request and the first measure it supports.
+
+    Args:
+        suite: The suite.
+        form: Not used.
 
     Raises:
-        UsageError: The suite asks an HTTP service, or none of its measures is one of `_rank_eval`'s.
+        UsageError: The suite searches an HTTP service, or `_rank_eval` supports none of its measures.
     """
     exported = Exported()
     template = next(iter(suite.requests.values()))
@@ -273,12 +283,18 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
 
 
 def template_list(templates: Mapping[str, str]) -> list[Json]:
-    """The search templates that `own_request` gathered."""
+    """The `templates` of a `_rank_eval` body, from those that `own_request` collected."""
     return [{"id": name, "template": json.loads(text)} for text, name in templates.items()]
 
 
 def own_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
-    """What a request of `_rank_eval` sends; its search templates, by their text, are gathered in *templates*."""
+    """
+    The keys of a `_rank_eval` request that hold the search of *body*: `request`, or `template_id` and `params`.
+
+    Args:
+        body: The body of _search or of a search template.
+        templates: Collects the search templates: text to id.
+    """
     if "template" not in body:
         return {"request": {key: value for key, value in body.items() if key != "size"}}
     template = body["template"]
@@ -299,9 +315,16 @@ def _is_whole(grade: float, document: str, query: Query, exported: Exported) -> 
 
 def metric_of(measure: Measure, suite: Suite, *, nearest: bool = False) -> dict[str, dict[str, int | bool]] | None:
     """
-    The metric of `_rank_eval` that *measure* is; None where it has none.
+    The metric of `_rank_eval` that is the same as *measure*, with its settings.
 
-    With *nearest* it may differ in the gain and in `OF_RULES`, and ERR gets the maximum that is in force.
+    Args:
+        measure: A measure of the suite.
+        suite: Its gain, profile and depth apply.
+        nearest: Whether the metric may differ in the gain and in the parameters `OF_RULES`; ERR then gets the default
+            of `max` in the suite's profile if the measure does not set it.
+
+    Returns:
+        The object ``metric`` of the body; None if there is no such metric.
     """
     if measure.name not in _METRICS:
         return None
@@ -325,7 +348,7 @@ def metric_of(measure: Measure, suite: Suite, *, nearest: bool = False) -> dict[
 
 
 OF_RULES = ("gain", "ideal", "over")
-"""Parameters of measures that `_rank_eval` has no choice of."""
+"""Parameters of measures that `_rank_eval` does not have: its rules for them are fixed."""
 
 _RELEVANT = {"rel": "relevant_rating_threshold"}
 _UNJUDGED = {"unjudged": "unknown_doc_rating"}

@@ -1,7 +1,8 @@
 """
-CSV and JSON lines of queries and judgments, with the names of columns that are in use, in and out.
+Import and export of queries and judgments as CSV and JSON lines.
 
-What is written is what a suite names under ``queries`` and ``judgments``.
+The import accepts the usual names of columns. The export writes files that a suite can name under ``queries`` and
+``judgments``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ _PARAM = "params."
 
 @dataclass(slots=True)
 class _Entry:
-    """A line: a query, or a document's grade for one; *query* is its id or its text, as the other two say."""
+    """
+    A line: a query, or the grade of a document for a query.
+
+    *query* is the id or the text of the query; `read` describes which.
+    """
 
     place: Place
     id: str = ""
@@ -47,10 +52,16 @@ class _Entry:
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
-    One suite of all *sources*: .csv and .tsv with a header, everything else JSON lines.
+    Read one suite from all *sources* together.
 
-    A query is named by an id (``query_id``, or ``id`` in a file of queries), by its text, or by ``query``: that is the
-    id where another column has the text or another line the id, and the text elsewhere.
+    A query is identified by an id (``query_id``, or ``id`` in a file of queries), by its text, or by ``query``. The
+    column ``query`` is an id if another column has the text or another line has it as an id, and a text otherwise.
+
+    Args:
+        sources: Files. A .csv or .tsv file has a header; any other file is JSON lines.
+
+    Raises:
+        InputError: A file cannot be read, lines contradict each other, or there are no queries.
     """
     draft = Draft(Profile.STANDARD)
     entries: list[_Entry] = []
@@ -133,7 +144,7 @@ def _judged(judgments: Placed | None) -> Iterator[tuple[str, float, Place]]:
 
 
 def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[str]) -> None:
-    """Add *entry*; *known* has queries by their ids, and *shared* the texts that several of them have."""
+    """Add *entry*; *known* has the queries by id, *shared* the texts that several queries have."""
     query, text = _query_of(draft, entry, known, shared)
     if text and query.text not in (None, text):
         sentence = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
@@ -160,7 +171,7 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[
 
 
 def _query_of(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[str]) -> tuple[DraftQuery, str]:
-    """The query of *entry*, made where it is new, and the text that the entry gives it."""
+    """The query of *entry*, added if it is new, and the text that the entry has for it."""
     wanted = entry.id or (entry.query if entry.text or entry.query in known else "")
     text = entry.text or (entry.query if entry.query != wanted else "")
     if entry.id and entry.text and entry.query not in ("", entry.id, entry.text):
@@ -179,10 +190,10 @@ def _query_of(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared:
 
 def _check_same(entry: _Entry, query: DraftQuery) -> None:
     """
-    Be sure that a line has no other weight and no other params of *query* than lines before.
+    Check that *entry* does not contradict earlier lines.
 
     Raises:
-        FormatError: It has.
+        FormatError: It has another weight, or another value of a param, than *query*.
     """
     both = [("weight", entry.weight, query.weight)]
     both += [(f"param {name!r}", value, query.params.get(name)) for name, value in (entry.params or {}).items()]
@@ -193,7 +204,13 @@ def _check_same(entry: _Entry, query: DraftQuery) -> None:
 
 
 def write(suite: Suite, form: str) -> Exported:
-    """``NAME.queries`` and ``NAME.judgments``, as a suite names them; *form* is ``csv`` or ``jsonl``."""
+    """
+    Write the files ``NAME.queries`` and ``NAME.judgments``, with the suffix *form*.
+
+    Args:
+        suite: The suite.
+        form: "csv" or "jsonl".
+    """
     exported = Exported()
     exported.leave_others(suite, None, carried=("tags", "weight", "params"))
     weighted = any(query.weight != 1.0 for query in suite.queries)
@@ -253,7 +270,7 @@ def _cell(query: Query, name: str, exported: Exported) -> str:
 
 
 def _for_spreadsheets(text: str) -> str:
-    """*text* with the byte order mark without which spreadsheets take UTF-8 for something else."""
+    """*text* with a byte order mark if it is not ASCII: without it, spreadsheets do not read it as UTF-8."""
     return text if text.isascii() else f"\ufeff{text}"
 
 

@@ -1,8 +1,8 @@
 """
-The Rated Ranking Evaluator: a file of ratings with the templates that it names, in and out.
+Import and export of files of the Rated Ranking Evaluator (RRE): ratings, and the templates that they name.
 
 Source: RRE's `Engine` (topics, query groups, queries, both forms of relevant documents) and `BaseEvaluationManager`,
-which puts placeholders into the text of a template.
+which replaces placeholders in the text of a template.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _DEFAULT_GAIN = 2.0
 
 @dataclass(frozen=True, slots=True)
 class _Rated:
-    """A query of a file with what its group says of it too."""
+    """A query of a file of ratings, with what it inherits from its group and topic."""
 
     node: Placed
     tags: tuple[str, ...]
@@ -47,10 +47,15 @@ class _Rated:
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
-    The suites of files of ratings, one for each template that a file names.
+    Read the suites of files of ratings: one for each template that a file names.
 
     Args:
-        sources: Files of ratings, or folders with ``ratings/*.json``. Templates are looked for in ``templates`` beside.
+        sources: Files of ratings, or folders with ``ratings/*.json`` or ``*.json``. Templates are looked up in
+            `_FOLDERS`, relative to the file of ratings.
+
+    Raises:
+        InputError: A file cannot be read or does not contain ratings.
+        UsageError: A folder has no such files.
     """
     drafts: list[Draft] = []
     for path in _files(sources):
@@ -116,7 +121,7 @@ def _rated(root: Placed) -> Iterator[_Rated]:
 
 
 def _below(node: Placed, key: str, *, required: bool = False) -> Iterator[Placed]:
-    """The nodes under *key*; the node itself where a file leaves that level out, as Quepid's export does."""
+    """The nodes under *key*; *node* itself if the file leaves out that level, as Quepid's export does."""
     found = node.need(key) if required else node.get(key)
     if found is None:
         yield node
@@ -125,7 +130,7 @@ def _below(node: Placed, key: str, *, required: bool = False) -> Iterator[Placed
 
 
 def _name(node: Placed) -> str:
-    """What RRE calls a topic or a group: its description before its name for a report; a tag is better short."""
+    """The name of a topic or a group, or else its description: RRE prefers the description, which is long for a tag."""
     found = node.get("name", "description")
     return "" if found is None else found.text().strip()
 
@@ -135,7 +140,7 @@ def _inherited(key: str, *nodes: Placed) -> Placed | None:
 
 
 def _names(chosen: Sequence[_Rated], text_name: str) -> dict[str, str]:
-    """The suite's name of each placeholder; no two have the same."""
+    """Placeholder to its name in the suite; no two placeholders get the same name."""
     taken = set(RESERVED)
     theirs = dict.fromkeys(name for rated in chosen for name in rated.node.need("placeholders").members())
     return {name: "text" if name == text_name else free_name(name, taken) for name in theirs}
@@ -160,7 +165,11 @@ def _add(draft: Draft, rated: _Rated, text_name: str, names: Mapping[str, str]) 
 
 
 def _replaced_within(placeholders: Placed) -> str:
-    """The first placeholder that RRE, which goes from one to the next, finds in a later name or an earlier value."""
+    """
+    A description of the first placeholder that RRE replaces within another one; empty if there is none.
+
+    RRE replaces one after the other, so a name is found in the name of a later one and in the value of an earlier one.
+    """
     given = [(name, _as_text(value.json())) for name, value in placeholders.items() if name]
     for place, (name, value) in enumerate(given):
         for later, _ in given[place + 1 :]:
@@ -172,14 +181,14 @@ def _replaced_within(placeholders: Placed) -> str:
 
 
 def _as_text(value: Json) -> str:
-    """A placeholder's value as RRE inserts it, Jackson's `asText`."""
+    """The value of a placeholder as RRE inserts it: the result of Jackson's `asText`."""
     if isinstance(value, str):
         return value
     return "" if isinstance(value, (dict, list)) else json.dumps(value)
 
 
 def _judge(draft: Draft, query: DraftQuery, documents: Placed) -> None:
-    """Both forms: a document with its gain, and a gain with its documents."""
+    """Add judgments in either form: a document with its gain, or a gain with its documents."""
     if documents.value == []:
         return
     for key, value in documents.items():
@@ -199,7 +208,7 @@ def _judge(draft: Draft, query: DraftQuery, documents: Placed) -> None:
 
 
 def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: Mapping[str, str]) -> None:
-    """The template as the request, where it is found and is a body of _search."""
+    """Make the template the request of *draft*, if it is found and is a body of _search."""
     named = chosen[0].template
     assert named is not None
     found = _find(ratings, named.text())
@@ -231,8 +240,8 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: M
 
 
 def _find(ratings: Path, name: str) -> list[Path]:
-    """The files that a template's name may mean, in the first folder that has one; the one to take first."""
-    if "\0" in name:  # for which `Path.glob` fails on Python 3.13
+    """The files that match the name of a template in the first folder with a match; the one to use comes first."""
+    if "\0" in name:  # `Path.glob` raises on Python 3.13
         return []
     pattern = "*".join(map(glob.escape, name.lstrip("/").split(_VERSION)))
     for folder in _FOLDERS:
@@ -250,10 +259,10 @@ def _marker(name: str) -> str:
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """
-    ``ratings/NAME.json`` and ``templates/request.json``, as RRE finds them.
+    Write ``ratings/NAME.json`` and ``templates/request.json``, where RRE looks for them; *form* is not used.
 
     Raises:
-        UsageError: The suite asks an HTTP service.
+        UsageError: The suite searches an HTTP service.
     """
     exported = Exported()
     template = next(iter(suite.requests.values()))

@@ -1,4 +1,4 @@
-"""A draft as the files of a suite: YAML that `harness validate` reads, with a marked line for all that is missing."""
+"""Writes a draft as the files of a suite: YAML with a TODO line for each missing value."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from harness.suites.yaml import resolve
 __all__ = ["INLINE_JUDGMENTS", "suite_files"]
 
 INLINE_JUDGMENTS = 2_000
-"""Judgments that stand in the suite itself; more, and queries and judgments get files of their own."""
+"""The largest number of judgments in the suite itself; with more, queries and judgments get their own files."""
 
 _LONGEST_LINE = 100
 
 
 def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
     """
-    The suite that is written to *path*, and the files that it names, with their texts.
+    The texts, by path, of the suite at *path* and of the files that it names.
 
-    A line to be filled in has no value and the word TODO behind it, so that `harness validate` names its place.
+    A line to fill in has no value and a comment with TODO, so `harness validate` reports its place.
     """
     stem = suite_stem(str(path))
     queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
@@ -82,7 +82,7 @@ def _head(draft: Draft, stem: str) -> Iterator[str]:
 
 
 def _measured(draft: Draft) -> str:
-    """Measures, and thresholds as a comment; something that runs where nothing is judged yet."""
+    """Measures, with thresholds as a comment; if nothing is judged yet, a latency threshold, so that the suite runs."""
     if not draft.is_measured:
         return (
             "# Nothing is judged yet. Collect what to judge with harness judgments pool, and name the graded file:\n"
@@ -124,7 +124,7 @@ def _query_lines(queries: list[DraftQuery]) -> Iterator[str]:
 
 
 def _entry(query: DraftQuery, *, judged: bool = True) -> dict[str, Json]:
-    """The query as a suite, or where it is not *judged* a file of queries, has it."""
+    """The query as an entry of a suite, or, if not *judged*, of a file of queries, without judgments."""
     found: dict[str, Json] = {"id": _text(query.id) if judged else query.id}
     if query.text is not None:
         found["text"] = _text(query.text) if judged else query.text
@@ -145,12 +145,12 @@ def _grades(grades: Mapping[str, float]) -> dict[str, float]:
 
 
 def _text(text: str) -> str:
-    """*text* as a value of a suite, where ``${`` and ``$$`` mean something."""
+    """*text* with ``$`` escaped, as ``${`` and ``$$`` have a meaning in a suite."""
     return text.replace("$", "$$") if "${" in text or "$$" in text else text
 
 
 def _escaped(value: Json) -> Json:
-    """*value* with its texts as `_text` writes them; keys have no variables."""
+    """*value* with the strings in it escaped by `_text`; keys cannot have variables."""
     if isinstance(value, Mapping):
         return {key: _escaped(child) for key, child in value.items()}
     if isinstance(value, list):
@@ -159,14 +159,14 @@ def _escaped(value: Json) -> Json:
 
 
 class _Representer(SafeRepresenter):
-    """Quotes what the reader of suites takes for a number and YAML 1.1 does not, such as 1e3; has no aliases."""
+    """Quotes strings that the reader of suites takes for numbers, although YAML 1.1 does not, such as 1e3."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
-        """Never, as repeated values are easier to edit."""
+        """Write no aliases: repeated values are easier to edit."""
         return True
 
     def represent_str(self, data: str) -> yaml.ScalarNode:
-        """In quotes where it would be something else without them."""
+        """Quote *data* if it would not be read as the same string without quotes."""
         style = None if isinstance(resolve(data), str) and data.isprintable() else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", data, style=style)
 
@@ -175,7 +175,7 @@ _Representer.add_representer(str, _Representer.represent_str)
 
 
 def _dumped(value: Json) -> str:
-    """*value* as YAML, what is short in one line."""
+    """*value* as YAML; short collections are on one line."""
     root = _Representer(default_flow_style=False, sort_keys=False).represent_data(value)
     for child in _children(root):
         _put_in_lines(child)
@@ -184,7 +184,7 @@ def _dumped(value: Json) -> str:
 
 
 def _put_in_lines(node: yaml.Node) -> int:
-    """Write collections that fit in one line in one; the characters that *node* takes."""
+    """Put collections that fit on one line on one line; returns the length of *node* in characters."""
     if isinstance(node, yaml.ScalarNode):
         return len(node.value) + 4
     length = sum(map(_put_in_lines, _children(node)))

@@ -1,4 +1,4 @@
-"""A CSV file that another system wrote: its rows by the names of its columns, with their lines."""
+"""Reads CSV files of other systems: rows by column name, with their line numbers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Row", "Table", "csv_text", "read_table"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line; a cell that the line does not have is empty."""
+    """One row; *cells* maps each column to its text, "" if the row has no such cell."""
 
     source: Source
     line: int
@@ -29,15 +29,15 @@ class Row:
 
     @property
     def place(self) -> Place:
-        """File, line and column 1."""
+        """File and line; the column is always 1."""
         return (self.source.path, self.line, 1)
 
     def need(self, column: str) -> str:
         """
-        The cell without blanks around it.
+        The text in *column* without surrounding blanks.
 
         Raises:
-            FormatError: It is empty.
+            FormatError: The cell is empty.
         """
         text = self.cells[column].strip()
         if not text:
@@ -46,10 +46,10 @@ class Row:
 
     def grade(self, column: str) -> float | None:
         """
-        The cell as a grade; None where it is empty.
+        The number in *column*; None if the cell is empty.
 
         Raises:
-            FormatError: It is no finite number.
+            FormatError: The cell is not a finite number.
         """
         text = self.cells[column].strip()
         if not text:
@@ -60,13 +60,13 @@ class Row:
         return number
 
     def refuse(self, message: str) -> NoReturn:
-        """Fail at this line."""
+        """Raise FormatError with *message* at this line."""
         raise FormatError([self.source.problem(self.line, 1, message)])
 
 
 @dataclass(slots=True)
 class Table:
-    """The rows of a file, and its columns as its header writes them."""
+    """The rows of a file, and its *columns* as written in the header; *used* are the columns that were read."""
 
     source: Source
     columns: list[str]
@@ -74,7 +74,11 @@ class Table:
     used: set[str] = field(default_factory=set)
 
     def column(self, *names: str) -> str | None:
-        """The column of one of these names, letters, blanks and underscores aside; it counts as read."""
+        """
+        The first column with one of *names*, which then counts as read; None if there is none.
+
+        Case, blanks, underscores and hyphens are ignored.
+        """
         wanted = set(map(_key, names))
         found = next((column for column in self.columns if _key(column) in wanted), None)
         if found is not None:
@@ -83,7 +87,7 @@ class Table:
 
     def need(self, *names: str) -> str:
         """
-        As `column`.
+        The column that `column` returns.
 
         Raises:
             FormatError: There is none.
@@ -95,7 +99,7 @@ class Table:
         return found
 
     def leave_unread(self, leftovers: Leftovers) -> None:
-        """Note the columns that nobody read and that say something."""
+        """Note the columns that were not read and are not empty."""
         for column in self.columns:
             if column not in self.used and any(row.cells[column].strip() for row in self.rows):
                 leftovers.add((self.source.path, 1, 1), f"the column {column!r}")
@@ -107,14 +111,14 @@ def _key(name: str) -> str:
 
 def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
     """
-    The rows of a CSV file; columns are parted by commas, semicolons or tabs.
+    Read a CSV file, with commas, semicolons or tabs as separators.
 
     Args:
         path: The file.
-        header: The columns of a file whose first line is none: it has as many cells, and a number in the last.
+        header: Columns for a file without a header: its first line has as many cells, and the last one is a number.
 
     Raises:
-        InputError: It cannot be read, has no header or a column twice, or a line has more cells than the header.
+        InputError: The file cannot be read, is empty, repeats a column, or has a line with more cells than the header.
     """
     source = read_source(path, str(path), limit=MOST_BYTES)
     begin = next((line for line in source.lines if line.strip()), "")
@@ -153,7 +157,7 @@ def _check_header(table: Table, line: int) -> None:
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """*rows* as CSV, whose cells are written as they are."""
+    """*header* and *rows* as CSV; cells are not changed for spreadsheets."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     writer.writerow(header)
@@ -162,7 +166,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def unwritable(text: str) -> bool:
-    """Whether *text* holds what no text file gives back: a carriage return, NUL, other controls, half a character."""
+    """Whether *text* cannot be read back from a CSV file: it has control characters or a lone surrogate."""
     if "\r" in text:
         return True
     try:

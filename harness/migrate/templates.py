@@ -1,4 +1,4 @@
-"""Requests as templates: many bodies as one with placeholders, and the placeholders of other systems, both ways."""
+"""Builds one request with placeholders from many bodies, and converts placeholders from and to other systems."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["common_request", "free_name", "placeholders_written", "template_text
 
 
 _WORDS = ("query", "text", "q", "value", "query_text", "query_string", "query_word", "keywords")
-"""Keys whose value is likely what the user typed."""
+"""Keys whose value is likely the text of the query."""
 
 _CLAUSES = {
     "match", "match_phrase", "match_phrase_prefix", "match_bool_prefix", "multi_match", "query_string",
@@ -24,7 +24,7 @@ _CLAUSES = {
 
 @dataclass(slots=True)
 class _Slot:
-    """A place of the request where the queries differ."""
+    """A place in the request where the bodies differ, with the value of each query."""
 
     path: tuple[str, ...]
     values: list[Json]
@@ -34,10 +34,10 @@ class _Slot:
 @dataclass(slots=True)
 class _Search:
     slots: dict[str, _Slot] = field(default_factory=dict)
-    """By their values: what differs in the same way is one placeholder."""
+    """By their values as JSON: places with the same values share one placeholder."""
 
     def template(self, values: Sequence[Json], path: tuple[str, ...] = ()) -> Json:
-        """What *values* have in common; where they differ, the slot itself stands."""
+        """What *values*, one for each query, have in common, with a `_Slot` wherever they differ."""
         first = values[0]
         if all(isinstance(one, dict) and one.keys() == first.keys() for one in values) and "{{" not in "".join(first):
             return {key: self.template([one[key] for one in values], (*path, key)) for key in first}
@@ -54,16 +54,16 @@ class _Search:
 
 def common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list[dict[str, Json]]]:
     """
-    The one request that gives each of *bodies* when its placeholders are filled.
+    Build the request that becomes each of *bodies* when its placeholders are filled in.
 
-    What the user typed becomes ``{{text}}`` where it can be told; all else that differs becomes a param. A value that
-    holds ``{{`` becomes a param too, since a suite would take it for a placeholder.
+    The text of the query becomes ``{{text}}`` if it can be identified; other differences become params. A value that
+    contains ``{{`` becomes a param too, as a suite would take it for a placeholder.
 
     Args:
-        bodies: At least one; objects with the same keys.
+        bodies: The body of each query: at least one, all objects with the same keys.
 
     Returns:
-        The request; the text of each query, None where none was found; the params of each query.
+        The request; the text of each query, None if it was not identified; and the params of each query.
 
     >>> common_request([{"query": {"match": {"title": word}}} for word in ("tent", "rope")])
     ({'query': {'match': {'title': '{{text}}'}}}, ['tent', 'rope'], [{}, {}])
@@ -83,7 +83,7 @@ def common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list
 
 
 def _text_slot(slots: list[_Slot]) -> _Slot | None:
-    """The slot that is most likely what the user typed: always text, and below a key that says so."""
+    """The slot that is most likely the text of the query: always a text, and below a usual key or the only text."""
     texts = [slot for slot in slots if all(isinstance(value, str) and value.strip() for value in slot.values)]
     likely = [slot for slot in texts if _is_likely(slot.path)]
     return likely[0] if likely else texts[0] if len(texts) == 1 else None
@@ -94,7 +94,11 @@ def _is_likely(path: tuple[str, ...]) -> bool:
 
 
 def _with_text(template: Json, queries: int, search: _Search) -> tuple[Json, _Slot | None]:
-    """*template*, the same for every query, with a slot at what the user typed; at the whole query where none is."""
+    """
+    *template*, in which nothing differs, with a slot for the text of the query; also returns the slot.
+
+    If no text is found, the slot replaces the whole query, and None is returned.
+    """
     found: list[_Slot] = []
 
     def placed(value: Json, path: tuple[str, ...]) -> Json:
@@ -117,7 +121,7 @@ def _with_text(template: Json, queries: int, search: _Search) -> tuple[Json, _Sl
 
 def free_name(wanted: str, taken: set[str]) -> str:
     """
-    The name of a placeholder like *wanted*, which is added to those that are *taken*.
+    A name for a placeholder similar to *wanted* and not in *taken*, to which it is added.
 
     >>> taken = {"text"}
     >>> [free_name(wanted, taken) for wanted in ("$brand-1", "$brand.1", "2nd", "$text", "")]
@@ -149,15 +153,16 @@ def placeholders_written(
     text: str, theirs: re.Pattern[str], name: Callable[[re.Match[str]], str]
 ) -> tuple[str, set[str]]:
     r"""
-    *text* with a suite's placeholders.
+    *text* with the placeholders of another system replaced by those of a suite.
 
     Args:
-        text: A template, which need not be JSON: what is inserted outside of quotes may be a number or a list.
-        theirs: Matches the other system's placeholders.
-        name: The suite's name of a match.
+        text: A template. It need not be JSON: a placeholder outside quotes may stand for a number or a list.
+        theirs: Matches the placeholders of the other system.
+        name: Returns the name in the suite for a match.
 
     Returns:
-        The text, in which each placeholder is in quotes; and those that were not, so that their values are no strings.
+        The text, in which each placeholder is in quotes; and the names of those that were not in quotes, whose values
+        are not strings.
 
     >>> import re
     >>> placeholders_written('{"a": "$q", "b": $n}', re.compile(r"\$(\w)"), lambda match: match[1])
@@ -180,7 +185,7 @@ def placeholders_written(
 
 
 def typed(text: str) -> Json:
-    """The value of what was inserted outside of quotes: a number or a list, where it is one."""
+    """The value of *text* if it is JSON, such as a number or a list, or else *text* itself."""
     try:
         return json.loads(text)
     except ValueError:
@@ -189,9 +194,13 @@ def typed(text: str) -> Json:
 
 def template_text(body: Json, suite: Suite, marker: Callable[[str], str]) -> str:
     """
-    *body* with the other system's placeholders, *marker* of the name; those of params that are no text have no quotes.
+    *body* as JSON, with the placeholders of another system.
 
-    The number of hits is written as it is.
+    Args:
+        body: A request of the suite, with placeholders of a suite.
+        suite: A placeholder whose param is not a string in some query is written without quotes, and that of the number
+            of hits is replaced by the number.
+        marker: Returns the placeholder of the other system for a name.
     """
     bare = {name for query in suite.queries for name, value in query.params.items() if not isinstance(value, str)}
 

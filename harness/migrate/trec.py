@@ -1,7 +1,8 @@
 """
-TREC: topics as SGML, XML or one a line, qrels, and runs.
+Import and export of TREC files: topics as SGML, XML or one on each line, qrels, and runs.
 
-Source: the topics of the Ad hoc (SGML), Web (XML) and Million Query (one a line) tracks; trec_eval for the others.
+Source: the topics of the Ad hoc (SGML), Web (XML) and Million Query (one on each line) tracks; trec_eval for qrels and
+runs.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _NUMBERS = ("num", "number", "id", "qid", "identifier", "topic_id")
 _TEXTS = ("title", "query", "text")
 _NUMBER_COLUMNS = (*_NUMBERS, "query_id", "query-id", "topic", "topic-id")
 _TEXT_COLUMNS = (*_TEXTS, "query_text", "topic_title")
-"""Names in the header of topics one a line."""
+"""Names of columns in the header of topics that are one on each line."""
 
 _DESCRIPTIONS = ("desc", "description")
 _LABELS = {
@@ -49,7 +50,7 @@ _LABELS = {
     "narrative": "Narrative", "dom": "Domain", "smry": "Summary", "con": r"Concept(?:s|\(s\))?",
     "def": r"Definition(?:s|\(s\))?", "fac": r"Factor(?:s|\(s\))?",
 }  # fmt: skip
-"""What the early tracks repeat behind a tag, with a colon."""
+"""Tag to the label that early tracks write after it, before a colon, as a regular expression."""
 
 _TITLE_LABEL = re.compile(r"Topic\s*:\s*", re.IGNORECASE)
 _CLOSED_TEXT = re.compile(rf"(<({'|'.join(_TEXTS)})(?![\w.-])[^>]*>)(.*?)(?=</\2\s*>)", re.DOTALL | re.IGNORECASE)
@@ -61,21 +62,25 @@ _LINES = (
     re.compile(r"([^\s:]+):\s*(\S.*?)\s*"),
     re.compile(r"(\d+) +(\S.*?)\s*"),
 )
-"""A topic a line, by what parts its number from its text: a tab, a priority, a colon, or blanks."""
+"""Forms of a topic on one line: a tab, a priority, a colon or blanks separate its number from its text."""
 
 _Topic: TypeAlias = tuple[str, str, list[str], Place]
-"""Number, text, what is for people, and where it stands."""
+"""Number, text, remarks and place."""
 
 _SHOWN_LINES = 50
-"""Lines that tell the kind of a file."""
+"""The number of lines from which the kind of a file is detected."""
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
-    One suite of topics, qrels and runs.
+    Read one suite from topics, qrels and runs.
 
     Args:
-        sources: Files. ``topics=FILE``, ``qrels=FILE`` and ``run=FILE`` say what a file is where its lines do not.
+        sources: Files. The kind of a file is detected from its lines; ``topics=FILE``, ``qrels=FILE`` and ``run=FILE``
+            set it.
+
+    Raises:
+        InputError: A file cannot be read, or there are neither topics nor qrels.
     """
     draft = Draft(Profile.TREC)
     files: dict[str, list[Path]] = {kind: [] for kind in _KINDS}
@@ -114,7 +119,7 @@ def _kind_of(source: str) -> tuple[str, Path]:
 
 
 def _source(path: Path) -> Source:
-    """The text of a file, unpacked where it is packed."""
+    """The text of a file, decompressed if it is compressed."""
     with open_bytes(path, str(path)) as file:
         content = file.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
@@ -157,7 +162,7 @@ def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
 
 
 def _is_json(line: str) -> bool:
-    """Whether *line* is an object or a list, whose begin would be taken for a number."""
+    """Whether *line* is a JSON object or list, whose beginning would be taken for the number of a topic."""
     try:
         return isinstance(json.loads(line), (dict, list))
     except (ValueError, RecursionError):
@@ -184,13 +189,13 @@ def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
 
 
 def _blank(found: re.Match[str]) -> str:
-    """As long as what was *found*, so that places stay."""
+    """Blanks of the same length as the match, so that places stay the same."""
     return re.sub(r"\S", " ", found[0])
 
 
 def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, Place]]:
     """
-    The attributes of each topic as they are written, what is in it, and its place.
+    The attributes as written, the content and the place of each topic.
 
     Raises:
         FormatError: A topic is not closed.
@@ -210,7 +215,7 @@ def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, 
 
 
 def _leave_between(outside: str, draft: Draft, place: Place) -> None:
-    """Note what stands before, between or behind topics."""
+    """Note text and attributes before, between or after topics."""
     text = " ".join(re.sub(r"<[^>]*>", " ", outside).split())
     if text:
         draft.leave(place, "text outside of topics", first=repr(shortened(text)))
@@ -220,7 +225,7 @@ def _leave_between(outside: str, draft: Draft, place: Place) -> None:
 
 
 def _fields(written: str, content: str, draft: Draft, place: Place) -> tuple[dict[str, str], list[str]]:
-    """The topic's texts by tag, "" for what stands directly in it; and what a tag that is there again says."""
+    """The texts of a topic by tag, with "" for text outside tags; and remarks with other texts of repeated tags."""
     fields: dict[str, str] = {}
     remarks: list[str] = []
     for name, value in _attributes(written):
@@ -248,7 +253,7 @@ def _fields(written: str, content: str, draft: Draft, place: Place) -> tuple[dic
 
 
 def _without_markup(content: str, draft: Draft, place: Place) -> str:
-    """*content* without the tags within a text, such as ``<b>``."""
+    """*content* without tags inside a text, such as ``<b>``; they are noted."""
 
     def unmarked(text: re.Match[str]) -> str:
         if _FIELD_BEGINS.search(text[3]):
@@ -267,7 +272,7 @@ def _attributes(written: str) -> Iterator[tuple[str, str]]:
 
 def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Draft, place: Place) -> _Topic:
     """
-    The topic; what is in none of its parts becomes a comment.
+    The topic of *fields*; fields that are neither its number nor its text are added to its remarks.
 
     Raises:
         FormatError: It has no number or no text.
@@ -287,12 +292,12 @@ def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Dr
 
 
 def _plain(text: str) -> str:
-    """*text* on one line."""
+    """*text* on one line, with entities such as ``&amp;`` replaced."""
     return " ".join(_ENTITY.sub(lambda entity: html.unescape(entity[0]), text).split())
 
 
 def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_topics: bool) -> None:
-    """A document that is judged for several subtopics or iterations has the highest of its grades."""
+    """Add judgments; a document that is judged for several subtopics or iterations gets the highest of its grades."""
     judgments = read_subtopic_judgments(path)
     place = (str(path), 0, 0)
     if form_of(path) is Form.CSV:
@@ -322,7 +327,7 @@ def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_t
 
 
 def _read_run(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
-    """A run says how deep it looks; its rankings are no part of a suite."""
+    """Set the depth and the measures from a run; its rankings are not carried over."""
     rankings = read_run(path)
     draft.depth = max([draft.depth or 0, *(len(ranking.documents) for ranking in rankings.values())])
     draft.measures = ["nDCG@10", "AP"] if draft.depth >= 10 else ["AP"]
@@ -335,9 +340,17 @@ def _read_run(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """
-    ``NAME.topics.tsv`` (number, tab, text), ``NAME.qrels``, and ``NAME.run`` where the suite has a baseline.
+    Write ``NAME.topics.tsv`` (number, tab, text), ``NAME.qrels``, and ``NAME.run`` if the suite has a baseline.
 
-    A run's scores are those of the engine where they fall from hit to hit, else numbers that keep its order.
+    The scores in the run are those of the engine if they decrease from hit to hit; otherwise they are numbers that keep
+    the order of the hits.
+
+    Args:
+        suite: The suite.
+        form: Not used.
+
+    Raises:
+        BaselineError: The baseline cannot be read, contradicts itself, or lacks the suite's first request.
     """
     exported = Exported()
     exported.leave_others(suite, Profile.TREC)
@@ -366,7 +379,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
 
 
 def _is_column(text: str) -> bool:
-    """Whether *text* is one column of a TREC line that is no comment, and is read back as it is."""
+    """Whether *text* can be a column of a TREC line: it is read back unchanged, and the line is not a comment."""
     return text.encode().split() == [text.encode()] and not text.startswith(("#", "\ufeff")) and "\0" not in text
 
 

@@ -1,4 +1,4 @@
-"""A suite through the cluster's own `_rank_eval`: both scores of each query, and what they differ by."""
+"""Compares the scores of a suite with those of the cluster's `_rank_eval`, and explains the differences."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ from harness.suites.requests import build_requests, on_index
 __all__ = ["TOLERANCE", "verify_suites"]
 
 TOLERANCE = 1e-9
-"""Both compute with doubles, and add them up in another order."""
+"""Scores may differ by rounding: both sides add up 64-bit floats, but in a different order."""
 
 EXPONENTIAL = ("DCG", "nDCG", "ERR")
 """The measures of `_rank_eval` that compute 2^grade."""
 
 HUGE_GRADE = 1023
-"""The sum of two 2^1023 is too large for a double."""
+"""The least grade at which a sum of gains may overflow: 2^1023 + 2^1023 is too large for a 64-bit float."""
 
 
 def verify_suites(
@@ -67,17 +67,17 @@ def verify_suites(
 
     Args:
         paths: Suite files.
-        options: What the user asked for.
+        options: The options of the run.
         environ: Where variables and logins are looked up.
-        tolerance: Scores that differ by no more are equal.
+        tolerance: The largest difference at which two scores count as equal.
         matrix: The requests and indexes that each suite runs with.
-        progress: Told how far the runs are.
+        progress: Receives the progress of the runs.
 
     Raises:
-        InputError: A suite or harness.toml is wrong; holds all problems of all files.
-        UsageError: An option asks for what cannot be, a suite asks an HTTP service, or `_rank_eval` has none of its
-            measures.
-        SearchError: The engine has no `_rank_eval`, or did not answer it.
+        InputError: A suite or harness.toml is not valid; holds all problems of all files.
+        UsageError: The options cannot be used, a suite searches an HTTP service or sets `id_field`, or `_rank_eval` has
+            none of its measures.
+        SearchError: The engine has no `_rank_eval`, or did not answer.
         EngineStartError: The embedded node could not be started.
     """
     configs = Configs()
@@ -112,7 +112,7 @@ def _measures(suite: Suite) -> list[Measure]:
 
 @dataclass(frozen=True, slots=True)
 class _Verifying:
-    """A suite that ran, and the requests that it was sent with, by query."""
+    """A suite that ran, and its requests, by query."""
 
     answered: AnsweredSuite
     suite: Suite
@@ -129,7 +129,7 @@ class _Verifying:
         return cls(answered, suite, run, requests, tolerance)
 
     def verification(self) -> Verification:
-        """Each measure that `_rank_eval` has, one request after the other."""
+        """Compare each measure that `_rank_eval` has; the measures are requested one after the other."""
         suite, run = self.suite, self.run
         unanswered = {
             query.id: failure_text(response)
@@ -178,11 +178,11 @@ class _Verifying:
 
     @property
     def _parameters(self) -> tuple[str, ...]:
-        """Those of the URL that are left out."""
+        """The URL parameters that `_rank_eval` does not support."""
         return tuple(sorted({name for one in self.requests.values() for name in one.url_params} - {*URL_PARAMS}))
 
     def _homes(self) -> dict[str, tuple[str, ...]]:
-        """The indexes that the judged documents are in, as far as they are needed: none where *index* is one."""
+        """Judged document to the indexes that contain it; empty if no index is searched by name (a point in time)."""
         sent = next(iter(self.requests.values()), None)
         if sent is None or sent.index is None or "pit" in sent.body:
             return {}
@@ -192,7 +192,7 @@ class _Verifying:
     def _rated(
         self, measure: Measure, metric: Mapping[str, Mapping[str, int | bool]], homes: Mapping[str, tuple[str, ...]]
     ) -> dict[str, RatedQuery | str]:
-        """What `_rank_eval` says of the queries that have *measure*."""
+        """The result of `_rank_eval` for each query that has *measure*; a text says why there is none."""
         templates: dict[str, str] = {}
         by_target: dict[tuple[str | None, tuple[tuple[str, str], ...]], list[Json]] = {}
         for query in self.suite.queries:
@@ -249,7 +249,7 @@ def _url_params(sent: SearchRequest) -> dict[str, str]:
 
 
 def _ratings(query: Query, index: str | None, homes: Mapping[str, tuple[str, ...]]) -> list[Json]:
-    """A rating belongs to the index that has the document; to that which is searched where none has it."""
+    """The ratings of *query*; each names the index that contains the document, or *index* if none contains it."""
     return [
         {"_index": homes.get(document, (index or "",))[0], "_id": document, "rating": int(grade)}
         for document, grade in query.judgments.items()
@@ -259,7 +259,7 @@ def _ratings(query: Query, index: str | None, homes: Mapping[str, tuple[str, ...
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """What a score is computed from."""
+    """The inputs of a score: measure, profile, gain, judgments and ranking."""
 
     measure: Measure
     profile: Profile
@@ -271,7 +271,7 @@ class _Rules:
     """Whether a grade below 0 has a gain below 0."""
 
     def score(self) -> float | None:
-        """None where it is undefined."""
+        """The score; None if it is undefined."""
         try:
             if self.negative and self.measure.name in EXPONENTIAL:
                 return self._as_rank_eval()
@@ -287,7 +287,7 @@ class _Rules:
             return None
 
     def _as_rank_eval(self) -> float:
-        """Its formulas, with gains below 0 too: its ideal ranking has the documents with such a grade as well."""
+        """The score by the formulas of `_rank_eval`, with negative gains; they count in the ideal ranking too."""
         unjudged = dict(self.measure.parameters).get("unjudged")
         returned = self.documents[: self.measure.cutoff]
         unknown = float(unjudged) if isinstance(unjudged, (int, float)) else None
@@ -303,7 +303,7 @@ class _Rules:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """The two scores of a query."""
+    """The two scores of a query for one measure."""
 
     of: _Verifying
     query: Query
@@ -315,7 +315,7 @@ class _Pair:
 
     @property
     def ours(self) -> float | None:
-        """By the rules of the suite."""
+        """The score by the rules of the suite; None if it is undefined."""
         return self._own_rules.score()
 
     @property
@@ -328,9 +328,10 @@ class _Pair:
 
     def causes(self) -> Iterator[Cause]:
         """
-        What turns our score into theirs, one rule after the other.
+        The causes of the difference between the two scores.
 
-        A step that moves the score is a cause; what is left in the end has none that is known.
+        The rules of the suite are replaced by those of `_rank_eval` one after the other. Each step that changes the
+        score is a cause. If a difference remains, `_left` names its cause, which may be UNKNOWN.
         """
         score = self.ours
         for kind, documents, rules in self._steps(self._own_rules):
@@ -343,7 +344,7 @@ class _Pair:
             yield Cause(kind, _change(score, self.theirs.score), documents)
 
     def _left(self, score: float | None) -> tuple[CauseKind, tuple[str, ...]]:
-        """Why *score*, by the rules of `_rank_eval` and with its hits, is not what it says."""
+        """Why *score*, computed from the rules and hits of `_rank_eval`, differs from its own; with the documents."""
         judged = self.query.judgments
         huge = tuple(document for document, grade in judged.items() if grade == int(grade) and grade >= HUGE_GRADE)
         if huge and self.measure.name in EXPONENTIAL and (score is None or not isfinite(self.theirs.score)):
@@ -352,7 +353,7 @@ class _Pair:
         return (CauseKind.INDEXES, elsewhere) if elsewhere else (CauseKind.UNKNOWN, ())
 
     def _steps(self, rules: _Rules) -> Iterator[tuple[CauseKind, tuple[str, ...], _Rules]]:
-        """The rules after each step, from the suite's to those of `_rank_eval`, and the documents that it is about."""
+        """The steps from the suite's rules to those of `_rank_eval`: cause, documents concerned, and rules after it."""
         whole = {document: grade for document, grade in rules.grades.items() if grade == int(grade)}
         rules = replace(rules, grades=whole)
         yield CauseKind.GRADES, tuple(document for document in self.query.judgments if document not in whole), rules
@@ -369,7 +370,7 @@ class _Pair:
         yield kind, documents, replace(rules, documents=[hit.id for hit in hits], scores=[hit.score for hit in hits])
 
     def _moved(self) -> tuple[CauseKind, tuple[str, ...]]:
-        """Why their hits are others than ours, and the documents at the first rank where they are."""
+        """Why the hits of `_rank_eval` differ from those of the run, and the documents concerned."""
         ours, theirs = self.ranking.hits[: self.k], self.theirs.hits
         ids, found = [hit.id for hit in ours], [hit.id for hit in theirs]
         pairs = zip([*ids, *found[len(ids) :]], [*found, *ids[len(found) :]], strict=True)
@@ -392,9 +393,9 @@ class _Pair:
 
     def _are_tied(self) -> bool:
         """
-        Whether hits with the same score changed places, and nothing else did.
+        Whether the two rankings differ only in the order of hits with the same score.
 
-        A hit that only one of the two rankings has must have the score at which both are cut.
+        A hit that only one ranking has must have the score of the last hit, and both rankings must have k hits.
         """
         ours, theirs = self.ranking.hits[: self.k], self.theirs.hits
         if None in (by_rank := [hit.score for hit in ours]) or by_rank != [hit.score for hit in theirs]:
@@ -407,7 +408,7 @@ class _Pair:
         )
 
     def _rated_elsewhere(self) -> tuple[str, ...]:
-        """The judged hits that have no rating, as their rating belongs to another index."""
+        """The judged hits without a rating in `_rank_eval`, as their rating names another index."""
         judged = self.query.judgments
         return tuple(
             hit.id
@@ -434,21 +435,21 @@ def _err(grades: Iterable[float | None], top: float) -> float:
 
 
 def _differ(one: float | None, other: float | None, tolerance: float) -> bool:
-    """A figure that is not finite is equal to none."""
+    """Whether two scores differ by more than *tolerance*; a score that is not finite differs from every score."""
     if one is None or other is None:
         return one is not other
     return not abs(one - other) <= tolerance
 
 
 def _change(score: float | None, following: float | None) -> float | None:
-    """None where one of the two is undefined or not finite."""
+    """*following* minus *score*; None if one of them is undefined or not finite."""
     if score is None or following is None or not isfinite(following - score):
         return None
     return following - score
 
 
 def _without(measure: Measure, *names: str) -> Measure:
-    """*measure* without these parameters, whose defaults hold then."""
+    """*measure* without the parameters *names*, so that their defaults apply."""
     kept = [f"{name}={_written(value)}" for name, value in measure.parameters if name not in names]
     cutoff = "" if measure.cutoff is None else f"@{measure.cutoff}"
     given = f"({', '.join(kept)})" if kept else ""

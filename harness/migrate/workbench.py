@@ -1,8 +1,8 @@
 """
-OpenSearch's Search Relevance Workbench: query sets, judgment lists and search configurations, in and out.
+Import and export for OpenSearch's Search Relevance Workbench: query sets, judgment lists and search configurations.
 
-Source: the REST API of opensearch-project/search-relevance, whose lists come as the hits of a search, and the files
-that its dashboard takes: JSON lines of queries, CSV of judgments.
+Source: the REST API of opensearch-project/search-relevance, which returns lists as the hits of a search, and the files
+that its dashboard imports: queries as JSON lines, judgments as CSV.
 """
 
 from __future__ import annotations
@@ -28,37 +28,43 @@ from harness.suites.placeholders import RESERVED
 __all__ = ["read", "write"]
 
 _MEASURES = ["nDCG@10", "P@10", "AP@10", "Judged@10"]
-"""What the workbench shows of an experiment: NDCG, Precision, MAP and Coverage."""
+"""The measures that the workbench shows for an experiment: NDCG, Precision, MAP and Coverage."""
 
 _TEXT = "%SearchText%"
 _MARKED = re.compile("%SearchText%|%queryText%")
-"""Where a configuration without ``{{`` has the text: its first versions, and later ones."""
+"""The placeholder of the query's text in a configuration without ``{{``: in its first versions, and in later ones."""
 _VARIABLE = re.compile(r"\{\{\{\s*(\w[\w.-]*)\s*\}\}\}|\{\{&?\s*(\w[\w.-]*)\s*\}\}")
 _TAG = re.compile(
     r"\{\{#(?:toJson|join)\b[^}]*\}\}\s*(\w[\w.-]*)\s*\{\{/"
     r"|\{\{[#^&{]?\s*(?!(?:toJson|join|url)\b)(\w[\w.-]*)\s*\}\}"
 )
-"""A variable in a template that has more than variables, be it in a function of the engine."""
+"""A variable in a Mustache template with sections or functions, including variables inside these."""
 _TEXT_VARIABLES = ("queryText", "query_string")
-"""The text in a template of Mustache; the second while that was being developed."""
+"""Variables of Mustache for the query's text; the second is that of development versions."""
 
 _KEPT_BY_THE_WORKBENCH = ("id", "timestamp", "status", "type", "sampling")
 
 _LABELS = {"referenceAnswer": "reference answer"}
 
 _BEHIND_A_TEXT = "#"
-"""What parts a text from its reference answer, or from its custom fields as JSON, in what the first versions store.
+"""The separator of a text and its reference answer, or its custom fields as JSON, in data of the first versions.
 
-A text may have one of its own, which those versions do not escape.
+The text itself may contain the character, which those versions do not escape.
 """
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
-    One suite of all *sources*: query sets, judgment lists and search configurations, joined by the text of a query.
+    Read one suite from all *sources* together: query sets, judgment lists and search configurations.
+
+    The text of a query identifies it in all of them.
 
     Args:
-        sources: What the API takes or returns as .json, queries as .ndjson, .jsonl or .txt, judgments as .csv.
+        sources: Files. A .json file has a request or a response of the API, a .csv file judgments, and a .ndjson,
+            .jsonl or other text file queries.
+
+    Raises:
+        InputError: A file cannot be read, judgments contradict each other, or there are no queries.
     """
     draft = Draft(Profile.OPENSEARCH_SRW, measures=list(_MEASURES))
     later = _Later()
@@ -85,7 +91,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
 
 @dataclass(slots=True)
 class _Later:
-    """What is read behind all query sets, whose texts and custom fields it names."""
+    """What is read after all query sets, as it refers to their texts and custom fields."""
 
     names_of_sets: list[Placed] = field(default_factory=list)
     names_of_judgments: list[Placed] = field(default_factory=list)
@@ -94,7 +100,7 @@ class _Later:
 
 
 def _name(draft: Draft, names: Sequence[Placed], source: str) -> None:
-    """Name the suite as the first of the lists that have *names*, else as the file; other names are left out."""
+    """Name the suite after the first of *names*, or else after the file; other names are noted."""
     given = [(name.text(), name.place) for name in names if name.value]
     draft.name = given[0][0] if given else Path(source).name.split(".")[0]
     for text, place in given[1:]:
@@ -103,7 +109,7 @@ def _name(draft: Draft, names: Sequence[Placed], source: str) -> None:
 
 
 def _read_file(path: Path, draft: Draft, later: _Later) -> list[Placed]:
-    """Read a file but for what is kept for *later*; its JSON values."""
+    """Read a file, put what must wait into *later*, and return the JSON values of the file."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
         _read_csv(path, draft)
@@ -128,7 +134,7 @@ def _read_file(path: Path, draft: Draft, later: _Later) -> list[Placed]:
 
 
 def _documents(root: Placed) -> Iterator[Placed]:
-    """What the API stores: alone, as a document of an index, or as the hits of a search."""
+    """The objects of the API in *root*, which is an object, a list, a document of an index, or a search response."""
     if isinstance(root.value, list):
         for one in root.elements():
             yield from _documents(one)
@@ -147,7 +153,7 @@ def _documents(root: Placed) -> Iterator[Placed]:
 
 
 def _skip(node: Placed, *keys: str) -> None:
-    """Take what says nothing of queries for read."""
+    """Mark the values of *keys*, which do not concern queries, as read."""
     for key in keys:
         found = node.get(key)
         if found is not None:
@@ -205,12 +211,12 @@ def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -
 
 
 def _fields(values: Mapping[str, Json]) -> dict[str, str]:
-    """*values* as the workbench has them: texts, or JSON as a text."""
+    """*values* as the workbench stores them: as strings, with JSON for other types."""
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
 
 
 def _custom_fields(entry: Placed) -> dict[str, Json] | None:
-    """As they are stored, or as they are given: all keys beside the text; None where there are none."""
+    """The custom fields of a query: `customFields` as stored, or all keys besides the text; None if there are none."""
     stored = entry.get("customFields")
     if stored is not None:
         return stored.object()
@@ -220,10 +226,10 @@ def _custom_fields(entry: Placed) -> dict[str, Json] | None:
 
 def _guessed_answers(texts: Sequence[str]) -> dict[str, tuple[str, str]]:
     """
-    The text and the reference answer of each of *texts* that the first version may have joined, without blanks.
+    The entries of *texts* that the first version may have joined with ``#``, with their text and reference answer.
 
-    None in a set with custom fields as JSON, which later versions write, and none that another text would be equal to.
-    Source: its `PutQuerySetTransportAction` and `LlmJudgmentsProcessor`.
+    Empty if a text has custom fields as JSON, which later versions write. A text that would then equal another text is
+    not split. Source: `PutQuerySetTransportAction` and `LlmJudgmentsProcessor` of the first version.
 
     >>> _guessed_answers(["rope#To climb", "c# tutorial", "size #10 screws", "c#net", "c#java"])
     {'rope#To climb': ('rope', 'To climb')}
@@ -251,7 +257,7 @@ def _parted(text: str) -> tuple[str, dict[str, Json]]:
 
 
 def _read_csv(path: Path, draft: Draft) -> None:
-    """``query,docid,rating``; the dashboard takes the file without this header too."""
+    """Read judgments with the columns ``query,docid,rating``; like the dashboard, also without this header."""
     table = read_table(path, header=("query", "docid", "rating"))
     query, document = table.need("query"), table.need("docid", "doc_id")
     rating = table.need("rating")
@@ -266,10 +272,15 @@ def _read_csv(path: Path, draft: Draft) -> None:
 
 def _read_configuration(one: Placed, draft: Draft, used: dict[str, str]) -> Collection[str]:
     """
-    A request with its index and its search pipeline.
+    Add the request of a search configuration, with its index and its search pipeline.
 
-    The variables of its template are added to *used*, with the names of their params; those outside of quotes are
-    returned.
+    Args:
+        one: The search configuration.
+        draft: Gets the request.
+        used: Gets the variables of the template: name to the name of the param.
+
+    Returns:
+        The params whose variables are outside quotes, so that their values are not strings.
     """
     query, pipeline = one.need("query"), one.get("searchPipeline")
     body, bare = _body(query, draft, used)
@@ -290,9 +301,10 @@ def _read_configuration(one: Placed, draft: Draft, used: dict[str, str]) -> Coll
 
 def _body(query: Placed, draft: Draft, used: dict[str, str]) -> tuple[Json, Collection[str]]:
     """
-    The body of _search with a suite's placeholders, and the params that stand outside of quotes.
+    The body of _search with placeholders of a suite, and the params whose variables are outside quotes.
 
-    A template of Mustache with more than variables is for the engine. Source: the workbench's `SearchRequestBuilder`.
+    A Mustache template with sections or functions becomes a search template, which the engine fills in. Source: the
+    workbench's `SearchRequestBuilder`.
     """
     text = query.text() if isinstance(query.value, str) else json.dumps(query.json())
     fields = {key for known in draft.queries for key in known.params}
@@ -326,7 +338,7 @@ def _body(query: Placed, draft: Draft, used: dict[str, str]) -> tuple[Json, Coll
 
 
 def _place_fields(draft: Draft, used: Mapping[str, str], bare: Collection[str]) -> None:
-    """Custom fields that a request uses stay params, empty where a query has none; all others become comments."""
+    """Keep the custom fields that a request uses as params, "" if a query lacks one; the others become comments."""
     for query in draft.queries:
         given = query.params
         query.remarks += [f"{_LABELS.get(key, key)}: {value}" for key, value in given.items() if key not in used]
@@ -336,7 +348,7 @@ def _place_fields(draft: Draft, used: Mapping[str, str], bare: Collection[str]) 
 
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
-    """``query_set.json``, ``judgments.json`` and a search configuration for each request."""
+    """Write ``query_set.json``, ``judgments.json`` and a search configuration for each request; *form* is not used."""
     exported = Exported()
     measures = [measure for measure in common_measures(suite) if measure.text in _MEASURES]
     exported.leave_others(
@@ -372,7 +384,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
 
 
 def _variable(param: str, suite: Suite) -> str:
-    """The variable of Mustache; that of a param which is no text inserts JSON as it is."""
+    """The Mustache variable for *param*; with triple braces, which insert JSON unescaped, if a value is no string."""
     is_text = all(isinstance(query.params.get(param, ""), str) for query in suite.queries)
     return "{{" + param + "}}" if is_text else "{{{" + param + "}}}"
 

@@ -1,12 +1,12 @@
 """
-The values that cross module borders, frozen, and nothing else.
+The values that modules pass to each other: frozen dataclasses, and columns for values that are numerous.
 
 They flow one way::
 
     Suite(queries, judgments, thresholds) -> SearchRequest -> Response -> Run -> Score -> Verdict -> Report
 
-Nothing here knows YAML, HTTP or a screen. `Report` and what it holds are written as JSON and read again, so they hold
-only plain values.
+No module here reads YAML, sends HTTP requests or prints. `Report` is written as JSON and read back, so it holds only
+plain values.
 """
 
 from __future__ import annotations

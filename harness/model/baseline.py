@@ -23,18 +23,19 @@ class BaselineQuery:
     judgments: str
     """A fingerprint of the judgments of *scores*."""
     ranking: tuple[tuple[str, float | None], ...] = ()
-    """Document and engine score."""
+    """Document id and engine score, best first."""
     scores: Mapping[str, float | None] = field(default_factory=dict)
+    """Measure to score."""
     bands: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Measure to the least and the greatest score over the orders of ties, if they differ."""
+    """Measure to its least and greatest score over all orders of tied documents, for measures where they differ."""
     weight: float = 1.0
     """Its weight in means."""
     params: Mapping[str, Json] | None = field(default_factory=dict)
     """None if they are too large."""
     tail: tuple[str, ...] = ()
-    """Documents below the ranking with the score of the last hit."""
+    """Documents below the ranking that have the score of its last hit."""
     closed: bool = False
-    """Whether no other document has that score."""
+    """Whether *tail* is complete: no other document has that score."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +66,7 @@ class BaselineFile:
     requests: Mapping[str, Baseline]
     """By the name of the request."""
     schema: int = 2
-    """The version of the JSON form."""
+    """The version of the file format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class Question:
     """None if they are unknown or too large."""
 
     def is_another(self, other: Question) -> bool:
-        """Whether *other* has another text or params, as far as both are known."""
+        """Whether *other* has another text or other params; only the texts are compared if a fingerprint is unknown."""
         if self.fingerprint and other.fingerprint:
             return self.fingerprint != other.fingerprint
         return self.text != other.text
@@ -112,17 +113,17 @@ class Reference:
     same_request: bool = False
     """Whether the request is unchanged."""
     changes: tuple[str, ...] = ()
-    """Sentences on what changed since."""
+    """Sentences on what changed since then."""
     problem: str = ""
     """Why there is no *run*."""
     remedy: str = ""
-    """What to do about that."""
+    """How to solve *problem*."""
     updating: bool = False
-    """Whether the run is saved as the baseline, so that nothing is compared."""
+    """Whether the current run is saved as the baseline, so that nothing is compared."""
     name: str = ""
-    """Its name in sentences if it is not a baseline."""
+    """Its name in sentences; empty for a baseline."""
     changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
-    """Queries with another text or params, then and now; *run* does not contain them."""
+    """Query to its stored and its current question, where these differ; *run* does not contain these queries."""
     diffs: tuple[TextDiff, ...] = ()
     """Of the request, the mapping and the settings."""
 

@@ -29,15 +29,16 @@ class MeasureComparison:
     adjusted: float
     """Corrected for the number of measures."""
     least_p: float
-    """The least possible p for that many queries."""
+    """The smallest p-value possible with this number of queries."""
     wins: int
     ties: int
     losses: int
     effect: float | None
+    """Cohen's d of the paired differences; None if it is undefined."""
     detectable: float | None
     """The smallest true difference that the test detects with 80 % power; None if unknown."""
     moved: tuple[tuple[str, float, float], ...] = ()
-    """Query, reference and candidate score of the queries that changed, the greatest change first."""
+    """Query, reference score and candidate score of each query that changed, the greatest change first."""
     detectable_if_all_move: bool = False
     """Whether *detectable* assumes that all queries change."""
 
@@ -51,10 +52,11 @@ class Comparison:
     test: str
     alternative: str
     level: float
+    """The significance level; the level of the confidence intervals is 1 - *level*."""
     correction: str
     measures: tuple[MeasureComparison, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Measure to the number of queries not scored in both runs."""
+    """Measure to the number of queries that do not have a score in both runs."""
     samples: int = 0
     seed: int = 0
     weighted: bool = False
@@ -62,7 +64,7 @@ class Comparison:
 
 
 class SideKind(StrEnum):
-    """The source of one side of a comparison."""
+    """The kind of source of one side of a comparison."""
 
     BASELINE = "baseline"
     REPORT = "report"
@@ -85,7 +87,7 @@ class Side:
     created: str = ""
     """Empty if unknown or now."""
     unanswered: Mapping[str, str] = field(default_factory=dict)
-    """Queries without a ranking, with the reason."""
+    """Query to the reason why it has no ranking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ class QueryComparison:
     text: str
     tags: tuple[str, ...] = ()
     scores: Mapping[str, tuple[float | None, float | None]] = field(default_factory=dict)
-    """Measure to reference and candidate score, None if a side has none."""
+    """Measure to reference score and candidate score, None if a side has none."""
     documents: tuple[MovedDocument, ...] = ()
     """
     Each document of either ranking once: the candidate's in its order, then those only in the reference; empty if a
@@ -134,9 +136,10 @@ class QueryComparison:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """The agreement of two runs, which needs no judgments; means are weighted."""
+    """How far the rankings of two runs agree, which needs no judgments. Means are weighted, counts are not."""
 
     depth: int
+    """The number of ranks compared."""
     p: float
     """The persistence of *rbo*."""
     queries: int
@@ -150,9 +153,11 @@ class Agreement:
     tau_queries: int
     """The number of queries for which tau is defined."""
     same_ranking: int
-    """The number of queries with the same ranking; two empty ones are the same."""
+    """The number of queries with the same ranking; two empty rankings are the same."""
     same_documents: int
+    """The number of queries with the same documents, in any order."""
     same_first: int
+    """The number of queries with the same first document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +178,9 @@ class ComparisonReport:
     agreement: Agreement | None
     """None if no query has a ranking on both sides."""
     queries: tuple[QueryComparison, ...]
-    """Those that changed most first."""
+    """Those that changed most come first."""
     verdicts: tuple[Verdict, ...] = ()
-    """Of the thresholds of the comparison."""
+    """One for each threshold of the comparison."""
     notes: tuple[str, ...] = ()
     only_reference: tuple[str, ...] = ()
     """Queries that only this side has; likewise *only_candidate*."""

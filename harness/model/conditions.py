@@ -1,4 +1,4 @@
-"""What a threshold or an expectation requires, one type for each form of it."""
+"""What a threshold or a rank expectation requires: one type for each form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class StatisticKind(StrEnum):
 
 
 class Operator(StrEnum):
-    """Compares the observed with the required value; all allow 1e-9."""
+    """Compares the observed with the required value; values that differ by at most 1e-9 are equal."""
 
     AT_LEAST = ">="
     ABOVE = ">"
@@ -81,8 +81,9 @@ class AgreementCondition:
     """
     ``mean RBO >= 0.9``, ``every overlap@10 >= 0.5``: how far the rankings agree with the baseline's.
 
-    *agreement* is written like a measure, but needs no judgments: rank-biased overlap or the share of documents in
-    common, down to its cutoff, or for all hits that both have. The rest is as in `ScoreCondition`.
+    *agreement* is written like a measure, but needs no judgments: rank-biased overlap (RBO), or the share of documents
+    in common (overlap). Without a cutoff it compares as many ranks as both runs requested. The other fields are those
+    of `ScoreCondition`.
     """
 
     statistic: StatisticKind
@@ -111,7 +112,7 @@ class InTop:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """``sku-17 before sku-9``; holds also if only the first was returned, never if the first was not."""
+    """``sku-17 before sku-9``; it holds if only the first was returned, and fails if the first was not returned."""
 
     document: str
     other: str

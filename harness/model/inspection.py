@@ -1,4 +1,4 @@
-"""One query looked at by itself: its request, its ranking rank by rank, and why documents have their scores."""
+"""One query in detail: its request, its ranking rank by rank, and why documents have their scores."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class RankContribution:
     grade: float | None
     """None for an unjudged document, and if there is no hit."""
     gain: float
-    """With the gain in force."""
+    """The gain of *grade*; `Contributions.gain` describes how it is computed."""
     discount: float
-    """What the gain is divided by."""
+    """The divisor of the gain."""
     adds: float
     """Gain divided by discount."""
     loses: float
@@ -32,12 +32,12 @@ class RankContribution:
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """A DCG by rank: what the ranks add is *dcg* in sum, and with what they lose it is *ideal*."""
+    """A DCG rank by rank: *dcg* is the sum of what all ranks add, and *ideal* is *dcg* plus what all ranks lose."""
 
     measure: str
-    """The nDCG or DCG that is computed from it."""
+    """The nDCG or DCG that is computed from these ranks."""
     gain: str
-    """The gain in force, in words."""
+    """The gain function, in words."""
     dcg: float
     ideal: float
     """The DCG of the ideal ranking; 0 if no judged document has a positive gain."""
@@ -46,21 +46,25 @@ class Contributions:
 
 @dataclass(frozen=True, slots=True)
 class TiedDocuments:
-    """Documents of the same score, whose order is the engine's."""
+    """Documents with the same score; the engine chooses their order."""
 
     rank: int
-    """That of the first."""
+    """The rank of the first."""
     score: float
     documents: tuple[str, ...]
-    """In the ranking, best first."""
+    """Those in the ranking, best first."""
     below: tuple[str, ...] = ()
-    """Known ones below the ranking."""
+    """Those that are known below the ranking."""
     closed: bool = True
-    """Whether no other document has that score."""
+    """Whether *below* is complete: no other document has that score."""
 
 
 class PartKind(StrEnum):
-    """What gives a part of a score; an engine gives finer parts of the first only, and a constant has none."""
+    """
+    The kind of clause that a part of a score comes from.
+
+    Engines explain what a TERM is computed from. A CONSTANT is computed from nothing; the others are not broken down.
+    """
 
     TERM = "term"
     CONSTANT = "constant"
@@ -73,10 +77,13 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ScoreFactor:
-    """What a part of a score is multiplied by."""
+    """A number that multiplies a part of a score."""
 
     name: str
-    """Such as "tie_breaker", "function score", or "rescore_query_weight"; "not the best" if another part counts."""
+    """
+    Such as "tie_breaker", "function score" or "rescore_query_weight"; "not the best", with the value 0, if only a
+    better part counts.
+    """
     value: float
 
 
@@ -86,17 +93,17 @@ class ScorePart:
 
     kind: PartKind
     clause: str
-    """The field with its term, phrase or synonyms; else the words of the engine."""
+    """The field with its term, phrase or synonyms, or else the description of the engine."""
     score: float
-    """What it adds: *value* times all *factors*. The parts of an explanation add up to the score."""
+    """*value* times all *factors*. The parts of an explanation add up to the score of the document."""
     value: float
     """The clause's own score."""
     factors: tuple[ScoreFactor, ...] = ()
     field: str | None = None
-    """None unless it is a term, as are the others."""
+    """None unless *kind* is TERM, as are all fields below."""
     term: str | None = None
     boost: float | None = None
-    """As the engine has it; Elasticsearch multiplies k1 + 1 = 2.2 into it, OpenSearch does not."""
+    """As the engine reports it: in Elasticsearch it contains the factor k1 + 1 = 2.2, in OpenSearch it does not."""
     idf: float | None = None
     tf: float | None = None
     frequency: float | None = None
@@ -122,12 +129,12 @@ class ClauseMatch:
 
 
 class Explained(StrEnum):
-    """What is known of the score of a document."""
+    """What is known about the score of a document."""
 
     SCORED = "scored"
     UNMATCHED = "does not match"
     LEFT_OUT = "matches and is left out"
-    """The query matches, and what stands beside it in the body leaves the document out."""
+    """The query matches the document, but another part of the request body leaves it out."""
     INVISIBLE = "not visible"
     """No document with the id is visible through the target."""
     UNKNOWN = "unknown"
@@ -144,15 +151,15 @@ class Explanation:
     rank: int | None = None
     """None if no search found it."""
     index: str | None = None
-    """The document's own index, if known."""
+    """The index that contains the document, if known."""
     parts: tuple[ScorePart, ...] = ()
     """The greatest first."""
     clauses: tuple[ClauseMatch, ...] = ()
-    """Those of the query that were tried, if the document does not match."""
+    """The clauses of the request that were tried, if the document does not match."""
     nearest: str | None = None
-    """The known id that was probably meant by one that is not visible."""
+    """If no document with this id is visible, the known id that was probably meant."""
     reason: str = ""
-    """Why it is unknown, or left out."""
+    """Why *outcome* is UNKNOWN or LEFT_OUT, or UNMATCHED if *clauses* do not show it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,12 +171,12 @@ class PartDifference:
     """0 if the document has no such part; likewise *second*."""
     second: float
     difference: float
-    """*first* minus *second*; in sum the difference of the scores."""
+    """*first* minus *second*; over all clauses they add up to the difference of the scores."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryInspection:
-    """One query of a suite, run alone; nothing is decided."""
+    """One query of a suite, run alone; no threshold is decided."""
 
     timing: ReportTiming
     harness: str
@@ -187,9 +194,9 @@ class QueryInspection:
     ties: tuple[TiedDocuments, ...] = ()
     """Groups of at least two documents; empty if the request sorts by more than the score."""
     explanations: tuple[Explanation, ...] = ()
-    """Of the documents that were asked for."""
+    """One for each document that the user named."""
     differences: tuple[PartDifference, ...] = ()
-    """Between the scores of two documents, the largest first."""
+    """If two documents are explained, what differs between their scores, the largest first."""
     baseline: BaselineSummary | None = None
     """None if there is none."""
     checks: TargetChecks | None = None

@@ -10,7 +10,7 @@ from harness.model.suite import Mark
 
 
 class FindingKind(StrEnum):
-    """The kind of a finding, as in JSON."""
+    """The kind of a finding; the values are those of the JSON output."""
 
     UNREADABLE = "unreadable"
     NO_GRADE = "no-grade"
@@ -39,10 +39,11 @@ class JudgmentFinding:
 @dataclass(frozen=True, slots=True)
 class UnjudgedBounds:
     """
-    A score beside what it would be if every unjudged hit had the *worst*, or the *best*, grade.
+    A score, and what it would be if every unjudged hit had the worst grade, or the best grade.
 
     *judged* is the share of the hits that have a judgment, down to the cutoff. A value is None where it is undefined.
-    The two need not enclose the score, nor each other: a document that turns out good also raises the ideal.
+    *as_judged* need not lie between the other two, and *if_worst* may be greater than *if_best*: a document with a high
+    grade also raises the score of the ideal ranking.
     """
 
     judged: float
@@ -63,7 +64,7 @@ class QueryCoverage:
 
     @property
     def spread(self) -> float:
-        """The range of possible values of the measure; infinite if it is undefined as judged."""
+        """Greatest minus least of the scores in *bounds*; infinite if *as_judged* is None and another score is not."""
         values = (self.bounds.if_worst, self.bounds.as_judged, self.bounds.if_best)
         known = [value for value in values if value is not None]
         if self.bounds.as_judged is None:
@@ -73,7 +74,7 @@ class QueryCoverage:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """The judged hits of a run; means are None if no query was answered."""
+    """How many hits of a run are judged; means are None if no query was answered."""
 
     run: str
     """Its name."""
@@ -99,11 +100,11 @@ class PooledDocument:
     text: str
     document: str
     ranks: Mapping[str, int]
-    """Name of each run with the document in the top k to its rank, from 1."""
+    """Name of each run that returns the document in the top k to its rank there, from 1."""
     title: str | None = None
     snippet: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the fields that were asked for, by field; without those that it lacks."""
+    """The texts of the requested fields, by field; fields that the document lacks are left out."""
 
     @property
     def best(self) -> int:
@@ -118,14 +119,14 @@ class Pool:
     suite: str
     path: str
     depth: int
-    """The number of ranks."""
+    """The number of ranks from which documents are taken: the k of the top k."""
     measure: str
     documents: tuple[PooledDocument, ...]
     """Sorted by query, then by best rank."""
     coverage: tuple[Coverage, ...]
     """One for each run."""
     queries: tuple[QueryCoverage, ...]
-    """Those with unjudged hits, the one whose value of *measure* may change most first."""
+    """Those with unjudged hits; the one whose value of *measure* may change most comes first."""
     unanswered: Mapping[tuple[str, str], str] = field(default_factory=dict)
     """Query and run to the reason why there is no ranking."""
     zero_hits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -136,7 +137,7 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """A document that judges graded differently: *grades* by judge."""
+    """A document that judges graded differently; *grades* maps each judge to the grade."""
 
     query: str
     document: str
@@ -144,26 +145,26 @@ class Disagreement:
 
     @property
     def apart(self) -> float:
-        """The greatest grade less the least."""
+        """The greatest grade minus the least."""
         return max(self.grades.values()) - min(self.grades.values())
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeAgreement:
-    """How far some judges agree; a coefficient is None where it is undefined."""
+    """How far judges agree; a coefficient is None where it is undefined."""
 
     graded: Mapping[str, int]
     """The number of documents that each judge graded, by judge."""
     shared: int
-    """The number of documents that at least two judges graded: those of *alpha*."""
+    """The number of documents that at least two judges graded; *alpha* is computed from them."""
     complete: int
-    """The number of documents that all judges graded: those of *cohen* and *fleiss*."""
+    """The number of documents that all judges graded; *cohen* and *fleiss* are computed from them."""
     same: int
     """The number of *shared* documents to which each of their judges gave the same grade."""
     cohen: Mapping[str, float | None]
-    """Cohen's kappa by weights; empty unless there are two judges."""
+    """Cohen's kappa by weighting scheme; empty unless there are exactly two judges."""
     fleiss: float | None
     alpha: Mapping[str, float | None]
     """Krippendorff's alpha by level of measurement."""
     disagreements: tuple[Disagreement, ...]
-    """The one whose grades are furthest apart first."""
+    """The one whose grades are furthest apart comes first."""

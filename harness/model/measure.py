@@ -1,4 +1,4 @@
-"""What is measured: a measure with its parameters, the gain of a grade, and the profile of rules."""
+"""Measures with their parameters, the gain of a grade, and the profiles that reproduce other systems."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Gain:
     """
     The gain of a grade.
 
-    Exponential is 2^grade - 1 (Burges et al. 2005), linear the grade itself (Järvelin & Kekäläinen 2002); both give 0
-    below grade 0. A map gives what its *table* of (grade, gain) says, and may be negative.
+    EXPONENTIAL is 2^grade - 1 (Burges et al. 2005). LINEAR is the grade itself (Järvelin & Kekäläinen 2002). Both are
+    0 for grades below 0. MAP looks the grade up in *table*, pairs of grade and gain; a gain there may be negative.
     """
 
     kind: GainKind = GainKind.EXPONENTIAL
@@ -46,9 +46,9 @@ class Measure:
     """
     A metric with its parameters and its cutoff: ``nDCG(gain=linear)@10``.
 
-    *name* is the registry's, *parameters* are those of the text in the registry's order, *cutoff* is None for
-    the whole ranking. *text* is canonical, and is the measure's identity in suites, scores, baselines and reports.
-    Built by `harness.metrics.parse_measure` only.
+    *name* is the metric's name in the registry. *parameters* are those that the text gives, in the registry's order.
+    *cutoff* is None for the whole ranking. *text* is canonical: it identifies the measure in suites, scores, baselines
+    and reports. `harness.metrics.parse_measure` builds measures; `read_agreement` builds those that compare rankings.
     """
 
     name: str

@@ -1,9 +1,9 @@
 """
-The queries of a suite in columns, with their judgments, for a suite may have a million of them.
+The queries of a suite and their judgments, stored in columns: a suite may have a million queries.
 
-A query with five judgments takes 630 bytes as objects, and half of that in columns: its id, which all that is kept by
-query shares, some numbers, and its texts in buffers that hold those of all queries. A `Query` is made each time
-that it is asked for. `column` gives one field of all queries and makes no query.
+A query with five judgments takes 630 bytes as objects, and half of that in columns. A column holds one field of all
+queries: numbers in arrays, texts in one buffer. Ids stay objects, which everything that is stored by query shares.
+Each access builds a new `Query`. `column` returns one field of all queries without building any.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ from harness.lazy import LazySequence
 from harness.model.suite import Mark, Query
 
 NOWHERE = -1
+"""In place of a number: the judgments of the query are not packed."""
 
 MOST_SHORT = (1 << 32) - 1
-"""Bytes of texts up to which four bytes say where one ends."""
+"""The largest size of a buffer of texts, in bytes, whose offsets fit in four bytes."""
 
 MOST_GRADES = 1 << 15
-"""Different grades that columns hold: each has a character, and none of them is half of a pair."""
+"""The largest number of different grades that are packed: each is stored as a character, none of them a surrogate."""
 
 _BETWEEN = "\0"
 _UTF_8 = ("utf-8", "surrogatepass")
 
 
 class _Texts:
-    """Texts in one buffer, each by the number in which it came."""
+    """Texts in one buffer, numbered from 0 in the order in which they are added."""
 
     def __init__(self) -> None:
         self._content = bytearray()
@@ -52,18 +53,18 @@ class _Texts:
 
 class GradeColumns(MutableMapping[str, dict[str, float]]):
     """
-    Query to document to grade.
+    The judgments of all queries: query to document to grade.
 
-    A dictionary is made each time that it is asked for: whoever changes one puts it back. Kept as they are instead are
-    those of queries without a place, those that were put back, and those that have a NUL in an id, or a grade beyond
-    the first `MOST_GRADES` ones.
+    The judgments of a query are packed into one text, and each access builds a new dictionary: to change one, change it
+    and assign it again. A dictionary is stored as it is if its query has no place, if it replaces another, if it is
+    empty, if a document id contains NUL, or if a grade is not among the first `MOST_GRADES` different ones.
     """
 
     def __init__(self, places: Mapping[str, int]) -> None:
-        """*places* are those of the queries in their suite, by id; more may come."""
+        """*places* maps each query id to its position in the suite, from 0; it may grow later."""
         self._places = places
-        self._numbers = array("i")  # by place; `NOWHERE` for what is not packed
-        self._packed = _Texts()  # the grades of a query, a character for each, and its documents
+        self._numbers = array("i")  # by place, the number in `_packed`, or `NOWHERE`
+        self._packed = _Texts()  # for each query its grades, one character each, then its document ids
         self._codes: dict[float, str] = {}
         self._grades: dict[str, float] = {}
         self._kept: dict[str, dict[str, float]] = {}
@@ -76,7 +77,7 @@ class GradeColumns(MutableMapping[str, dict[str, float]]):
         return dict(zip(documents, map(self._grades.__getitem__, codes), strict=True))
 
     def grades_of(self, query: str) -> Iterable[float]:
-        """The grades alone."""
+        """The grades of *query* without their documents; empty if it has none."""
         number = self._number(query)
         if number == NOWHERE:
             return self._kept.get(query, {}).values()
@@ -114,7 +115,7 @@ class GradeColumns(MutableMapping[str, dict[str, float]]):
             return NOWHERE
 
     def _pack(self, judged: Mapping[str, float]) -> str | None:
-        """*judged* as one text, None where it cannot be one."""
+        """*judged* as one text; None if it cannot be packed."""
         documents = _BETWEEN.join(judged)
         if not judged or documents.count(_BETWEEN) != len(judged) - 1:
             return None
@@ -148,7 +149,7 @@ _set_path, _set_line, _set_column = (getattr(Mark, one.name).__set__ for one in 
 
 
 class _Columns:
-    """What a `QueryColumns` and its parts share."""
+    """The columns that a `QueryColumns` and its parts share."""
 
     def __init__(self) -> None:
         self.ids: list[str] = []
@@ -156,7 +157,7 @@ class _Columns:
         self.texts = _Texts()
         self.lines = array("I")
         self.weights = array("d")
-        self.others: list[tuple[Any, ...]] = []  # `_FIELDS`, path and column; most queries have the same
+        self.others: list[tuple[Any, ...]] = []  # `_FIELDS`, path and column; most queries share one tuple
         self.grades = GradeColumns(self.places)
         self._shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
@@ -175,9 +176,9 @@ class _Columns:
 
     def query(self, identity: str) -> Query:
         """
-        The query of that id.
+        The query with the id *identity*.
 
-        A frozen dataclass sets its fields in Python, one after the other; setting them as slots takes half of the time.
+        The fields are set through their slots: that takes half as long as the constructor of a frozen dataclass.
         """
         place = self.places[identity]
         try:
@@ -205,19 +206,19 @@ class _Columns:
 
 
 class QueryColumns(LazySequence[Query]):
-    """Queries, each id once; a `Query` is made when it is asked for."""
+    """Queries with different ids, in columns; each access builds a new `Query`."""
 
     def __init__(self, queries: Iterable[Query] = ()) -> None:
-        """*queries* are read one after the other."""
+        """*queries* are read one by one, so an iterator need not hold all of them."""
         self._columns = _Columns()
         self.ids = self._columns.ids
-        """The id of each, in their order."""
+        """The id of each query, in the order of the queries."""
         super().__init__(self.ids, self._columns.query)
         for query in queries:
             self.append(query)
 
     def append(self, query: Query) -> None:
-        """Add *query*, whose id is that of no other one."""
+        """Add *query*, whose id must be new."""
         self._columns.append(query)
 
     def __iter__(self) -> Iterator[Query]:
@@ -234,13 +235,13 @@ class QueryColumns(LazySequence[Query]):
 
     @property
     def places(self) -> Mapping[str, int]:
-        """The place of each by its id."""
+        """Query id to position, from 0."""
         if self.ids is self._columns.ids:
             return self._columns.places
         return {identity: place for place, identity in enumerate(self.ids)}
 
     def judged(self, grades: Mapping[str, dict[str, float]]) -> QueryColumns:
-        """The same queries with other judgments: query to document to grade."""
+        """The same queries with other judgments; *grades* is query to document to grade."""
         if not isinstance(grades, GradeColumns):
             packed = GradeColumns(self._columns.places)
             packed.update(grades)
@@ -250,7 +251,7 @@ class QueryColumns(LazySequence[Query]):
         return self.part(self.ids, columns)
 
     def column(self, field: str) -> Iterator[Any]:
-        """As `column` says."""
+        """See the function `column`."""
         columns = self._columns
         if field == "id":
             return iter(self.ids)
@@ -265,7 +266,7 @@ class QueryColumns(LazySequence[Query]):
         return (columns.others[place][number] for place in places)
 
     def part(self, ids: list[str], columns: _Columns | None = None) -> QueryColumns:
-        """Those of *ids*, in that order."""
+        """The queries with *ids*, in that order; *columns* replaces the shared columns."""
         part = object.__new__(QueryColumns)
         part._columns, part.ids = columns or self._columns, ids
         LazySequence.__init__(part, ids, part._columns.query)
@@ -274,9 +275,11 @@ class QueryColumns(LazySequence[Query]):
 
 def column(queries: Sequence[Query], field: str) -> Iterator[Any]:
     """
-    One field of each of *queries*, without making those that are in columns.
+    One field of each of *queries*, in their order; queries in columns are not built.
 
-    *field* is any but `mark` and `judgments`, or "grades" for the values of these.
+    Args:
+        queries: In columns or as objects.
+        field: Any field but "mark" and "judgments", or "grades": the grades of each query, without documents.
 
     >>> list(column([Query("q1", "red shoes"), Query("q2", "tents")], "text"))
     ['red shoes', 'tents']
@@ -289,12 +292,12 @@ def column(queries: Sequence[Query], field: str) -> Iterator[Any]:
 
 
 def tagged(queries: Sequence[Query], tag: str) -> Sequence[Query]:
-    """Those of *queries* that have the *tag*."""
+    """The queries that have the *tag*."""
     return chosen(queries, [tag in tags for tags in column(queries, "tags")])
 
 
 def with_ids(queries: Sequence[Query], ids: Container[str]) -> Sequence[Query]:
-    """Those of *queries* whose id is one of *ids*."""
+    """The queries whose id is in *ids*, in the order of *queries*."""
     return chosen(queries, map(ids.__contains__, ids_of(queries)))
 
 
@@ -304,14 +307,14 @@ def ids_of(queries: Sequence[Query]) -> Sequence[str]:
 
 
 def places_of(queries: Sequence[Query]) -> Mapping[str, int]:
-    """The place of each of *queries* by its id, in their order; shared where they are in columns."""
+    """Query id to position, from 0, in the order of *queries*; queries in columns share one mapping."""
     if isinstance(queries, QueryColumns):
         return queries.places
     return {query.id: place for place, query in enumerate(queries)}
 
 
 def chosen(queries: Sequence[Query], flags: Iterable[object]) -> Sequence[Query]:
-    """Those of *queries* whose flag is true, in columns where all are."""
+    """The queries whose flag, at the same position in *flags*, is true; in columns if *queries* are in columns."""
     if isinstance(queries, QueryColumns):
         ids = list(compress(queries.ids, flags))
         return queries if len(ids) == len(queries) else queries.part(ids)

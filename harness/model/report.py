@@ -1,4 +1,4 @@
-"""The results of a run, and baselines."""
+"""The results of a run, as reports show them."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ class RankedDocument:
     score: float | None = None
     title: str | None = None
     tied: bool = False
-    """Whether it ties with a neighbour."""
+    """Whether it has the same score as a neighbour."""
 
 
 class Absence(StrEnum):
     """Why a document is not in a ranking."""
 
     NOT_VISIBLE = "not visible"
-    """It is not in the target, or an alias filters it, or the login may not see it."""
+    """It is not in the target, an alias filters it out, or the login may not see it."""
     NO_MATCH = "no match"
     """The request does not match it."""
     COLLAPSED = "collapsed"
-    """Another document of its group stands for it."""
+    """Field collapsing shows another document of its group."""
     BEYOND = "beyond"
-    """The request returns no more than `searched` hits, however many are asked for."""
+    """The request returns no more than `searched` hits, however many are requested."""
     BELOW = "below"
     """It matches, and is below the ranks that were searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissingDocument:
-    """A document that is not in the ranking, and is judged relevant or expected there."""
+    """A document that is judged relevant or named in an expectation, and is not in the ranking."""
 
     id: str
     grade: float | None
@@ -56,30 +56,30 @@ class MissingDocument:
     rank: int | None = None
     """The rank at which a deeper search found it."""
     searched: int = 0
-    """The depth of that search."""
+    """The number of ranks that were searched for it."""
     title: str | None = None
     """None if unknown."""
     absence: Absence | None = None
     """None if it has a rank, or if unknown."""
     target: str | None = None
-    """If it is not visible, the index, alias or pattern that it was looked up in."""
+    """If it is not visible, the index, alias or pattern in which it was looked up."""
     similar: str | None = None
-    """If it is not visible, the id in the target that differs in its form only, if any is known."""
+    """If it is not visible, an id in the target that differs only in form, if one is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryBaseline:
-    """A query in the baseline, which had the same text and params."""
+    """A query compared with the same query in the baseline; its text and params are unchanged."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
-    """Measure to the score of the stored ranking with the current judgments; without a score that is not comparable."""
+    """Measure to the score of the stored ranking with the current judgments; scores not comparable are left out."""
     documents: tuple[MovedDocument, ...] = ()
     """
-    The documents whose rank changed within *depth*: those of the current ranking in its order, then those that left.
-    The baseline is the reference, the run the candidate.
+    The documents whose rank changed within *depth*: first those in the current ranking, in its order, then those that
+    left it. The baseline is the reference, the run is the candidate.
     """
     depth: int = 0
-    """The number of ranks compared: as deep as the measures look."""
+    """The number of ranks compared: the greatest depth that a measure uses."""
     ties_only: bool = False
     """Whether only the order among ties changed."""
 
@@ -92,7 +92,7 @@ class QueryReport:
     text: str
     outcome: Outcome
     reason: str = ""
-    """Why it has no score, or none for a measure."""
+    """Why it has no score, or no score for some measure."""
     tags: tuple[str, ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
     """Measure to value, None if there is none."""
@@ -102,37 +102,38 @@ class QueryReport:
     total: int | None = None
     """The number of matching documents as the engine counts them."""
     judged: int = 0
-    """The number of its judged documents, returned or not."""
+    """The number of its judged documents, whether returned or not."""
     duplicates: tuple[str, ...] = ()
-    """The id of each repeated hit."""
+    """The ids of documents that the engine returned more than once."""
     total_is_lower_bound: bool = False
-    """Whether the engine stopped counting."""
+    """Whether the engine stopped counting, so that *total* is a lower bound."""
     weight: float = 1.0
     """Its weight in means."""
     question: str = ""
     """A fingerprint of its text and params."""
     tail: tuple[str, ...] = ()
-    """Documents below *ranking* with the score of the last hit."""
+    """Documents below *ranking* that have the score of its last hit."""
     closed: bool = False
-    """Whether no other document has that score."""
+    """Whether *tail* is complete: no other document has that score."""
     failure: Failure | None = None
     """Why it has no ranking."""
     baseline: QueryBaseline | None = None
     """None if it is not compared with a baseline."""
     sent: SentRequest | None = None
     """
-    The request, without server, headers and login. Only stored for 500 queries with a ranking of each suite, those
-    that thresholds blame first.
+    The request, without headers and login; a request to an engine is also without the server. It is stored for at most
+    500 queries with a ranking in each suite; queries that thresholds blame come first.
     """
     timing: QueryTiming = field(default_factory=QueryTiming)
 
 
 class QueryReports(LazySequence[QueryReport]):
     """
-    The reports on the queries of a suite, each built when it is asked for, which takes its response from a file.
+    The reports on the queries of a suite, built on access.
 
-    So whoever goes through all of them does that once. *outlines* are the same reports without what is in responses:
-    the documents and the figures of the engine. *unscored* are the places of those whose outcome is no plain score.
+    Building one may read the response of its query from a file, so read all of them only once. *outlines* are the same
+    reports without what responses contain, such as documents and totals. *unscored* are the positions, from 0, of the
+    reports whose outcome is not SCORED.
     """
 
     def __init__(
@@ -143,7 +144,13 @@ class QueryReports(LazySequence[QueryReport]):
         outlines: Sequence[QueryReport],
         unscored: Sequence[int],
     ) -> None:
-        """*ids* are those of the queries, *build* builds the report on the query at a place."""
+        """
+        Args:
+            ids: The ids of the queries, in the order of the suite.
+            build: Builds the report on the query at a position, from 0.
+            outlines: The same reports without what responses contain, cheap to build.
+            unscored: The positions of the reports whose outcome is not SCORED.
+        """
         super().__init__(range(len(ids)), build, keep=REPORTS_KEPT)
         self.build = build
         self.ids = ids
@@ -151,7 +158,7 @@ class QueryReports(LazySequence[QueryReport]):
         self.unscored = unscored
 
     def changed(self, change: Callable[[QueryReport], QueryReport]) -> QueryReports:
-        """These with *change* applied to each as it is built."""
+        """The same reports, with *change* applied to each report and each outline when it is built."""
         outlines = LazySequence(self.outlines, change)
         return QueryReports(
             self.ids, lambda place: change(self.build(place)), outlines=outlines, unscored=self.unscored
@@ -159,12 +166,12 @@ class QueryReports(LazySequence[QueryReport]):
 
 
 REPORTS_KEPT = 1000
-"""Reports on queries of a suite that stay in memory once they are built: all of a small suite."""
+"""The number of reports of a suite that stay in memory once they are built; a small suite keeps all."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeanChange:
-    """A mean in the baseline and in the run, over the queries that have a score in both."""
+    """A mean in the baseline and in the run, over the queries that have scores in both."""
 
     baseline: float
     """With the current judgments and weights."""
@@ -189,9 +196,9 @@ class MeasureSummary:
     left_out: int
     """The number of queries without one."""
     weighted: bool = False
-    """Whether the weights in the mean differ; the other figures ignore weights."""
+    """Whether queries have different weights in the mean; the other figures ignore weights."""
     change: MeanChange | None = None
-    """Since the baseline; None if no query is compared with one."""
+    """The change of the mean since the baseline; None if no query is compared with one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +224,7 @@ class BaselineSummary:
     created: str
     """An ISO date."""
     changes: tuple[str, ...] = ()
-    """Sentences on what changed since."""
+    """Sentences on what changed since then."""
     queries: int = 0
     """The number of queries compared with it."""
     diffs: tuple[TextDiff, ...] = ()
@@ -226,12 +233,12 @@ class BaselineSummary:
 
 @dataclass(frozen=True, slots=True)
 class RepeatSummary:
-    """What came of a run whose searches were made several times."""
+    """The results of repeating the searches of a run."""
 
     repeats: int
-    """Their number, with the first, whose rankings and scores the report has."""
+    """How often the searches were made, including the first time, whose rankings and scores are in the report."""
     unstable: tuple[UnstableQuery, ...] = ()
-    """The queries with several rankings, in the order of the suite."""
+    """The queries whose rankings differ between repeats, in the order of the suite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +257,12 @@ class SuiteReport:
     summaries: tuple[MeasureSummary, ...]
     verdicts: tuple[Verdict, ...]
     queries: Sequence[QueryReport]
-    """Those that were selected."""
+    """The selected queries."""
     notes: tuple[str, ...] = ()
     deselected: int = 0
-    """The number of the others."""
+    """The number of queries that were not selected."""
     tags: tuple[TagSummary, ...] = ()
-    """The greatest share first, and the queries without a tag last; empty if no query has a tag."""
+    """The greatest share first, the queries without a tag last; empty if no query has a tag."""
     baseline: BaselineSummary | None = None
     """None if there is none, or it cannot be read."""
     report_only: bool = False
@@ -265,11 +272,11 @@ class SuiteReport:
     hits: int = 0
     """The number of hits of all queries."""
     judged_hits: int = 0
-    """The number of these that are judged."""
+    """The number of hits that are judged."""
     searched: Mapping[str, str | bool] | None = None
     """
-    The given options with which ``harness show`` searches the same, by their names in Python; None if no option of a
-    command can, as with a client object.
+    The options that make ``harness show`` send the same searches, by their names in Python; None if no command can send
+    them, such as those of a client object.
     """
     timing: SuiteTiming = field(default_factory=SuiteTiming)
     repeats: RepeatSummary | None = None
@@ -277,24 +284,24 @@ class SuiteReport:
 
     @property
     def ids(self) -> Sequence[str]:
-        """Those of *queries*, in their order."""
+        """The ids of *queries*, in their order."""
         return self.queries.ids if isinstance(self.queries, QueryReports) else [query.id for query in self.queries]
 
     @property
     def outlines(self) -> Sequence[QueryReport]:
-        """*queries*, maybe without documents and the figures of the engine: they may be gone through often."""
+        """*queries*, possibly without documents and totals; iterating over them is cheap, see `QueryReports`."""
         return self.queries.outlines if isinstance(self.queries, QueryReports) else self.queries
 
     @property
     def unscored(self) -> Iterator[QueryReport]:
-        """Those of the outlines whose outcome is no plain score."""
+        """The outlines of the queries whose outcome is not SCORED."""
         if isinstance(self.queries, QueryReports):
             return (self.queries.outlines[place] for place in self.queries.unscored)
         return (query for query in self.queries if query.outcome is not Outcome.SCORED)
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:
-        """The outlines of the queries without an answer, by id: they failed or did not run."""
+        """The outlines, by id, of the queries without a ranking: they failed or did not run."""
         return {query.id: query for query in self.unscored if query.outcome.is_unanswered}
 
     def named(self, ids: Iterable[str]) -> list[QueryReport]:

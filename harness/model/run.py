@@ -17,7 +17,7 @@ ANY_TEXT = "*"
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """How to reach a server; logins are names of environment variables, never values."""
+    """How to reach a server; logins are given as names of environment variables, never as values."""
 
     name: str
     url: str | None = None
@@ -36,30 +36,30 @@ class Cluster:
     timeout: float = 30.0
     """Seconds for one request."""
     headers_env: Mapping[str, str] = field(default_factory=dict)
-    """Header to the name of a variable."""
+    """Header to the name of the variable that holds its value."""
     concurrency: int = 4
-    """Requests at once, at most."""
+    """The largest number of requests sent at once."""
     batch: int | None = None
-    """Searches of one request, at most; as the engine bears where None."""
+    """The largest number of searches in one request; None for the default."""
     mark: Mark = Mark()
     nodes: tuple[str, ...] = ()
     """More URLs of the same cluster."""
     bearer_token_env: str | None = None
     client_cert: str | None = None
-    """A PEM file with the client's certificate, relative to harness.toml as are the others."""
+    """A PEM file with the client's certificate, relative to harness.toml."""
     client_key: str | None = None
-    """The same with its private key; *client_cert* has both if it is None."""
+    """A PEM file with its private key, relative to harness.toml; None if *client_cert* contains the key."""
     client_key_password_env: str | None = None
     verify_certs: bool = True
     """Whether the server's certificate is verified."""
     proxy: str | None = None
-    """The URL of a proxy, without a login; as the environment says if it is None."""
+    """The URL of a proxy, without a login; if None, the proxy of the environment is used."""
     proxy_username_env: str | None = None
     proxy_password_env: str | None = None
 
     @property
     def logins(self) -> tuple[str, ...]:
-        """The keys of the logins that an engine takes one of."""
+        """The keys in harness.toml of the logins that are given; an engine takes only one of them."""
         named = {
             "api_key_env": self.api_key_env,
             "username_env": self.username_env,
@@ -82,13 +82,13 @@ class Cluster:
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """The names of all variables that it takes from the environment."""
+        """The names of all environment variables that are read."""
         return (*(name for name in (self.username_env, self.proxy_username_env) if name), *self.secret_variables)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """The request for one query, with placeholders and variables filled."""
+    """The request for one query, with placeholders and variables filled in."""
 
     query: str
     index: str | None
@@ -96,64 +96,64 @@ class SearchRequest:
     """Has a `size`."""
     http: HttpRequest | None = None
     title_field: str | None = None
-    """The field returned as title, if the body does not select fields itself."""
+    """The field to return as title. It is ignored if the body selects fields itself, as are *snippet* and *fields*."""
     snippet: str | None = None
-    """The field returned as snippet, or `ANY_TEXT`; likewise."""
+    """The field to return as snippet, or `ANY_TEXT`."""
     fields: tuple[str, ...] = ()
-    """Fields whose texts are returned; likewise."""
+    """The fields whose texts to return."""
     unique_ids: bool = False
     """Whether an id identifies one document in all indexes searched."""
     id_field: str | None = None
     """The field that holds the id of a document; None for its `_id`."""
     url_params: Mapping[str, str] = field(default_factory=dict)
-    """Parameters of the URL of `_search`, as the suite has them."""
+    """URL parameters of `_search`, as in the suite."""
     built_for: Query | None = field(default=None, compare=False, repr=False)
-    """The query of the suite that it was built for; None for a look-up of the harness's own."""
+    """The query of the suite that it was built for; None for look-ups by the harness itself."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """How a request gets to its server; empty texts stand for what there is not."""
+    """How a request reaches its server: client certificate, proxy and verification; a text is empty if not used."""
 
     client_cert: str = ""
     """The file with the client's certificate."""
     client_key: str = ""
-    """The file with its key, if that is another."""
+    """The file with its private key, if it is not in *client_cert*."""
     client_key_password: str = ""
     proxy: str = ""
-    """The URL of the proxy of harness.toml."""
+    """The URL of the proxy in harness.toml."""
     proxy_login: str = ""
-    """User and password with a colon between."""
+    """User and password, separated by a colon."""
     verify_certs: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as it is sent; ``${NAME}`` is the value of a variable of the environment that may be secret."""
+    """A request as it is sent; ``${NAME}`` stands for the value of an environment variable that may be secret."""
 
     method: str
     url: str
-    """With path and parameters; without a server if a client object of the user's knows it."""
+    """With path and parameters; without the server if only the user's client object knows it."""
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Json = None
     """None if there is none."""
     login: str = ""
-    """User and password of basic authentication, with a colon between; empty if there is none."""
+    """User and password of basic authentication, separated by a colon; empty if there is none."""
     ca_certs: str = ""
-    """The file with the CA of the server's certificate; empty if it is one that the system trusts."""
+    """The file with the CA certificates; empty to use those that the system trusts."""
     fingerprint: str = ""
     """The SHA-256 of the server's certificate; empty if it is not pinned."""
     route: Route | None = None
-    """How it gets there; None if nothing is to be known of that."""
+    """None if all fields have their defaults, and in the requests that the report of a run stores."""
     variables: tuple[str, ...] = ()
-    """The names of the variables in it."""
+    """The names of the environment variables in the request."""
     encoded: tuple[str, ...] = ()
-    """Those whose value is sent in base64."""
+    """The names of those whose value is sent in base64."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document as returned."""
+    """A document as the server returned it."""
 
     id: str
     score: float | None = None
@@ -162,7 +162,7 @@ class Hit:
     snippet: str | None = None
     """The beginning of its text."""
     texts: Mapping[str, str] | None = None
-    """The texts of the fields that were asked for, by field; None if none were."""
+    """The texts of the requested fields, by field; None if no fields were requested."""
 
     @classmethod
     def of(
@@ -174,9 +174,9 @@ class Hit:
         texts: Mapping[str, str] | None,
     ) -> Hit:
         """
-        The same in a third of the time: a frozen dataclass sets its fields in Python, one after the other.
+        Build a hit in a third of the time that the constructor of a frozen dataclass takes.
 
-        There are ten times as many hits as queries.
+        A run has about ten times as many hits as queries.
         """
         hit = object.__new__(cls)
         _set_id(hit, identity)
@@ -200,7 +200,7 @@ class FailureKind(StrEnum):
     AMBIGUOUS = "ambiguous id"
     NOT_RUN = "did not run"
     TARGET = "wrong target"
-    """The target holds no document, or none of those that are judged relevant."""
+    """The target contains no document, or none of those that are judged relevant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,31 +210,32 @@ class Failure:
     kind: FailureKind
     reason: str
     status: int | None = None
-    """The HTTP status of the item, if any."""
+    """The HTTP status of the response to this search, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """The answer to one request."""
+    """The hits of one request, and what the server reports about them."""
 
     hits: tuple[Hit, ...] = ()
-    """In the server's order; a repeated document only at its first rank."""
+    """In the server's order; a repeated document is only at its first rank."""
     total: int | None = None
     """The number of matching documents as the engine counts them; None if unknown."""
     took: float | None = None
     """The engine's own time in milliseconds; None if unknown."""
     total_is_lower_bound: bool = False
     duplicates: tuple[str, ...] = ()
-    """The id of each repeated hit."""
+    """The id of each hit that repeats an earlier one."""
     total_doubt: str = ""
-    """Why *total* is unknown, if the value in the answer is impossible; *took_doubt* likewise."""
+    """Why *total* is unknown, if the response has an impossible value."""
     took_doubt: str = ""
+    """The same for *took*."""
     stopped_early: bool = False
     """Whether the engine stopped collecting at `terminate_after`."""
     tail: tuple[Hit, ...] = ()
-    """Known hits below those requested with the score of the last."""
+    """Known hits below the requested ones that have the score of the last one."""
     closed: bool = False
-    """Whether no other document has that score."""
+    """Whether *tail* is complete: no other document has that score."""
 
     @property
     def returned(self) -> int:
@@ -250,10 +251,10 @@ class Engine:
     """The engine of a server."""
 
     kind: str
-    """elasticsearch, opensearch or http."""
+    """Such as "elasticsearch", "opensearch" or "http"."""
     version: str = ""
     stated: bool = False
-    """Whether the target states it, so that the server is not asked."""
+    """Whether the suite's target names the engine, so that the harness does not ask the server."""
 
     def __str__(self) -> str:
         return f"{self.kind} {self.version}".strip()
@@ -261,7 +262,7 @@ class Engine:
 
 @dataclass(frozen=True, slots=True)
 class IndexFacts:
-    """Facts on an index at the time of a run, as far as the login may read them."""
+    """Facts about an index at the time of a run, as far as the login may read them."""
 
     mapping: str | None = None
     """A fingerprint, as is *settings*."""
@@ -271,41 +272,42 @@ class IndexFacts:
     """The names of facts that could not be read."""
     mapping_json: Json = None
     """
-    The value behind the fingerprint, one per index without index names; None if unreadable or too large.
-    *settings_json* likewise.
+    The mappings behind the fingerprint: one value per index, without the names of indexes; None if unreadable or too
+    large.
     """
     settings_json: Json = None
+    """The same for the settings."""
 
 
 @dataclass(frozen=True, slots=True)
 class TailSearch:
-    """The repeated searches for the tails of rankings."""
+    """The deeper searches for the tails of rankings: documents that tie with the last hit."""
 
     queries: int
-    """The number of queries repeated."""
+    """The number of queries that were searched again."""
     hits: int
-    """The most hits requested."""
+    """The greatest number of hits requested."""
     seconds: float
     left_open: int = 0
-    """The number of tails that are still not complete."""
+    """The number of tails that are still incomplete."""
     problem: str = ""
-    """Why nothing could be sent."""
+    """The error that ended these searches; empty if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamedField:
-    """A field that a suite names, and that is not there."""
+    """A field that a suite names, and that the searched indexes or the returned hits do not have."""
 
     name: str
     place: str
-    """Where it is named: ``query.multi_match.fields[0]``, or `title_field`."""
+    """Where the suite names it: ``query.multi_match.fields[0]``, or `title_field`."""
     meant: str | None = None
     """The field that was probably meant."""
 
 
 @dataclass(frozen=True, slots=True)
 class TargetChecks:
-    """What a run found out about its target, beside the answers to its queries."""
+    """The results of checking the target of a run."""
 
     target: str | None
     """The index, alias or pattern; None for a point in time."""
@@ -313,66 +315,66 @@ class TargetChecks:
     """The number of documents that searches see; None if unknown."""
     documents_is_lower_bound: bool = False
     examples: tuple[str, ...] = ()
-    """Ids of a few of them."""
+    """The ids of a few of these documents."""
     relevant: int = 0
-    """The number of documents judged relevant, which were looked up by their ids."""
+    """The number of documents judged relevant; they were looked up by their ids."""
     absent: Mapping[str, str | None] = field(default_factory=dict)
     """
-    The documents judged relevant or named in expectations that are not visible through the target. Each has the id
-    there that differs in its form only, None if none is known.
+    The documents judged relevant or named in expectations that are not visible through the target. Each maps to an id
+    in the target that differs only in form, None if none is known.
     """
     unknown_fields: tuple[NamedField, ...] = ()
-    """Fields that the requests name, and no searched index has."""
+    """Fields that the requests name and no searched index has."""
     untitled: NamedField | None = None
     """The suite's `title_field`, if hits were returned and none has it."""
     problems: tuple[str, ...] = ()
-    """What could not be checked, and why."""
+    """Sentences on what could not be checked, and why."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexState:
-    """What tells an index, or those behind an alias or a pattern, from the same at another time."""
+    """The state of an index, or of the indexes behind an alias or a pattern; two states show whether it changed."""
 
     uuids: Mapping[str, str] | None = None
     """The UUID of each index by its name, None if unknown."""
     documents: int | None = None
     """The number of documents that searches see, None if unknown."""
     copies: Mapping[str, tuple[ShardCopy, ...]] | None = None
-    """The started copies of each shard, such as "products[0]", the one that answers first; None if unknown."""
+    """The started copies of each shard, such as "products[0]"; the one that answers comes first. None if unknown."""
     writes: Mapping[str, int] | None = None
     """
-    The highest sequence number of each shard that is searched without a filter of an alias, by the UUID of its index
-    and its number: a document that is added, replaced or deleted takes the next one. None if unknown.
+    The highest sequence number of each shard that is searched without an alias filter, by the UUID of its index and the
+    number of the shard. Each document that is added, replaced or deleted takes the next number. None if unknown.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """The same searches made again."""
+    """One repeat of the searches of a run."""
 
     responses: Mapping[str, Response]
     """By query."""
     copies: Mapping[str, tuple[ShardCopy, ...]] | None = None
-    """As `IndexState.copies`: those that answered it."""
+    """The shard copies during this repeat, as in `IndexState.copies`."""
 
 
 class Instability(StrEnum):
-    """Why a query has several rankings in the repeats of a run."""
+    """Why the rankings of a query differ between the repeats of a run."""
 
     TIES = "ties"
-    """Only documents of equal score changed places."""
+    """Only documents with equal scores changed places."""
     COPIES = "other copies"
-    """Documents have other scores, the index is the same, and another copy of a shard answered."""
+    """More than ties changed, the index did not, and another copy of a shard answered."""
     MOVING = "moving index"
-    """The target changed meanwhile."""
+    """The target changed during the run."""
     UNANSWERED = "no answer"
-    """A repeat has no ranking of it."""
+    """The query has no ranking in some repeat."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class UnstableQuery:
-    """A query whose ranking is not the same in each repeat of a run."""
+    """A query whose rankings differ between the repeats of a run."""
 
     query: str
     cause: Instability
@@ -382,7 +384,7 @@ class UnstableQuery:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The responses of a suite's queries, in its order, and their source."""
+    """The responses to the queries of a suite, in the order of the suite, and their source."""
 
     responses: Mapping[str, Response]
     engine: Engine
@@ -391,20 +393,21 @@ class Run:
     seconds: float = 0.0
     """The duration of the search phase."""
     facts: IndexFacts | None = None
-    """None if they were not requested, as are *tails*."""
+    """None if they were not read."""
     tails: TailSearch | None = None
+    """None if no tails were searched for."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """Titles of documents that were looked up: of hits that came without one, and of documents that are no hits."""
+    """Document id to title, for titles that were looked up after the searches because no hit has them."""
     resent: Mapping[str, str] = field(default_factory=dict)
-    """Why a query's request was sent more than once, by query: "status 429", "timeout", "connection closed"."""
+    """Query to the last reason why its request was sent again: "status 429", "timeout", "connection closed"."""
     checks: TargetChecks | None = None
     """None if the target was not checked."""
     states: tuple[IndexState, ...] = ()
-    """The target before, between and after the searches, where it was not as at the look before; empty if unknown."""
+    """The target before, during and after the searches; equal consecutive states are listed once. Empty if unknown."""
     repeats: tuple[Repeat, ...] = ()
-    """The second repeat and those that followed."""
+    """The repeats after the first searches, whose responses are *responses*."""
     target_unknown: bool = False
-    """Whether some answers are an earlier run's, or another part's, and nobody knows if the target was the same."""
+    """Whether *responses* are of several runs or parts, and it is unknown whether their target was the same."""
 
     @property
     def has_rankings(self) -> bool:
@@ -418,7 +421,7 @@ class Run:
 
 
 class Status(StrEnum):
-    """The status of a threshold; docs/outcomes.md has the exit status of each."""
+    """The status of a threshold; docs/outcomes.md lists the exit status of each."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -433,12 +436,12 @@ class Status(StrEnum):
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the threshold was to be decided, and neither passed nor failed."""
+        """Whether the threshold could neither pass nor fail: it is INCONCLUSIVE or ERROR."""
         return self in (Status.INCONCLUSIVE, Status.ERROR)
 
 
 class Unit(StrEnum):
-    """What the figures of a verdict are, if they are not scores: their unit, or that they are drops or p values."""
+    """The unit or kind of the figures of a verdict that are not scores."""
 
     SHARE = "share"
     DROP = "drop"
@@ -459,7 +462,7 @@ class Verdict:
     reason: str
     """A sentence."""
     observed: float | None = None
-    """The value that decided, None if there is none: a score, or as *unit* says (a share is a fraction)."""
+    """The value that decided, None if there is none; a score unless *unit* is set. A share is a fraction."""
     required: float | None = None
     """In the same unit."""
     measure: str | None = None
@@ -477,12 +480,12 @@ class Verdict:
     markers: tuple[str, ...] = ()
     unit: Unit | None = None
     caveat: str = ""
-    """Why a threshold that holds is weak evidence."""
+    """Why a threshold that passes is only weak evidence."""
     operator: Operator | None = None
     """Compares *observed* with *required*."""
     ties: tuple[float, float] | None = None
-    """The least and the greatest observed value over the orders of ties, if they differ."""
+    """The least and the greatest observed value over all orders of tied documents, if they differ."""
     timing: LatencyFigures | None = None
-    """In JSON, what a threshold on latency has in place of some of these fields; None elsewhere."""
+    """In JSON, the figures of a latency threshold, in place of the fields of the same names; otherwise None."""
     repeats: tuple[float, float] | None = None
     """The least and the greatest observed value in *unit* over the repeats of the run, if they differ."""

@@ -1,4 +1,4 @@
-"""Scores, and those of a run in columns: a number for each in place of an object, which takes 30 times the memory."""
+"""Scores, and columns that hold those of a run: a number for each score, as an object takes 30 times the memory."""
 
 from __future__ import annotations
 
@@ -43,17 +43,19 @@ class Score:
 
 
 class ScoreColumns(LazySequence[Score]):
-    """Scores, those of each query side by side; a `Score` is made when it is asked for."""
+    """Scores grouped by query, in columns; each access builds a new `Score`."""
 
     def __init__(self, scores: Iterable[Score] = (), places: Mapping[str, int] = MappingProxyType({})) -> None:
         """
-        *scores* are one for each query and measure, those of a query side by side. *places* of queries, by id, are
-        shared where the scores are of all of them in that order.
+        Args:
+            scores: One for each query and measure; the scores of a query follow each other.
+            places: Query id to position, from 0. The mapping is shared, not copied, if it has the same queries in the
+                same order as *scores*.
         """
         self._values = array("d")
-        self._more: dict[int, Score] = {}  # by place, what is more than a value
-        self._begins = array("L")  # of each query
-        self._measures: list[tuple[str, ...]] = []  # of each query; most share them
+        self._more: dict[int, Score] = {}  # by place, the scores that a value alone does not describe
+        self._begins = array("L")  # for each query, the place of its first score
+        self._measures: list[tuple[str, ...]] = []  # for each query; most queries share one tuple
         self._queries: list[str] = []
         shared: dict[tuple[str, ...], tuple[str, ...]] = {}
         for query, group in groupby(scores, attrgetter("query")):
@@ -67,7 +69,7 @@ class ScoreColumns(LazySequence[Score]):
         super().__init__(range(len(self._values)), one)
 
     def _taken(self, score: Score) -> str:
-        """The measure of *score*, which is kept."""
+        """Store *score*, and return its measure."""
         if score.outcome is not Outcome.SCORED or score.reason or score.value is None:
             self._more[len(self._values)] = score
         self._values.append(0.0 if score.value is None else score.value)
@@ -75,7 +77,7 @@ class ScoreColumns(LazySequence[Score]):
 
     @classmethod
     def of(cls, scores: Iterable[Score]) -> ScoreColumns:
-        """*scores*, in any order, as they are if they are in columns."""
+        """*scores*, in any order, in columns; returned as they are if they already are in columns."""
         if isinstance(scores, ScoreColumns):
             return scores
         by_query: dict[str, dict[str, Score]] = {}
@@ -84,7 +86,7 @@ class ScoreColumns(LazySequence[Score]):
         return cls(score for found in by_query.values() for score in found.values())
 
     def values_of(self, query: str) -> dict[str, float | None]:
-        """Measure to value of *query*, None for what has none."""
+        """Measure to value, None if there is none, for *query*; empty if the query has no scores."""
         number = self._numbers.get(query)
         if number is None:
             return {}
@@ -93,7 +95,7 @@ class ScoreColumns(LazySequence[Score]):
         return dict(zip(self._measures[number], values, strict=True))
 
     def more_of(self, query: str) -> list[Score]:
-        """The scores of *query* that are more than a value, such as those that have none."""
+        """The scores of *query* that are not SCORED, that have no value, or that have a reason."""
         number = self._numbers.get(query) if self._more else None
         if number is None:
             return []
@@ -102,7 +104,7 @@ class ScoreColumns(LazySequence[Score]):
         return [self._more[place] for place in places if place in self._more]
 
     def get(self, query: str, measure: str) -> Score | None:
-        """That of *query* by *measure*; None if there is none."""
+        """The score of *query* by *measure*; None if there is none."""
         number = self._numbers.get(query)
         if number is None or measure not in self._measures[number]:
             return None
@@ -111,12 +113,18 @@ class ScoreColumns(LazySequence[Score]):
 
 
 class QueryValues(Mapping[str, float]):
-    """Values by query, in columns: 8 bytes each, where a dict takes 76."""
+    """Query to value, in columns: 8 bytes for each value, where a dict takes 76."""
 
     def __init__(
         self, queries: Sequence[str], values: array[float], places: Callable[[], Mapping[str, int]] | None = None
     ) -> None:
-        """One of *values* for each of *queries*; *places* returns the place of each of these, if that is known."""
+        """
+        Args:
+            queries: The ids of the queries.
+            values: The value of each query, in the order of *queries*.
+            places: Returns a known mapping from query id to position, from 0, to be shared; without it, the mapping is
+                built when it is needed.
+        """
         self._queries, self._values, self._make_places = queries, values, places
 
     @classmethod
@@ -125,7 +133,7 @@ class QueryValues(Mapping[str, float]):
         return cls(list(values), array("d", values.values()))
 
     def changed(self, values: Mapping[str, float]) -> QueryValues:
-        """These values, with those of *values* in their place."""
+        """A copy in which *values* replace the values of their queries."""
         changed = self._values[:]
         for query, value in values.items():
             changed[self._places[query]] = value
@@ -150,11 +158,11 @@ class QueryValues(Mapping[str, float]):
         return len(self._queries)
 
     def items(self) -> ItemsView[str, float]:
-        """Each query with its value, without a look-up."""
+        """Each query with its value; iterating does not look up each query."""
         return _Pairs(self)
 
     def values(self) -> ValuesView[float]:
-        """The values, without a look-up."""
+        """The values; iterating does not look up each query."""
         return _Values(self)
 
 
@@ -180,7 +188,7 @@ def _score(
     queries: Sequence[str],
     place: int,
 ) -> Score:
-    """The score at *place*; a method would keep its object alive until the garbage is collected."""
+    """The score at *place*. As a method it would form a reference cycle, which only garbage collection frees."""
     if place in more:
         return more[place]
     number = bisect_right(begins, place) - 1

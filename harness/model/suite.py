@@ -16,7 +16,7 @@ Json: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True, order=True)
 class Mark:
-    """A place in a file; *line* and *column* count from 1, 0 where there is none."""
+    """A place in a file; *line* and *column* count from 1, and are 0 if unknown or for the file as a whole."""
 
     path: str = ""
     line: int = 0
@@ -28,7 +28,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """The reason and the last day of an xfail or skip."""
+    """The reason and the last day of an xfail or skip; without *until* it does not end."""
 
     reason: str
     until: date | None = None
@@ -42,7 +42,7 @@ class Threshold:
     """As written in the suite."""
     condition: Condition
     tag: str | None = None
-    """The queries it applies to; None for all."""
+    """The tag of the queries that it applies to; None for all queries."""
     mark: Mark = Mark()
     """Its place in the suite."""
     xfail: Waiver | None = None
@@ -68,10 +68,10 @@ class Query:
     id: str
     text: str
     params: Mapping[str, Json] = field(default_factory=dict)
-    """Values for the placeholders of the request other than ``{{text}}``."""
+    """Values for the placeholders of the request, except ``{{text}}``."""
     tags: tuple[str, ...] = ()
     judgments: Mapping[str, float] = field(default_factory=dict)
-    """Document to grade, all judged documents of the query."""
+    """Document id to grade, for all judged documents of the query."""
     thresholds: tuple[Threshold, ...] = ()
     """The query's own thresholds and its rank expectations."""
     markers: tuple[str, ...] = ()
@@ -82,21 +82,21 @@ class Query:
     """Its weight in a mean, above 0; 1 if the suite has no weights."""
     masked: Json = field(default=None, repr=False)
     """
-    Text and params with ``${NAME}`` instead of values from the environment that may be secret, and *values*, the
-    fingerprints of those that are not logins, by name. None if there is no such value.
+    Text and params with ``${NAME}`` instead of values of environment variables that may be secret, and *values*: the
+    name of each such variable that is not a login to the fingerprint of its value. None if there is no such value.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a suite runs."""
+    """The cluster and the index that a suite searches."""
 
     cluster: str = "default"
     """A name in harness.toml, or a URL."""
     index: str | None = None
     """A name, alias or pattern; None for an HTTP service."""
     engine: str | None = None
-    """The engine, if the login may not ask the server: "elasticsearch 9.4.3" or "opensearch 2.19"."""
+    """Such as "elasticsearch 9.4.3" or "opensearch 2.19", if the login may not ask the server."""
     mark: Mark = Mark()
     service: str = "engine"
     """Either "engine" or "http"."""
@@ -131,34 +131,34 @@ class RequestTemplate:
     http: HttpRequest | None = None
     mark: Mark = Mark()
     masked: Json = field(default=None, repr=False)
-    """Body, index, URL parameters and http in masked form, as `Query.masked`."""
+    """Body, index, URL parameters and http with masked values, as in `Query.masked`; None if no value is masked."""
     url_params: Mapping[str, Json] = field(default_factory=dict)
-    """Parameters of the URL of `_search`, with `routing`; a value is a text, a number, a truth value or a list."""
+    """URL parameters of `_search`, including `routing`; a value is a string, a number, a boolean or a list."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request to an HTTP service; the fields that select hits are JSONPath expressions for its answer."""
+    """A request to an HTTP service; *ids*, *scores*, *titles* and *total* are JSONPath expressions for the response."""
 
     method: str
     path: str
-    """Joined to the cluster's URL."""
+    """Appended to the URL of the cluster."""
     ids: str
-    """The list of ids, best first."""
+    """Selects the list of ids, best first."""
     params: Mapping[str, Json] = field(default_factory=dict)
     """May contain placeholders, as may *headers* and *json*."""
     headers: Mapping[str, str] = field(default_factory=dict)
     json: Json = None
     scores: str | None = None
-    """A list as long as that of *ids*, as is *titles*."""
+    """Selects a list as long as that of *ids*, as does *titles*."""
     titles: str | None = None
     total: str | None = None
-    """One number."""
+    """Selects the number of matching documents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A suite as loaded: checked, judgments joined to their queries, measures parsed."""
+    """A suite as loaded: it is valid, queries have their judgments, and measures are parsed."""
 
     name: str
     path: str
@@ -167,16 +167,16 @@ class Suite:
     """At least one; the first is the default."""
     measures: tuple[Measure, ...]
     queries: Sequence[Query]
-    """In columns where they were loaded: what needs one field of each takes `column`."""
+    """In columns if loaded from files; `column` reads one field of all queries without building them."""
     thresholds: tuple[Threshold, ...] = ()
     gain: Gain = Gain()
     profile: Profile = Profile.STANDARD
     grades: Mapping[str, float] = field(default_factory=dict)
-    """Names of grades."""
+    """Name to grade."""
     depth: int = 10
     """The number of hits requested."""
     skip_undefined: bool = False
-    """``undefined: skip``."""
+    """``undefined: skip``: queries with an undefined score are left out instead of failing a threshold."""
     title_field: str | None = None
     fixture: Fixture | None = None
     markers: tuple[str, ...] = ()
@@ -184,13 +184,13 @@ class Suite:
     """Values from the environment by name, to be masked in all output; empty without an environment."""
     mark: Mark = Mark()
     baseline_optional: bool = False
-    """``baseline: optional``."""
+    """``baseline: optional``: without a baseline, thresholds that need one only warn."""
     ungraded: int = 0
-    """The number of documents in judgment files without a grade."""
+    """The number of documents without a grade in judgment files."""
     checks: bool = True
     """Whether runs check the target; ``checks: false`` turns that off."""
     warm_up: int = 0
-    """How often the queries are sent before, for answers that are thrown away."""
+    """How often all queries are sent before the run; these responses are dropped."""
 
 
 def in_force(waiver: Waiver | None, today: date) -> bool:
@@ -199,10 +199,10 @@ def in_force(waiver: Waiver | None, today: date) -> bool:
 
 
 def first_in_force(today: date, *waivers: Waiver | None) -> Waiver | None:
-    """The first of *waivers* that is in force *today*; the most specific one is given first."""
+    """The first of *waivers* that is in force *today*, None if none is; pass the most specific one first."""
     return next((waiver for waiver in waivers if in_force(waiver, today)), None)
 
 
 def first_ended(today: date, *waivers: Waiver | None) -> Waiver | None:
-    """The first of *waivers* whose last day is over."""
+    """The first of *waivers* whose last day is before *today*, None if there is none."""
     return next((waiver for waiver in waivers if waiver is not None and not in_force(waiver, today)), None)

@@ -1,8 +1,8 @@
 """
-What time and transport move in the results of a run.
+The results of a run that depend on time and transport.
 
-Each of these stands in a field named `timing`. The JSON forms of two runs with the same rankings are equal without the
-objects of that name, unless a threshold on latency holds in one of them only.
+Each class here is the type of a field named `timing`, or part of one. Two runs with the same rankings have equal JSON
+apart from the objects of that name, unless a latency threshold passes in only one of them.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ class ShardCopy:
     """A started copy of a shard."""
 
     node: str
-    """The name of the node that holds it."""
+    """The name of its node."""
     allocation: str = ""
-    """The id that a copy has until it is built anew; empty if unknown."""
+    """The allocation id, which changes when the copy is built again; empty if unknown."""
     primary: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteTiming:
-    """How long the searches of a suite took, and what it took to have their answers."""
+    """How long the searches of a suite took, how many were sent again, and which shard copies answered."""
 
     search_seconds: float = 0.0
-    """The duration of the search phase, with all pauses and retries."""
+    """The duration of the search phase, including pauses and retries."""
     tail_seconds: float | None = None
-    """The duration of the repeated searches for what ties with last hits; None if there were none."""
+    """The duration of the deeper searches for documents that tie with last hits; None if there were none."""
     resent: Mapping[str, int] = field(default_factory=dict)
-    """The number of queries whose request was sent more than once, by the last reason, such as "status 429"."""
+    """Last reason, such as "status 429", to the number of queries whose request was sent again for it."""
     copies: tuple[Mapping[str, tuple[ShardCopy, ...]], ...] = ()
     """
-    The started copies of each shard of the target, such as "products[0]"; the one that answers comes first. More than
-    one entry if they changed while the queries ran, in order of time; empty if unknown.
+    The started copies of each shard of the target, such as "products[0]"; the one that answers comes first. There are
+    several entries, in order of time, if they changed while the queries ran; none if they are unknown.
     """
     repeats: tuple[Mapping[str, ShardCopy], ...] = ()
-    """The copy of each shard that answered the second repeat, and those that followed; empty if unknown."""
+    """For each repeat after the first searches, the copy of each shard that answered; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class QueryTiming:
 
 @dataclass(frozen=True, slots=True)
 class LatencyFigures:
-    """What a verdict on latency has in place of fields of the same names that stand outside `timing` elsewhere."""
+    """Fields of a verdict on latency that depend on time; other verdicts have them outside `timing`."""
 
     reason: str
     """A sentence."""

@@ -1,4 +1,4 @@
-"""A suite's scores beside those of the cluster's own `_rank_eval`."""
+"""The scores of a suite, compared with those of `_rank_eval` on the same cluster."""
 
 from __future__ import annotations
 
@@ -11,60 +11,60 @@ from harness.model.run import Engine
 
 
 class CauseKind(StrEnum):
-    """Why a score is not that of `_rank_eval`."""
+    """Why a score differs from that of `_rank_eval`."""
 
     GRADES = "grades"
-    """Ratings are whole numbers; documents with other grades are not sent."""
+    """`_rank_eval` takes only whole numbers as ratings; documents with other grades are not sent."""
     GAIN = "gain"
-    """`_rank_eval` has the exponential gain only."""
+    """`_rank_eval` has only the exponential gain."""
     NEGATIVE = "negative grades"
-    """A grade below 0 costs gain with `_rank_eval`: its gain is 2^grade - 1, not 0."""
+    """In `_rank_eval` the gain of a grade below 0 is 2^grade - 1, which is negative; in the suite it is 0."""
     RULES = "rules"
     """The suite's profile, or a parameter of the measure, has other rules."""
     OVERFLOW = "overflow"
-    """2^grade is too large for a number of `_rank_eval`, whose score is then NaN, infinite or 0."""
+    """2^grade is too large for the numbers of `_rank_eval`, whose score is then NaN, infinite or 0."""
     UNDEFINED = "undefined"
-    """The score is undefined, and 0 with `_rank_eval`."""
+    """The score is undefined in the suite, and 0 in `_rank_eval`."""
     PARAMETERS = "parameters"
-    """`_rank_eval` does not take a parameter of the request's URL."""
+    """`_rank_eval` does not support a URL parameter of the request."""
     SIZE = "size"
-    """The request asks for fewer hits than k, or ranks otherwise for another number of hits."""
+    """The request returns fewer hits than k, or ranks differently for another number of hits."""
     TIES = "ties"
     """Documents with the same score are in another order."""
     SCORES = "scores"
-    """The engine gave the same documents other scores; `_rank_eval` takes no `preference`."""
+    """The engine gave the same documents other scores; `_rank_eval` does not support `preference`."""
     INDEXES = "indexes"
-    """An id is in several indexes: a rating belongs to one of them, and a hit counts in each."""
+    """An id is in several indexes: its rating belongs to one of them, but each index may return a hit."""
     CHANGED = "changed"
-    """The target changed meanwhile."""
+    """The target changed during the run."""
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One reason of a difference."""
+    """One reason for a difference."""
 
     kind: CauseKind
     change: float | None = None
     """How far it moves the score towards that of `_rank_eval`; None if one of the two is undefined or not finite."""
     documents: tuple[str, ...] = ()
-    """Those that it is about, if any."""
+    """The documents concerned, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreDifference:
-    """A query whose score is not that of `_rank_eval`."""
+    """A query whose score differs from that of `_rank_eval`."""
 
     query: str
     ours: float | None
     """None if it is undefined."""
     theirs: float
-    """NaN or infinite where `_rank_eval` says so."""
+    """NaN or infinite if `_rank_eval` returns that."""
     causes: tuple[Cause, ...]
 
     @property
     def is_explained(self) -> bool:
-        """Whether all of it has a known reason."""
+        """Whether the whole difference has known reasons."""
         return bool(self.causes) and all(cause.kind is not CauseKind.UNKNOWN for cause in self.causes)
 
 
@@ -74,19 +74,19 @@ class VerifiedMeasure:
 
     measure: str
     metric: Mapping[str, Mapping[str, int | bool]]
-    """As it is sent: ``{"dcg": {"k": 10, "normalize": true}}``."""
+    """As sent, such as ``{"dcg": {"k": 10, "normalize": true}}``."""
     queries: int
     """The number of queries compared."""
     ours: float | None
-    """The mean of the suite; None if no query has a score."""
+    """The suite's mean; None if no query has a score."""
     theirs: float | None
-    """The mean of the queries with `_rank_eval`, without weights; None if none was answered, or one is not finite."""
+    """The unweighted mean of the scores of `_rank_eval`; None if there are none, or one is not finite."""
     differences: tuple[ScoreDifference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """One suite, run with one request, beside `_rank_eval`."""
+    """One suite, run with one request, compared with `_rank_eval`."""
 
     suite: str
     path: str
@@ -96,28 +96,29 @@ class Verification:
     engine: Engine
     profile: Profile
     tolerance: float
-    """Scores that differ by no more are equal."""
+    """The largest difference at which two scores count as equal."""
     measures: tuple[VerifiedMeasure, ...]
     not_compared: tuple[str, ...] = ()
     """The measures that `_rank_eval` lacks."""
     unanswered: Mapping[str, str] = field(default_factory=dict)
-    """The queries that one of the two has no answer to, and why."""
+    """Query to the reason why the run or `_rank_eval` did not answer it."""
     parameters: tuple[str, ...] = ()
-    """The parameters of the request's URL that `_rank_eval` does not take."""
+    """The URL parameters of the request that `_rank_eval` does not support."""
     weighted: bool = False
     """Whether the suite's means are weighted; those of `_rank_eval` are not."""
 
     @property
     def unexplained(self) -> int:
-        """The number of differences without a known reason."""
+        """The number of differences that known reasons do not fully explain."""
         return sum(not one.is_explained for measure in self.measures for one in measure.differences)
 
 
 @dataclass(frozen=True, slots=True)
 class VerificationReport:
-    """All that ``harness verify`` compared."""
+    """The result of ``harness verify``."""
 
     verifications: tuple[Verification, ...]
     exit_status: int
+    """3 if a query is unanswered, else 1 if a difference is unexplained, else 0."""
     schema: int = 1
     """The version of the JSON form."""
