@@ -13,11 +13,11 @@ import click
 from harness.cli.exits import COMMAND
 from harness.cli.options import existing_file
 from harness.files.records import read_number
-from harness.migrate import FORMATS, Format, Given, Migrated, import_suites
+from harness.migrate import FORMATS, Format, ImportOptions, MigrationResult, import_suites
 from harness.migrate.click_logs import CLICKS
 from harness.migrate.clicks import CUT_POINTS, LEAST_IMPRESSIONS, ClickModel, import_clicks, read_propensities
+from harness.migrate.json_nodes import read_node
 from harness.migrate.live_index import live_documents
-from harness.migrate.placed import read_placed
 from harness.options import RunOptions
 from harness.report.sentences import printable
 from harness.suites import load_suite
@@ -106,8 +106,8 @@ def command(
     What a suite has no place for is listed on standard error, with its place. What the source does not say, such as the
     request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced.
     """
-    request = None if request_file is None else read_placed(request_file).object()
-    given = Given(name, index, request)
+    request = None if request_file is None else read_node(request_file).object()
+    given = ImportOptions(name, index, request)
     if FORMATS[kind].module != "clicks":
         if known is not None or url is not None or cluster is not None or any(of_clicks.values()):
             raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
@@ -138,7 +138,7 @@ def _click_model(
     )
 
 
-def say_migrated(migrated: Migrated, *, strict: bool) -> int:
+def say_migrated(migrated: MigrationResult, *, strict: bool) -> int:
     """Print what was written, and on standard error what was not carried over; returns the exit status."""
     for path in migrated.written:
         click.echo(f"wrote {printable(str(path))}")

@@ -10,7 +10,7 @@ import click
 from harness.cli.exits import COMMAND
 from harness.cli.importing import say_migrated
 from harness.cli.options import existing_file
-from harness.migrate import Given, write_drafts
+from harness.migrate import ImportOptions, write_drafts
 from harness.migrate.live_index import draft_of_index, names_of_indexes
 from harness.options import RunOptions
 from harness.report.sentences import printable
@@ -65,7 +65,7 @@ def _list_indexes(folder: Path, options: RunOptions) -> int:
 
 def _of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
     draft = draft_of_index(folder, index, queries, options, environ=os.environ)
-    migrated = write_drafts([draft], folder, Given())
+    migrated = write_drafts([draft], folder, ImportOptions())
     say_migrated(migrated, strict=False)
     suite = printable(str(migrated.written[0]))
     click.echo(f"\nRun it, and collect what to judge:\n  harness run {suite}")

@@ -35,7 +35,7 @@ from harness.model import (
     Suite,
     SuiteReport,
     Threshold,
-    Unresolved,
+    UnresolvedCondition,
     Verdict,
     Waiver,
     with_ids,
@@ -238,7 +238,7 @@ def _judge(gated: Gated, judge: _Judge) -> Finding:
         if isinstance(pairs, Finding):
             return pairs
         return judge_pairs(condition, pairs, of_query=gated.query is not None, remedy=tie_remedy(compared))
-    if isinstance(condition, Unresolved):
+    if isinstance(condition, UnresolvedCondition):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
     return _judge_expectation(gated, condition, run, asked)

@@ -17,7 +17,14 @@ from harness.metrics.grammar import parse_measure
 from harness.metrics.incomplete import judged
 from harness.metrics.profiles import Rules, by_score, rules_of
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
-from harness.metrics.registry import definition_of, gain_in_force, settings_for, settings_of, takes_level
+from harness.metrics.registry import (
+    definition_of,
+    gain_in_force,
+    is_built_in,
+    settings_for,
+    settings_of,
+    takes_level,
+)
 from harness.model import (
     BaselineCondition,
     Contributions,
@@ -112,18 +119,15 @@ class _Scorer:
     """What does not depend on the query when it is scored by *measure*."""
 
     def __init__(self, definition: Definition, measure: Measure, gain: Gain | None, profile: Profile) -> None:
-        """Raises MeasureError where the measure cannot be computed under *profile*."""
-        self._definition, self._measure = definition, measure
+        self._definition, self._measure, self._profile = definition, measure, profile
         self._rules = rules = rules_of(profile)
         self._settings = settings = settings_of(measure, gain, profile)
-        self._formula = formula_of(definition, rules)
-        if settings.given("unjudged") and not rules.grades_unjudged:
-            raise MeasureError(f"{measure}: an unjudged document has no grade under the profile {profile}")
         by_judgments = rules.level is not None and takes_level(measure, settings)
         self._settings_for = partial(settings_for, measure, gain=gain, profile=profile) if by_judgments else None
         self._is_checked = definition.name not in rules.formulas
         self.depth = settings.cutoff, bool(settings.values.get("judged_only"))
-        """Measures of the same depth score the same graded ranking."""
+        """The cutoff, and whether unjudged documents are left out: rankings of the same depth have the same grades."""
+        self.is_built_in = is_built_in(measure)
 
     def grade(
         self, ranking: Sequence[str], grades: Mapping[str, float], scores: Sequence[float | None] | None
@@ -138,13 +142,15 @@ class _Scorer:
 
     def score(self, ranking: GradedRanking) -> float:
         """The score of *ranking*; raises as `score_query`."""
-        settings = self._settings
+        settings, formula = self._settings, formula_of(self._definition, self._rules)
+        if settings.given("unjudged") and not self._rules.grades_unjudged:
+            raise MeasureError(f"{self._measure}: an unjudged document has no grade under the profile {self._profile}")
         if self._settings_for is not None:
             settings = self._settings_for(ranking.judgments)
         try:
             if self._is_checked:
                 _check_defined(self._definition, ranking, settings)
-            value = self._formula(ranking, settings)
+            value = formula(ranking, settings)
         except UndefinedScore:
             if self._rules.zero_undefined:
                 return 0.0
@@ -370,9 +376,12 @@ def _scores(suite: Suite, query: Query, measures: Iterable[Measure], response: R
     for measure in measures:
         try:
             scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
-            if scorer.depth not in graded:
-                graded[scorer.depth] = scorer.grade(documents, query.judgments, scores)
-            value = scorer.score(graded[scorer.depth])
+            ranking = graded.get(scorer.depth)
+            if ranking is None or not scorer.is_built_in:  # a user's formula may change the lists that it is given
+                ranking = scorer.grade(documents, query.judgments, scores)
+            if scorer.is_built_in:
+                graded[scorer.depth] = ranking
+            value = scorer.score(ranking)
         except UndefinedScore as error:
             yield Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
         except MeasureError as error:

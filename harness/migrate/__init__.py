@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from harness.migrate.exported import Exported
     from harness.model import Json, Suite
 
-__all__ = ["FORMATS", "Given", "Migrated", "export_suites", "import_suites", "write_drafts", "write_files"]
+__all__ = [
+    "FORMATS",
+    "ImportOptions",
+    "MigrationResult",
+    "export_suites",
+    "import_suites",
+    "write_drafts",
+    "write_files",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ FORMATS = {
     "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", ".json"),
     "opensearch-srw": Format("Search Relevance Workbench: query sets, judgments, configurations", "workbench"),
     "trec": Format("TREC: topics, qrels, runs", "trec"),
-    "beir": Format("BEIR: a folder with queries, qrels and corpus", "beir"),
+    "beir": Format("BEIR: a folder with queries and qrels; a corpus is only imported", "beir"),
     "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False),
     "ubi": Format("User Behavior Insights: ubi_queries and ubi_events, as grades", "clicks", writes=False),
     "clicks": Format("impressions and clicks as CSV, as grades", "clicks", writes=False),
@@ -60,7 +68,7 @@ _PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class ImportOptions:
     """Values from the user that replace those of the sources; None keeps what a source has."""
 
     name: str | None = None
@@ -71,14 +79,14 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
+class MigrationResult:
     """The files that were written, and what could not be carried over."""
 
     written: tuple[Path, ...]
     leftovers: tuple[Leftover, ...]
 
 
-def import_suites(kind: str, sources: Sequence[str], output: Path, given: Given) -> Migrated:
+def import_suites(kind: str, sources: Sequence[str], output: Path, given: ImportOptions) -> MigrationResult:
     """
     Read *sources* in the format *kind*, and write them as suites.
 
@@ -99,8 +107,8 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Given)
 
 
 def write_drafts(
-    drafts: Sequence[Draft], output: Path, given: Given, *, beside: Mapping[Path, str] | None = None
-) -> Migrated:
+    drafts: Sequence[Draft], output: Path, given: ImportOptions, *, beside: Mapping[Path, str] | None = None
+) -> MigrationResult:
     """
     Write *drafts* as suites.
 
@@ -120,14 +128,14 @@ def write_drafts(
 
     files: dict[Path, str] = {}
     for draft, path in zip(drafts, _suite_paths(output, drafts, given.name), strict=True):
-        _complete(draft, given)
+        _apply_options(draft, given)
         files |= suite_files(draft, path)
     files |= beside or {}
     write_files(files)
-    return Migrated(tuple(files), tuple(leftover for draft in drafts for leftover in draft.leftovers.values()))
+    return MigrationResult(tuple(files), tuple(leftover for draft in drafts for leftover in draft.leftovers.values()))
 
 
-def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
+def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> MigrationResult:
     """
     Write *suites* as files of the format *kind*.
 
@@ -160,7 +168,7 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migrated:
         files |= written
         leftovers += exported.leftovers.values()
     write_files(files)
-    return Migrated(tuple(files), tuple(leftovers))
+    return MigrationResult(tuple(files), tuple(leftovers))
 
 
 class _Module(Protocol):
@@ -179,7 +187,7 @@ def _module(kind: str) -> _Module:
     return cast("_Module", importlib.import_module(f"harness.migrate.{FORMATS[kind].module}"))
 
 
-def _complete(draft: Draft, given: Given) -> None:
+def _apply_options(draft: Draft, given: ImportOptions) -> None:
     """Replace values of *draft* by those *given*, and note the params that no request uses."""
     draft.name = given.name or draft.name
     if given.index:

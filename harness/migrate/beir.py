@@ -14,7 +14,7 @@ from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported, json_lines
-from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
+from harness.migrate.json_nodes import MOST_BYTES, JsonNode, node_lines
 from harness.migrate.table import read_table
 from harness.model import Profile, Suite
 
@@ -80,7 +80,7 @@ def _qrels(folder: Path) -> Path:
 def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged]]) -> None:
     """Add the queries that the split judges; note the others, and judgments without a query."""
     numbers: set[str] = set()
-    for one in placed_lines(read_source(path, str(path), limit=MOST_BYTES)):
+    for one in node_lines(read_source(path, str(path), limit=MOST_BYTES)):
         number = _new_id(one, numbers)
         if number not in judged:
             continue
@@ -97,16 +97,16 @@ def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged
             draft.leave(documents[0][-1], what, len(documents))
 
 
-def _new_id(one: Placed, known: set[str]) -> str:
+def _new_id(one: JsonNode, known: set[str]) -> str:
     """The id of *one*, which is added to *known*; an id that is known already raises FormatError."""
-    placed = one.need("_id")
-    if placed.words() in known:
-        raise FormatError([placed.source.problem(*placed.place[1:], f"the id {placed.words()!r} is there twice")])
-    known.add(placed.words())
-    return placed.words()
+    node = one.need("_id")
+    if node.words() in known:
+        raise FormatError([node.source.problem(*node.place[1:], f"the id {node.words()!r} is there twice")])
+    known.add(node.words())
+    return node.words()
 
 
-def _leave_metadata(one: Placed, draft: Draft) -> None:
+def _leave_metadata(one: JsonNode, draft: Draft) -> None:
     for path, rest in one.unread():
         draft.leave(rest.place, f"{path!r} of queries")
 
@@ -121,7 +121,7 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         return
     lines = []
     ids: set[str] = set()
-    for one in placed_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
+    for one in node_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
         if "id" in one.members():
             draft.leave(one.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
         fields = {key: value.json() for key, value in one.items() if key not in ("_id", "id")}

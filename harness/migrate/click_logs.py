@@ -18,11 +18,11 @@ from harness.errors import FormatError
 from harness.files.opening import Source, read_source
 from harness.files.records import without_mark
 from harness.migrate.draft import Leftovers, Place
-from harness.migrate.placed import MOST_BYTES
+from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import Row, Table, read_table
 from harness.model import Json
 
-__all__ = ["CLICKS", "ClickLog", "Documents", "Pair", "folded", "read_csv", "read_ubi"]
+__all__ = ["CLICKS", "ClickLog", "Documents", "Pair", "normalised_text", "read_csv", "read_ubi"]
 
 CLICKS = ("click", "click_through")
 """The actions of UBI events that count as clicks on a hit."""
@@ -36,11 +36,11 @@ Pair: TypeAlias = tuple[str, str]
 """The text of a query and the id of a document."""
 
 
-def folded(query: str) -> str:
+def normalised_text(query: str) -> str:
     """
     *query* in lower case with single blanks; queries with equal results count as one query.
 
-    >>> folded(" Red  Shoes")
+    >>> normalised_text(" Red  Shoes")
     'red shoes'
     """
     return " ".join(query.split()).casefold()
@@ -75,7 +75,7 @@ class ClickLog:
             what = "queries and documents that hold half of a character (a lone surrogate)"
             self.leftovers.add((self.source, 0, 0), what, first=repr(f"{query}, {document}"))
             return
-        pair = self._texts.setdefault(folded(query), " ".join(query.split())), document
+        pair = self._texts.setdefault(normalised_text(query), " ".join(query.split())), document
         self.shown.setdefault(pair, Counter())[position] += shown
         if clicked:
             self.clicked.setdefault(pair, Counter())[position] += clicked
@@ -208,7 +208,7 @@ def _take(
         log.applications.add(application)
     if isinstance(text, str) and text.strip():
         search.text = search.text or text
-        if folded(text) != folded(search.text):
+        if normalised_text(text) != normalised_text(search.text):
             what = "a user_query other than the first of its query_id"
             log.leftovers.add(place, what, first=f"{text!r} of query_id {name!r}")
     if action is None and "event_attributes" in document:
@@ -356,7 +356,7 @@ def _take_events(
         if column is None:  # the log does not say which click belongs to which impression
             log.add(query, document, at, shown=int(name == IMPRESSION), clicked=int(name != IMPRESSION))
             continue
-        search = searches.setdefault((row.cells[column].strip(), folded(query)), _Search(query))
+        search = searches.setdefault((row.cells[column].strip(), normalised_text(query)), _Search(query))
         if name == IMPRESSION:
             search.see(document, at, row.place, log)
         else:

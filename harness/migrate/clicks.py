@@ -29,15 +29,15 @@ from statistics import NormalDist
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
-from harness.migrate import Given, Migrated, write_drafts, write_files
-from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, folded, read_csv, read_ubi
+from harness.migrate import ImportOptions, MigrationResult, write_drafts, write_files
+from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalised_text, read_csv, read_ubi
 from harness.migrate.draft import Draft, Leftover
 from harness.migrate.exported import json_lines
 from harness.migrate.table import csv_text, read_table, unwritable
 from harness.model import Json, Profile, Suite
 from harness.report.sentences import printable
 
-__all__ = ["ClickModel", "ClickedDocument", "import_clicks", "judge_clicks", "read_propensities", "wilson"]
+__all__ = ["ClickModel", "ClickedDocument", "grade_clicks", "import_clicks", "read_propensities", "wilson"]
 
 CUT_POINTS = (0.5, 1.0, 2.0)
 LEAST_IMPRESSIONS = 20
@@ -105,7 +105,7 @@ def wilson(clicks: int, impressions: int, confidence: float = CONFIDENCE) -> tup
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def judge_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument], dict[int, float]]:
+def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument], dict[int, float]]:
     """
     Grade the documents of *log* for its queries.
 
@@ -198,11 +198,11 @@ def import_clicks(
     sources: Sequence[str],
     output: Path,
     model: ClickModel,
-    given: Given,
+    given: ImportOptions,
     *,
     suite: Suite | None = None,
     documents: Documents | None = None,
-) -> Migrated:
+) -> MigrationResult:
     """
     Write grades computed from clicks, and a provenance file that describes how they were computed.
 
@@ -225,7 +225,7 @@ def import_clicks(
             *output* has another suffix.
     """
     log = read_ubi(sources, model.actions, documents=documents) if kind == "ubi" else read_csv(sources, model.actions)
-    found, rates = judge_clicks(log, model)
+    found, rates = grade_clicks(log, model)
     if suite is not None:
         found = _with_ids(found, suite, log)
     suffix = output.suffix.lower()
@@ -234,23 +234,23 @@ def import_clicks(
     texts = {provenance: _provenance(names, log, model, rates, found)}
     if suffix in (".yaml", ".yml"):
         migrated = write_drafts([_draft(found, output)], output, given, beside=texts)
-        return Migrated(migrated.written, (*log.leftovers.values(), *migrated.leftovers))
+        return MigrationResult(migrated.written, (*log.leftovers.values(), *migrated.leftovers))
     if suffix not in (".csv", ".jsonl"):
         raise UsageError(f"{output}: expected a file .csv or .jsonl for judgments, or .relevance.yaml for a suite")
     files = {output: (_csv(found, log) if suffix == ".csv" else _lines(found)), **texts}
     write_files(files)
-    return Migrated(tuple(files), tuple(log.leftovers.values()))
+    return MigrationResult(tuple(files), tuple(log.leftovers.values()))
 
 
 def _with_ids(found: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> list[ClickedDocument]:
     """*found* with the ids of the queries of *suite* that have the same texts; without documents of other queries."""
     ids: dict[str, str] = {}
     for query in suite.queries:
-        if query.text and ids.setdefault(folded(query.text), query.id) != query.id:
+        if query.text and ids.setdefault(normalised_text(query.text), query.id) != query.id:
             _leave(log, f"queries of {suite.path} with the text of another one, which gets the grades")
     kept = []
     for one in found:
-        identity = ids.get(folded(one.query))
+        identity = ids.get(normalised_text(one.query))
         if identity is None:
             _leave(log, f"documents of queries that {suite.path} does not have")
         else:

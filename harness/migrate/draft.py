@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, Problem
-from harness.migrate.placed import Placed, first_of_each
+from harness.migrate.json_nodes import JsonNode, group_by_path
 from harness.model import Json, Profile
 
 __all__ = ["Draft", "DraftQuery", "Leftover", "Leftovers", "Place"]
@@ -111,9 +111,9 @@ class Draft:
         """Note *what* about *document*; the first document is named, followed by *of_it*."""
         self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{of_it}")
 
-    def leave_unread(self, root: Placed) -> None:
+    def leave_unread(self, root: JsonNode) -> None:
         """Note the values below *root* that no importer read, each path once."""
-        for path, found in first_of_each(root.unread()).items():
+        for path, found in group_by_path(root.unread()).items():
             self.leave(found[0].place, repr(path), len(found))
 
     def leave_below_0(self) -> None:

@@ -12,7 +12,7 @@ from harness.errors import SearchError, UsageError
 from harness.files.opening import read_source
 from harness.migrate import records, trec
 from harness.migrate.draft import Draft, Place
-from harness.migrate.placed import MOST_BYTES
+from harness.migrate.json_nodes import MOST_BYTES
 from harness.model import Json, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections, OpenCluster

@@ -14,7 +14,7 @@ from harness.errors import FormatError
 from harness.files.opening import read_source
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery, Place
-from harness.migrate.placed import MOST_BYTES
+from harness.migrate.json_nodes import MOST_BYTES
 
 __all__ = ["read_ltr"]
 

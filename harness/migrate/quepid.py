@@ -21,8 +21,8 @@ from harness.files.records import read_number
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported
+from harness.migrate.json_nodes import JsonNode, json_in, members_or_parsed, read_node
 from harness.migrate.ltr import read_ltr
-from harness.migrate.placed import Placed, json_in, members_within, read_placed
 from harness.migrate.table import Table, csv_text, read_table, unwritable
 from harness.migrate.templates import placeholders_written, template_text
 from harness.model import Json, Measure, Profile, Query, Suite
@@ -60,7 +60,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     draft = Draft(Profile.QUEPID)
     for path in map(Path, sources):
         if path.suffix.lower() == ".json":
-            _read_json(read_placed(path), draft)
+            _read_json(read_node(path), draft)
         elif path.suffix.lower() == ".txt":
             read_ltr(path, draft)
         else:
@@ -86,7 +86,7 @@ def _remark(query: DraftQuery, label: str, text: str | None) -> None:
         query.remarks.append(remark)
 
 
-def _remark_both(query: DraftQuery, one: Placed) -> None:
+def _remark_both(query: DraftQuery, one: JsonNode) -> None:
     """Keep the information need and the notes of a query as remarks."""
     for label, key in (("information need", "information_need"), ("notes", "notes")):
         found = one.get(key)
@@ -136,7 +136,7 @@ def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequen
         _rate(draft, query, document, grades[0] if grades else None, place)
 
 
-def _read_json(root: Placed, draft: Draft) -> None:
+def _read_json(root: JsonNode, draft: Draft) -> None:
     """Read a case, a snapshot, a book, or the ratings of a case; their keys distinguish them."""
     name = root.get("case_name", "name")
     if name is not None and name.text().strip():
@@ -157,13 +157,13 @@ def _read_json(root: Placed, draft: Draft) -> None:
     draft.leave_unread(root)
 
 
-def _read_query(one: Placed, draft: Draft, known: set[str]) -> None:
+def _read_query(one: JsonNode, draft: Draft, known: set[str]) -> None:
     """Add a query of a case; if its text is in *known*, the texts of the case so far, it is a separate query."""
     text = one.need("query_text", "query").words()
     query = draft.add_text(text) if text in known else draft.of_text(text)
     known.add(text)
     _remark_both(query, one)
-    options = members_within(one.members().get("options"))
+    options = members_or_parsed(one.members().get("options"))
     if options:
         query.params = {_option(key): value.json() for key, value in options.items()}
         query.place = one.need("options").place
@@ -184,17 +184,17 @@ def _option(name: str | None) -> str:
     return f"{name}_" if (name or "").rstrip("_") in RESERVED else name or ""
 
 
-def _read_common_options(options: Placed | None, draft: Draft) -> None:
+def _read_common_options(options: JsonNode | None, draft: Draft) -> None:
     """Add the options of a case, a try or an endpoint that the request uses as params to the queries without them."""
     used = json.dumps(draft.request)
-    for key, value in members_within(options).items():
+    for key, value in members_or_parsed(options).items():
         name = _option(key)
         for query in draft.queries if f"{{{{{name}}}}}" in used else ():
             if name not in query.params:
                 query.params[name] = value.json()
 
 
-def _read_book(root: Placed, pairs: Placed, draft: Draft) -> None:
+def _read_book(root: JsonNode, pairs: JsonNode, draft: Draft) -> None:
     _read_labels(root, draft)
     for pair in pairs.elements():
         query = draft.of_text(pair.need("query_text").words())
@@ -205,9 +205,9 @@ def _read_book(root: Placed, pairs: Placed, draft: Draft) -> None:
         _rate_agreed(draft, query, pair.need("doc_id").text(), ratings, pair.place)
 
 
-def _read_labels(holder: Placed, draft: Draft) -> None:
+def _read_labels(holder: JsonNode, draft: Draft) -> None:
     """Read the names of grades, ``{"0": "Poor"}``; a name or a grade that was already used is noted and left out."""
-    for written, label in members_within(holder.members().get("scale_with_labels")).items():
+    for written, label in members_or_parsed(holder.members().get("scale_with_labels")).items():
         if not isinstance(label.value, str):
             continue
         grade, name = read_number(written), label.text().strip()
@@ -221,7 +221,7 @@ def _read_labels(holder: Placed, draft: Draft) -> None:
             draft.grades[name] = grade
 
 
-def _read_scorer(scorer: Placed | None, draft: Draft) -> None:
+def _read_scorer(scorer: JsonNode | None, draft: Draft) -> None:
     if scorer is None:
         return
     name = scorer.need("name")
@@ -237,7 +237,7 @@ def _read_scorer(scorer: Placed | None, draft: Draft) -> None:
         draft.leave(name.place, f"the scorer {name.text()!r}, which is not one of Quepid's own; nDCG@10 is measured")
 
 
-def _read_try(attempt: Placed | None, draft: Draft) -> None:
+def _read_try(attempt: JsonNode | None, draft: Draft) -> None:
     """Read the request, index, cluster and depth of a try."""
     if attempt is None:
         return
@@ -268,13 +268,13 @@ def _read_try(attempt: Placed | None, draft: Draft) -> None:
         draft.leave(escape.place, what, len(special))
 
 
-def _first(attempt: Placed, endpoint: Placed | None, *keys: str) -> Placed | None:
+def _first(attempt: JsonNode, endpoint: JsonNode | None, *keys: str) -> JsonNode | None:
     own = attempt.get(*keys)
     other = None if endpoint is None else endpoint.get(*keys)
     return own if own is not None else other
 
 
-def _read_fields(spec: Placed | None, draft: Draft) -> None:
+def _read_fields(spec: JsonNode | None, draft: Draft) -> None:
     """Read the field spec, ``id:_id, title:name, overview``: the fields that identify a document and are shown."""
     if spec is None:
         return
@@ -288,7 +288,7 @@ def _read_fields(spec: Placed | None, draft: Draft) -> None:
             draft.leave(spec.place, f"{field!r} of 'field_spec'; a suite shows one field, title_field")
 
 
-def _read_address(url: Placed, draft: Draft) -> None:
+def _read_address(url: JsonNode, draft: Draft) -> None:
     """Read the cluster and the index of ``SERVER/INDEX/_search``; from another address only the server."""
     try:
         parts = urlsplit(url.text())
@@ -317,7 +317,7 @@ def _read_address(url: Placed, draft: Draft) -> None:
         draft.leave(url.place, "the address of the search endpoint, which has no scheme or no host")
 
 
-def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
+def _read_request(params: JsonNode, attempt: JsonNode, draft: Draft) -> None:
     """
     Read the request in ``query_params``.
 
@@ -348,7 +348,7 @@ def _read_request(params: Placed, attempt: Placed, draft: Draft) -> None:
     draft.request = body
 
 
-def _curator_variables(attempt: Placed) -> Iterator[tuple[str, str]]:
+def _curator_variables(attempt: JsonNode) -> Iterator[tuple[str, str]]:
     listed, mapped = attempt.get("curator_variables"), attempt.get("curator_vars")
     for one in () if listed is None else listed.elements():
         yield one.need("name").text(), str(one.need("value").json())

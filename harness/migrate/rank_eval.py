@@ -18,12 +18,12 @@ from harness.metrics import settings_of
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported
-from harness.migrate.placed import MOST_BYTES, Placed, parse_placed
+from harness.migrate.json_nodes import MOST_BYTES, JsonNode, parse_node
 from harness.migrate.templates import common_request
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 
-__all__ = ["OF_RULES", "metric_of", "own_request", "read", "template_list", "write"]
+__all__ = ["OF_RULES", "metric_of", "rated_request", "read", "template_list", "write"]
 
 
 _CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
@@ -50,7 +50,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         source = read_source(path, str(path), limit=MOST_BYTES)
         line = _CONSOLE.match(source.text)
         blank = " " * line.end() if line else ""
-        root = parse_placed(Source(source.path, blank + source.text[len(blank) :]))
+        root = parse_node(Source(source.path, blank + source.text[len(blank) :]))
         found = _drafts(root, path)
         if line:
             _read_address(line, found, (source.path, 1, 1))
@@ -71,7 +71,7 @@ def _read_address(line: re.Match[str], drafts: Sequence[Draft], place: Place) ->
         drafts[0].leave(place, f"the parameter {name!r} of the address")
 
 
-def _drafts(root: Placed, path: Path) -> list[Draft]:
+def _drafts(root: JsonNode, path: Path) -> list[Draft]:
     metric = root.need("metric")
     measure, depth = _measure(metric)
     templates = {one.need("id").text(): one.need("template") for one in _list(root.get("templates"))}
@@ -98,8 +98,8 @@ def _drafts(root: Placed, path: Path) -> list[Draft]:
     return drafts
 
 
-def _list(placed: Placed | None) -> list[Placed]:
-    return [] if placed is None else list(placed.elements())
+def _list(node: JsonNode | None) -> list[JsonNode]:
+    return [] if node is None else list(node.elements())
 
 
 def _shape(body: Json) -> tuple[str, ...]:
@@ -109,7 +109,7 @@ def _shape(body: Json) -> tuple[str, ...]:
     return (*sorted(set(body) - {"size"}), json.dumps(stored, sort_keys=True), *sorted(template.get("params", {})))
 
 
-def _body(request: Placed, templates: Mapping[str, Placed]) -> Json:
+def _body(request: JsonNode, templates: Mapping[str, JsonNode]) -> Json:
     """The body of _search, or a search template with its params."""
     template_id, own = request.get("template_id"), request.get("request")
     if (template_id is None) == (own is None):
@@ -132,7 +132,7 @@ def _body(request: Placed, templates: Mapping[str, Placed]) -> Json:
     return {"template": {"source": source.json(), "params": params}}
 
 
-def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], depth: int) -> None:
+def _fill(draft: Draft, requests: Sequence[JsonNode], bodies: Sequence[Json], depth: int) -> None:
     """Add to *draft* the request that *bodies* have in common, and the queries with their params and judgments."""
     indexes: dict[str, None] = {}
     sized = [place for place, body in zip(requests, bodies, strict=True) if body.pop("size", depth) != depth]
@@ -164,7 +164,7 @@ def _fill(draft: Draft, requests: Sequence[Placed], bodies: Sequence[Json], dept
         draft.leave(requests[0].place, what)
 
 
-def _add_size(draft: Draft, request: Placed, depth: int) -> None:
+def _add_size(draft: Draft, request: JsonNode, depth: int) -> None:
     """Set the size of a search template: `_rank_eval` replaces it by k, but a suite can only pass it as a param."""
     source = draft.request.get("template", {}).get("source")
     if isinstance(source, dict):
@@ -173,7 +173,7 @@ def _add_size(draft: Draft, request: Placed, depth: int) -> None:
         draft.leave(request.place, f'k = {depth} as the number of hits; see to "size": "{{{{size}}}}" in the template')
 
 
-def _take_summary(draft: Draft, request: Placed) -> None:
+def _take_summary(draft: Draft, request: JsonNode) -> None:
     fields = [one.text() for one in _list(request.get("summary_fields"))]
     if fields and draft.title_field is None:
         draft.title_field = fields[0]
@@ -182,7 +182,7 @@ def _take_summary(draft: Draft, request: Placed) -> None:
         draft.leave(request.place, f"'summary_fields' {', '.join(others)}: a suite shows one field, title_field")
 
 
-def _measure(metric: Placed) -> tuple[str, int]:
+def _measure(metric: JsonNode) -> tuple[str, int]:
     """The measure as text, and its cutoff."""
     found = [(name, metric.get(name)) for name in _NAMES]
     given = [(name, settings) for name, settings in found if settings is not None]
@@ -196,25 +196,25 @@ def _measure(metric: Placed) -> tuple[str, int]:
     return f"{_MEASURES[name](settings)}@{k}", k
 
 
-def _number(settings: Placed, key: str) -> int | None:
+def _number(settings: JsonNode, key: str) -> int | None:
     """A number, or a number in a string, truncated as the engines do; None if *settings* does not have *key*."""
     found = settings.get(key)
     return None if found is None else found.integer()
 
 
-def _flag(settings: Placed, key: str) -> bool:
+def _flag(settings: JsonNode, key: str) -> bool:
     found = settings.get(key)
     return found is not None and found.flag()
 
 
-def _relevant(settings: Placed) -> list[str]:
+def _relevant(settings: JsonNode) -> list[str]:
     level = _number(settings, "relevant_rating_threshold")
     if level is not None and level < 0:
         settings.need("relevant_rating_threshold").refuse("a number of at least 0, which the engines require")
     return [] if level in (None, 1) else [f"rel={level}"]
 
 
-def _unknown(settings: Placed) -> list[str]:
+def _unknown(settings: JsonNode) -> list[str]:
     grade = _number(settings, "unknown_doc_rating")
     return [] if grade is None or grade < 0 else [f"unjudged={grade}"]
 
@@ -223,7 +223,7 @@ def _written(name: str, parameters: list[str]) -> str:
     return f"{name}({', '.join(parameters)})" if parameters else name
 
 
-_MEASURES: Mapping[str, Callable[[Placed], str]] = {
+_MEASURES: Mapping[str, Callable[[JsonNode], str]] = {
     "precision": lambda settings: _written(
         "P", _relevant(settings) + (["judged_only=true"] if _flag(settings, "ignore_unlabeled") else [])
     ),
@@ -267,7 +267,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     if any(character in index for character in ",*"):
         exported.leave(suite.target.mark, f"the index of each document: '_index' is {index!r} in every rating")
     for query, body in zip(suite.queries, bodies, strict=True):
-        entry: dict[str, Json] = {"id": query.id, **own_request(body, templates)}
+        entry: dict[str, Json] = {"id": query.id, **rated_request(body, templates)}
         entry["ratings"] = [
             {"_index": index, "_id": document, "rating": int(grade)}
             for document, grade in query.judgments.items()
@@ -283,11 +283,11 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
 
 
 def template_list(templates: Mapping[str, str]) -> list[Json]:
-    """The `templates` of a `_rank_eval` body, from those that `own_request` collected."""
+    """The `templates` of a `_rank_eval` body, from those that `rated_request` collected."""
     return [{"id": name, "template": json.loads(text)} for text, name in templates.items()]
 
 
-def own_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
+def rated_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
     """
     The keys of a `_rank_eval` request that hold the search of *body*: `request`, or `template_id` and `params`.
 

@@ -17,7 +17,7 @@ from harness.files.opening import read_source
 from harness.files.records import mark_as_text, read_number, without_mark
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported, json_lines, suite_stem, whole
-from harness.migrate.placed import MOST_BYTES, Placed, placed_lines
+from harness.migrate.json_nodes import MOST_BYTES, JsonNode, node_lines
 from harness.migrate.table import csv_text, read_table, unwritable
 from harness.model import Json, Profile, Query, Suite
 
@@ -112,15 +112,13 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
 
 
 def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
-    for one in placed_lines(read_source(path, str(path), limit=MOST_BYTES)):
+    for one in node_lines(read_source(path, str(path), limit=MOST_BYTES)):
         document = one.get(*_DOCUMENTS)
         query_id = one.get(*_IDS) or (one.get("id", "_id") if document is None else None)
         named = (query_id, one.get("query"), one.get(*_TEXTS))
         if not any(named):
             one.refuse("an object with query, query_id or text")
-        id_text, query_text, text, document_id = (
-            "" if placed is None else placed.text() for placed in (*named, document)
-        )
+        id_text, query_text, text, document_id = ("" if node is None else node.text() for node in (*named, document))
         grade, tags, weight, params = one.get(*_GRADES), one.get("tags"), one.get("weight"), one.get("params")
         yield _Entry(
             one.place,
@@ -138,7 +136,7 @@ def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
             draft.leave(rest.place, f"{key!r}")
 
 
-def _judged(judgments: Placed | None) -> Iterator[tuple[str, float, Place]]:
+def _judged(judgments: JsonNode | None) -> Iterator[tuple[str, float, Place]]:
     if judgments is not None:
         yield from ((document, grade.number(), grade.place) for document, grade in judgments.items())
 

@@ -21,7 +21,7 @@ from harness.files.opening import read_source
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, suite_stem, whole
-from harness.migrate.placed import MOST_BYTES, Placed, json_in, read_placed
+from harness.migrate.json_nodes import MOST_BYTES, JsonNode, json_in, read_node
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
@@ -39,10 +39,10 @@ _DEFAULT_GAIN = 2.0
 class _Rated:
     """A query of a file of ratings, with what it inherits from its group and topic."""
 
-    node: Placed
+    node: JsonNode
     tags: tuple[str, ...]
-    template: Placed | None
-    documents: Placed | None
+    template: JsonNode | None
+    documents: JsonNode | None
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
@@ -59,7 +59,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     """
     drafts: list[Draft] = []
     for path in _files(sources):
-        root = read_placed(path)
+        root = read_node(path)
         if "metrics" in root.members():
             root.refuse("ratings; this is the evaluation that RRE writes")
         found = _drafts(root, path)
@@ -79,7 +79,7 @@ def _files(sources: Sequence[str]) -> Iterator[Path]:
         yield from found
 
 
-def _drafts(root: Placed, path: Path) -> list[Draft]:
+def _drafts(root: JsonNode, path: Path) -> list[Draft]:
     index = root.get("index")
     placeholder = root.get("query_placeholder")
     text_name = "$query" if placeholder is None else placeholder.text()
@@ -105,7 +105,7 @@ def _drafts(root: Placed, path: Path) -> list[Draft]:
     return drafts
 
 
-def _rated(root: Placed) -> Iterator[_Rated]:
+def _rated(root: JsonNode) -> Iterator[_Rated]:
     for topic in _below(root, "topics"):
         for group in _below(topic, "query_groups"):
             tags = tuple(dict.fromkeys(name for node in (topic, group) if node is not root and (name := _name(node))))
@@ -120,7 +120,7 @@ def _rated(root: Placed) -> Iterator[_Rated]:
                 )
 
 
-def _below(node: Placed, key: str, *, required: bool = False) -> Iterator[Placed]:
+def _below(node: JsonNode, key: str, *, required: bool = False) -> Iterator[JsonNode]:
     """The nodes under *key*; *node* itself if the file leaves out that level, as Quepid's export does."""
     found = node.need(key) if required else node.get(key)
     if found is None:
@@ -129,13 +129,13 @@ def _below(node: Placed, key: str, *, required: bool = False) -> Iterator[Placed
         yield from found.elements()
 
 
-def _name(node: Placed) -> str:
+def _name(node: JsonNode) -> str:
     """The name of a topic or a group, or else its description: RRE prefers the description, which is long for a tag."""
     found = node.get("name", "description")
     return "" if found is None else found.text().strip()
 
 
-def _inherited(key: str, *nodes: Placed) -> Placed | None:
+def _inherited(key: str, *nodes: JsonNode) -> JsonNode | None:
     return next((found for node in nodes if (found := node.get(key)) is not None), None)
 
 
@@ -164,7 +164,7 @@ def _add(draft: Draft, rated: _Rated, text_name: str, names: Mapping[str, str]) 
         _judge(draft, query, rated.documents)
 
 
-def _replaced_within(placeholders: Placed) -> str:
+def _replaced_within(placeholders: JsonNode) -> str:
     """
     A description of the first placeholder that RRE replaces within another one; empty if there is none.
 
@@ -187,7 +187,7 @@ def _as_text(value: Json) -> str:
     return "" if isinstance(value, (dict, list)) else json.dumps(value)
 
 
-def _judge(draft: Draft, query: DraftQuery, documents: Placed) -> None:
+def _judge(draft: Draft, query: DraftQuery, documents: JsonNode) -> None:
     """Add judgments in either form: a document with its gain, or a gain with its documents."""
     if documents.value == []:
         return

@@ -14,7 +14,7 @@ from harness.errors import FormatError, InputError
 from harness.files.opening import Source, decode, read_source
 from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Leftovers, Place
-from harness.migrate.placed import MOST_BYTES
+from harness.migrate.json_nodes import MOST_BYTES
 
 __all__ = ["Row", "Table", "csv_text", "read_table"]
 

@@ -22,7 +22,7 @@ from harness.files.records import read_number
 from harness.files.runs import read_run
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported, suite_stem
-from harness.migrate.placed import MOST_BYTES
+from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import read_table
 from harness.model import Profile, Suite
 from harness.suites.yaml import shortened

@@ -14,7 +14,7 @@ from harness.gate.judge_answers import why_moving
 from harness.means import are_weighted, mean_of
 from harness.metrics import parse_measure, score_query, settings_of
 from harness.metrics.score import failure_text, measures_of
-from harness.migrate.rank_eval import OF_RULES, metric_of, own_request, template_list
+from harness.migrate.rank_eval import OF_RULES, metric_of, rated_request, template_list
 from harness.model import (
     Cause,
     CauseKind,
@@ -201,7 +201,7 @@ class _Verifying:
             sent = self.requests[query.id]
             body = deeper(sent, _k(metric)).body  # _rank_eval refuses aggregations, suggesters and the like
             index = None if "pit" in body else sent.index
-            entry = {"id": query.id, **own_request(body, templates), "ratings": _ratings(query, index, homes)}
+            entry = {"id": query.id, **rated_request(body, templates), "ratings": _ratings(query, index, homes)}
             by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)
         found: dict[str, RatedQuery | str] = {}
         for (index, url_params), entries in by_target.items():

@@ -19,7 +19,7 @@ from harness.files.opening import read_source
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft
 from harness.migrate.exported import Exported
-from harness.migrate.placed import MOST_BYTES, Placed, json_in, placed_lines, read_placed
+from harness.migrate.json_nodes import MOST_BYTES, JsonNode, json_in, node_lines, read_node
 from harness.migrate.table import read_table
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Suite
@@ -68,7 +68,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     """
     draft = Draft(Profile.OPENSEARCH_SRW, measures=list(_MEASURES))
     later = _Later()
-    roots: list[Placed] = []
+    roots: list[JsonNode] = []
     for path in map(Path, sources):
         roots += _read_file(path, draft, later)
     _name(draft, [*later.names_of_sets, *later.names_of_judgments], sources[0])
@@ -93,13 +93,13 @@ def read(sources: Sequence[str]) -> list[Draft]:
 class _Later:
     """What is read after all query sets, as it refers to their texts and custom fields."""
 
-    names_of_sets: list[Placed] = field(default_factory=list)
-    names_of_judgments: list[Placed] = field(default_factory=list)
-    ratings: list[Placed] = field(default_factory=list)
-    configurations: list[Placed] = field(default_factory=list)
+    names_of_sets: list[JsonNode] = field(default_factory=list)
+    names_of_judgments: list[JsonNode] = field(default_factory=list)
+    ratings: list[JsonNode] = field(default_factory=list)
+    configurations: list[JsonNode] = field(default_factory=list)
 
 
-def _name(draft: Draft, names: Sequence[Placed], source: str) -> None:
+def _name(draft: Draft, names: Sequence[JsonNode], source: str) -> None:
     """Name the suite after the first of *names*, or else after the file; other names are noted."""
     given = [(name.text(), name.place) for name in names if name.value]
     draft.name = given[0][0] if given else Path(source).name.split(".")[0]
@@ -108,20 +108,20 @@ def _name(draft: Draft, names: Sequence[Placed], source: str) -> None:
             draft.leave(place, "names of further lists", first=repr(text))
 
 
-def _read_file(path: Path, draft: Draft, later: _Later) -> list[Placed]:
+def _read_file(path: Path, draft: Draft, later: _Later) -> list[JsonNode]:
     """Read a file, put what must wait into *later*, and return the JSON values of the file."""
     suffix = path.suffix.lower()
     if suffix == ".csv":
         _read_csv(path, draft)
         return []
     if suffix == ".json":
-        root = read_placed(path)
+        root = read_node(path)
         for one in _documents(root):
             _read_document(one, draft, later)
         return [root]
     source = read_source(path, str(path), limit=MOST_BYTES)
     if suffix in (".ndjson", ".jsonl"):
-        roots = list(placed_lines(source))
+        roots = list(node_lines(source))
         _read_entries(roots, draft, is_stored=False)
         return roots
     for number, line in enumerate(source.lines, start=1):
@@ -133,7 +133,7 @@ def _read_file(path: Path, draft: Draft, later: _Later) -> list[Placed]:
     return []
 
 
-def _documents(root: Placed) -> Iterator[Placed]:
+def _documents(root: JsonNode) -> Iterator[JsonNode]:
     """The objects of the API in *root*, which is an object, a list, a document of an index, or a search response."""
     if isinstance(root.value, list):
         for one in root.elements():
@@ -152,7 +152,7 @@ def _documents(root: Placed) -> Iterator[Placed]:
     yield root if stored is None else stored
 
 
-def _skip(node: Placed, *keys: str) -> None:
+def _skip(node: JsonNode, *keys: str) -> None:
     """Mark the values of *keys*, which do not concern queries, as read."""
     for key in keys:
         found = node.get(key)
@@ -160,7 +160,7 @@ def _skip(node: Placed, *keys: str) -> None:
             found.json()
 
 
-def _read_document(one: Placed, draft: Draft, later: _Later) -> None:
+def _read_document(one: JsonNode, draft: Draft, later: _Later) -> None:
     _skip(one, *_KEPT_BY_THE_WORKBENCH)
     queries, ratings = one.get("querySetQueries"), one.get("judgmentRatings")
     names = [] if (name := one.get("name")) is None else [name]
@@ -178,7 +178,7 @@ def _read_document(one: Placed, draft: Draft, later: _Later) -> None:
         one.refuse("an object with querySetQueries, judgmentRatings, or the query of a search configuration")
 
 
-def _read_ratings(entry: Placed, draft: Draft) -> None:
+def _read_ratings(entry: JsonNode, draft: Draft) -> None:
     text = entry.need("query").words()
     query = draft.of_text(text if draft.has_text(text) else _parted(text)[0])
     for rating in entry.need("ratings").elements():
@@ -186,7 +186,7 @@ def _read_ratings(entry: Placed, draft: Draft) -> None:
         draft.judge(query, document.text(), rating.need("rating").number(), document.place)
 
 
-def _read_entries(entries: Sequence[Placed], draft: Draft, *, is_stored: bool) -> None:
+def _read_entries(entries: Sequence[JsonNode], draft: Draft, *, is_stored: bool) -> None:
     """The queries of a set, with their custom fields as params."""
     written = [(one if isinstance(one.value, str) else one.need("queryText")).words() for one in entries]
     given = [None if isinstance(one.value, str) else _custom_fields(one) for one in entries]
@@ -215,7 +215,7 @@ def _fields(values: Mapping[str, Json]) -> dict[str, str]:
     return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values.items()}
 
 
-def _custom_fields(entry: Placed) -> dict[str, Json] | None:
+def _custom_fields(entry: JsonNode) -> dict[str, Json] | None:
     """The custom fields of a query: `customFields` as stored, or all keys besides the text; None if there are none."""
     stored = entry.get("customFields")
     if stored is not None:
@@ -270,7 +270,7 @@ def _read_csv(path: Path, draft: Draft) -> None:
     table.leave_unread(draft.leftovers)
 
 
-def _read_configuration(one: Placed, draft: Draft, used: dict[str, str]) -> Collection[str]:
+def _read_configuration(one: JsonNode, draft: Draft, used: dict[str, str]) -> Collection[str]:
     """
     Add the request of a search configuration, with its index and its search pipeline.
 
@@ -299,7 +299,7 @@ def _read_configuration(one: Placed, draft: Draft, used: dict[str, str]) -> Coll
     return bare
 
 
-def _body(query: Placed, draft: Draft, used: dict[str, str]) -> tuple[Json, Collection[str]]:
+def _body(query: JsonNode, draft: Draft, used: dict[str, str]) -> tuple[Json, Collection[str]]:
     """
     The body of _search with placeholders of a suite, and the params whose variables are outside quotes.
 

@@ -35,7 +35,7 @@ from harness.model.conditions import (
     ScoreCondition,
     SignificanceCondition,
     StatisticKind,
-    Unresolved,
+    UnresolvedCondition,
     WorseCondition,
 )
 from harness.model.inspection import (
@@ -238,7 +238,7 @@ __all__ = [
     "TiedDocuments",
     "Unit",
     "UnjudgedBounds",
-    "Unresolved",
+    "UnresolvedCondition",
     "UnstableQuery",
     "Verdict",
     "Verification",

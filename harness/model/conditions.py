@@ -127,7 +127,7 @@ class HitCount:
 
 
 @dataclass(frozen=True, slots=True)
-class Unresolved:
+class UnresolvedCondition:
     """A condition whose text has ``${VARIABLES}``, in a suite loaded without an environment."""
 
     variables: tuple[str, ...]
@@ -138,5 +138,12 @@ BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCond
 
 
 Condition: TypeAlias = (
-    ScoreCondition | BaselineCondition | AgreementCondition | LatencyCondition | InTop | Before | HitCount | Unresolved
+    ScoreCondition
+    | BaselineCondition
+    | AgreementCondition
+    | LatencyCondition
+    | InTop
+    | Before
+    | HitCount
+    | UnresolvedCondition
 )

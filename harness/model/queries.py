@@ -19,16 +19,16 @@ from typing import Any, overload
 from harness.lazy import LazySequence
 from harness.model.suite import Mark, Query
 
-NOWHERE = -1
+NOT_PACKED = -1
 """In place of a number: the judgments of the query are not packed."""
 
-MOST_SHORT = (1 << 32) - 1
+MOST_IN_FOUR_BYTES = (1 << 32) - 1
 """The largest size of a buffer of texts, in bytes, whose offsets fit in four bytes."""
 
 MOST_GRADES = 1 << 15
 """The largest number of different grades that are packed: each is stored as a character, none of them a surrogate."""
 
-_BETWEEN = "\0"
+_SEPARATOR = "\0"
 _UTF_8 = ("utf-8", "surrogatepass")
 
 
@@ -42,7 +42,7 @@ class _Texts:
     def append(self, text: str) -> int:
         """Add *text*, and return its number."""
         self._content += text.encode(*_UTF_8)
-        if len(self._content) > MOST_SHORT and self._ends.typecode == "I":
+        if len(self._content) > MOST_IN_FOUR_BYTES and self._ends.typecode == "I":
             self._ends = array("Q", self._ends)
         self._ends.append(len(self._content))
         return len(self._ends) - 2
@@ -63,7 +63,7 @@ class GradeColumns(MutableMapping[str, dict[str, float]]):
     def __init__(self, places: Mapping[str, int]) -> None:
         """*places* maps each query id to its position in the suite, from 0; it may grow later."""
         self._places = places
-        self._numbers = array("i")  # by place, the number in `_packed`, or `NOWHERE`
+        self._numbers = array("i")  # by place, the number in `_packed`, or `NOT_PACKED`
         self._packed = _Texts()  # for each query its grades, one character each, then its document ids
         self._codes: dict[float, str] = {}
         self._grades: dict[str, float] = {}
@@ -71,17 +71,17 @@ class GradeColumns(MutableMapping[str, dict[str, float]]):
 
     def __getitem__(self, query: str) -> dict[str, float]:
         number = self._number(query)
-        if number == NOWHERE:
+        if number == NOT_PACKED:
             return self._kept[query]
-        codes, *documents = self._packed[number].split(_BETWEEN)
+        codes, *documents = self._packed[number].split(_SEPARATOR)
         return dict(zip(documents, map(self._grades.__getitem__, codes), strict=True))
 
     def grades_of(self, query: str) -> Iterable[float]:
         """The grades of *query* without their documents; empty if it has none."""
         number = self._number(query)
-        if number == NOWHERE:
+        if number == NOT_PACKED:
             return self._kept.get(query, {}).values()
-        return map(self._grades.__getitem__, self._packed[number].partition(_BETWEEN)[0])
+        return map(self._grades.__getitem__, self._packed[number].partition(_SEPARATOR)[0])
 
     def __setitem__(self, query: str, judged: dict[str, float]) -> None:
         packed = self._pack(judged) if query in self._places and query not in self else None
@@ -89,42 +89,42 @@ class GradeColumns(MutableMapping[str, dict[str, float]]):
             self.pop(query, None)
             self._kept[query] = judged
         else:
-            self._numbers.extend(repeat(NOWHERE, len(self._places) - len(self._numbers)))
+            self._numbers.extend(repeat(NOT_PACKED, len(self._places) - len(self._numbers)))
             self._numbers[self._places[query]] = self._packed.append(packed)
 
     def __delitem__(self, query: str) -> None:
-        if self._number(query) == NOWHERE:
+        if self._number(query) == NOT_PACKED:
             del self._kept[query]
         else:
-            self._numbers[self._places[query]] = NOWHERE
+            self._numbers[self._places[query]] = NOT_PACKED
 
     def __contains__(self, query: object) -> bool:
-        return self._number(query) != NOWHERE or query in self._kept
+        return self._number(query) != NOT_PACKED or query in self._kept
 
     def __iter__(self) -> Iterator[str]:
-        yield from (query for query, number in zip(self._places, self._numbers, strict=False) if number != NOWHERE)
+        yield from (query for query, number in zip(self._places, self._numbers, strict=False) if number != NOT_PACKED)
         yield from self._kept
 
     def __len__(self) -> int:
-        return len(self._numbers) - self._numbers.count(NOWHERE) + len(self._kept)
+        return len(self._numbers) - self._numbers.count(NOT_PACKED) + len(self._kept)
 
     def _number(self, query: object) -> int:
         try:
             return self._numbers[self._places[query]]  # type: ignore[index]
         except LookupError:
-            return NOWHERE
+            return NOT_PACKED
 
     def _pack(self, judged: Mapping[str, float]) -> str | None:
         """*judged* as one text; None if it cannot be packed."""
-        documents = _BETWEEN.join(judged)
-        if not judged or documents.count(_BETWEEN) != len(judged) - 1:
+        documents = _SEPARATOR.join(judged)
+        if not judged or documents.count(_SEPARATOR) != len(judged) - 1:
             return None
         for grade in judged.values():
             if grade not in self._codes and len(self._grades) < MOST_GRADES:
                 self._codes[grade] = code = chr(len(self._grades) + 1)
                 self._grades[code] = grade
         try:
-            return "".join(map(self._codes.__getitem__, judged.values())) + _BETWEEN + documents
+            return "".join(map(self._codes.__getitem__, judged.values())) + _SEPARATOR + documents
         except KeyError:
             return None
 

@@ -113,7 +113,7 @@ class ScoreColumns(LazySequence[Score]):
 
 
 class QueryValues(Mapping[str, float]):
-    """Query to value, in columns: 8 bytes for each value, where a dict takes 76."""
+    """Query to value, in columns: 8 bytes for each value where ids and places are shared; a dict takes 76."""
 
     def __init__(
         self, queries: Sequence[str], values: array[float], places: Callable[[], Mapping[str, int]] | None = None

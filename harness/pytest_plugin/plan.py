@@ -16,7 +16,7 @@ from harness.gate.selection import (
     query_ids,
     request_ids,
 )
-from harness.model import Mark, Query, Suite, Unresolved, Waiver
+from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
 from harness.model.suite import first_in_force
 
 __all__ = ["PlannedItem", "for_cells", "plan_items"]
@@ -128,7 +128,7 @@ def _by_query(gated: Iterable[Gated]) -> Mapping[str, tuple[Gated, ...]]:
 def _is_of_each(gated: Gated) -> bool:
     """Whether the threshold checks each query by itself; with unset variables, its first words decide."""
     condition = gated.threshold.condition
-    if isinstance(condition, Unresolved):
+    if isinstance(condition, UnresolvedCondition):
         return "every" in gated.threshold.text.split()[:2]
     return asks_each(condition)
 

@@ -25,8 +25,8 @@ FEWEST = 25
 FIRST = 100
 """The most searches of a first batch."""
 
-AT_ONCE = 20
-"""Searches that are read ahead at once: senders wait meanwhile."""
+READ_AT_ONCE = 20
+"""Searches that are read ahead while no sender can take a batch."""
 
 QUICK = 0.5
 """Seconds of a request below which batches grow, whatever that gains."""
@@ -77,7 +77,7 @@ class Batches:
     ) -> None:
         """
         Args:
-            entries: The searches; each is read once, when its batch is cut.
+            entries: The searches; each is read once, at the latest when its batch is cut.
             health: Of the server; while it does not serve, one batch at a time is sent.
             senders: The number of senders.
             most: Searches of a batch.
@@ -90,6 +90,7 @@ class Batches:
         self._entries = iter(entries)
         self._fresh = len(entries)
         self._ahead: deque[Entry] = deque()
+        self._ahead_bytes = 0
         self._others: deque[Entry] = deque()
         self._are_templates: bool | None = None
         self._parts: list[Batch] = []
@@ -147,26 +148,37 @@ class Batches:
 
     def _cut_fresh(self) -> list[Entry]:
         """A batch of what was not sent yet: smaller ones at the end, so that all senders end at the same time."""
-        share = max(self._first, self._size // 4, -(-self._fresh // self._senders))
-        most, cut, size = min(self._size, share), list[Entry](), 0
+        most, cut, size = self._most_fresh, list[Entry](), 0
         while self._fresh and len(cut) < most:
             if not self._ahead:
-                self._ahead.append(self._drawn())
+                self._read_one()
             size += len(self._ahead[0].lines)
             if cut and (size > self._most_bytes or not _are_alike(cut[0], self._ahead[0])):
                 break
             cut.append(self._ahead.popleft())
+            self._ahead_bytes -= len(cut[-1].lines)
             self._fresh -= 1
         return cut
 
+    @property
+    def _most_fresh(self) -> int:
+        """The most searches of the next batch of those that were not sent yet."""
+        share = max(self._first, self._size // 4, -(-self._fresh // self._senders))
+        return min(self._size, share, self._fresh)
+
     def read_ahead(self) -> bool:
-        """Read some searches of the next batch, so that no sender waits for it; False where it is read already."""
+        """Read some searches of the next batch, so that a sender need not build it; False if they are all read."""
         with self._changed:
-            for _ in range(AT_ONCE):
-                if len(self._ahead) >= min(self._size, self._fresh):
+            for _ in range(READ_AT_ONCE):
+                if len(self._ahead) >= self._most_fresh or self._ahead_bytes >= self._most_bytes:
                     return False
-                self._ahead.append(self._drawn())
+                self._read_one()
             return True
+
+    def _read_one(self) -> None:
+        entry = self._drawn()
+        self._ahead.append(entry)
+        self._ahead_bytes += len(entry.lines)
 
     def _drawn(self) -> Entry:
         """The next one that was not sent yet; templates or others, whichever the first is not, are the last."""

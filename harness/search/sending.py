@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -76,7 +77,7 @@ class BatchSender:
         try:
             while searches:
                 while news.empty() and self._batches.read_ahead():
-                    pass
+                    time.sleep(0)  # a sender that waits for its batch goes first
                 sent = news.get()
                 if isinstance(sent, BaseException):
                     raise sent  # noqa: TRY301 - as if the calling thread had met it

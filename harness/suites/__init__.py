@@ -29,7 +29,7 @@ def load_suite(
     Args:
         path: The suite file, as errors name it.
         environ: The source of `${VARIABLES}`. None is for collecting and checking: a variable without a default stays
-            as written, and conditions with variables become `Unresolved`.
+            as written, and conditions with variables become `UnresolvedCondition`.
         root: The folder that must contain all files of the suite; by default that of the harness.toml above the suite,
             or the suite's own.
         needs_judgments: Whether it is an error that a suite that scores has no judgment at all.

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
-from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, Unresolved, Waiver, column
+from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, UnresolvedCondition, Waiver, column
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, Written
 from harness.words import did_you_mean
@@ -121,7 +121,7 @@ def _parse(
     *,
     checking: bool,
 ) -> tuple[Condition, str | None] | None:
-    unresolved = Unresolved(text.variables)
+    unresolved = UnresolvedCondition(text.variables)
     if text.unset:
         return unresolved, _tag_as_written(text)
     try:

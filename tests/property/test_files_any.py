@@ -15,7 +15,7 @@ from harness.files.judgments import read_judgments
 from harness.files.runs import read_run
 from harness.judging.session import JudgeFile
 from harness.migrate.click_logs import read_csv, read_ubi
-from harness.migrate.clicks import ClickModel, judge_clicks, read_propensities
+from harness.migrate.clicks import ClickModel, grade_clicks, read_propensities
 from harness.report.json import loads_report
 from harness.run.journal import parse_journal
 from harness.search.fixtures import read_documents
@@ -76,9 +76,9 @@ READERS = {
     "shop.judged-by.anna.jsonl": JudgeFile.read,
     "run.journal": lambda path: parse_journal(path.read_bytes(), str(path)),
     "report.json": lambda path: loads_report(path.read_text(errors="surrogateescape")),
-    "clicks.csv": lambda path: judge_clicks(read_csv([str(path)]), ClickModel(least_impressions=1)),
-    "ubi.json": lambda path: judge_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
-    "ubi.jsonl": lambda path: judge_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
+    "clicks.csv": lambda path: grade_clicks(read_csv([str(path)]), ClickModel(least_impressions=1)),
+    "ubi.json": lambda path: grade_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
+    "ubi.jsonl": lambda path: grade_clicks(read_ubi([str(path)]), ClickModel(least_impressions=1)),
     "propensities.csv": read_propensities,
     "documents.jsonl": lambda path: list(read_documents(path, str(path), "id")),
 }

@@ -105,7 +105,7 @@ def test_judgments_in_columns_are_a_dictionary(known: list[str], steps: list[tup
 
 
 def test_texts_of_any_size_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries_module, "MOST_SHORT", 20)
+    monkeypatch.setattr(queries_module, "MOST_IN_FOUR_BYTES", 20)
     some = tuple(Query(f"q{number}", "red shoes" * number) for number in range(9))
 
     assert QueryColumns(some) == some

@@ -20,7 +20,7 @@ from harness.model import (
     Run,
     Status,
     Threshold,
-    Unresolved,
+    UnresolvedCondition,
     Waiver,
 )
 from harness.report.sentences import observed_text, required_text
@@ -256,7 +256,7 @@ def test_an_expectation_of_a_whole_suite_decides_nothing():
 
 
 def test_a_condition_that_still_holds_variables_is_an_error_that_names_them():
-    suite = suite_of((), Threshold("mean P@1 >= ${LEAST}", Unresolved(("LEAST",))))
+    suite = suite_of((), Threshold("mean P@1 >= ${LEAST}", UnresolvedCondition(("LEAST",))))
     [verdict] = decide(suite, empty_run(()), [], today=TODAY)
     assert (verdict.status, verdict.id) == (Status.ERROR, "mean-P-1-ge-LEAST")
     assert verdict.reason == "cannot be decided: the suite was loaded without values for LEAST"

@@ -32,7 +32,7 @@ from harness.metrics import (
 from harness.metrics.evaluate import evaluate
 from harness.metrics.registry import DEFINITIONS, ENTRY_POINTS, Registry
 from harness.metrics.score import score_run
-from harness.model import Engine, Gain, GainKind, Hit, Profile, Ranking, Run
+from harness.model import Engine, Gain, GainKind, Hit, Profile, Query, Ranking, Run, Suite, Target
 from harness.suites import load_suite
 
 LINEAR = Gain(GainKind.LINEAR)
@@ -297,6 +297,18 @@ class TestOfYourOwn:
         measure = parse_measure("BadOnTop(worst=1)@2")
         assert score_query(measure, ["a", "b", "c"], {"a": 0, "b": 1, "c": 0}) == 2
         assert score_query(parse_measure("BadOnTop@2"), ["a", "b", "c"], {"a": 0, "b": 1, "c": 0}) == 1
+
+    def test_one_that_sorts_the_grades_changes_no_other_score(self):
+        def best(ranking, _):
+            ranking.grades.sort(key=lambda grade: -(grade or 0))
+            return ranking.grades[0] or 0.0
+
+        register_measure(Definition("Best", best, needs=Needs.NOTHING))
+        measures = tuple(map(parse_measure, ("Best@10", "RR@10", "Best@10", "P@1")))
+        query = Query("q", "q", judgments={"a": 1})
+        suite = Suite("s", "s.relevance.yaml", Target(), {}, measures, (query,))
+        scores = score_run(suite, Run({"q": Ranking((Hit("x"), Hit("a")))}, Engine("fake")))
+        assert {score.measure: score.value for score in scores} == {"Best@10": 1.0, "RR@10": 0.5, "P@1": 0.0}
 
     def test_it_is_found_by_entry_point(self, monkeypatch):
         offered = EntryPoint("BadOnTop", "somewhere:BAD", ENTRY_POINTS)

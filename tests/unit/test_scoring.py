@@ -4,7 +4,7 @@ import pytest
 
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
-from harness.metrics.score import common_measures, failure_text, gain_text, measures_of, score_run
+from harness.metrics.score import common_measures, contributions_of, failure_text, gain_text, measures_of, score_run
 from harness.model import (
     Engine,
     Failure,
@@ -45,6 +45,16 @@ def only_score(query, response, measure=NDCG, **fields):
 def test_a_ranking_is_scored_with_the_ideal_from_all_judged_documents():
     score = only_score(Query("q", "q", judgments={"a": 1, "b": 1}), ranking("a"))
     assert score == Score("q", "nDCG@3", pytest.approx(1 / (1 + 1 / 1.584962500721156)), Outcome.SCORED)
+
+
+def test_the_contributions_of_a_measure_that_the_profile_cannot_compute_are_known():
+    measure = parse_measure("nDCG(unjudged=1)@3")
+    query = Query("q", "q", judgments={"a": 1})
+    found = contributions_of(suite_of(query, measures=[measure]), query, ranking("x", "a"))
+    assert [rank.document for rank in found.ranks][:2] == ["x", "a"]
+    score = only_score(query, ranking("x", "a"), measure)
+    assert score.outcome is Outcome.ERROR
+    assert score.reason == "nDCG(unjudged=1)@3: an unjudged document has no grade under the profile standard"
 
 
 def test_zero_hits_with_judgments_score_zero_and_say_so():

@@ -71,6 +71,18 @@ def test_the_searches_of_one_batch_are_read_ahead_and_no_more() -> None:
     assert not batches.read_ahead()
 
 
+@pytest.mark.parametrize(("size", "read"), [(1, 100), (100_000, 25)])
+def test_no_more_is_read_ahead_than_one_of_several_senders_takes(size: int, read: int) -> None:
+    entries = [Entry(place, b"x" * size) for place in range(400)]
+    batches = Batches(entries, health(), senders=4, most_bytes=2_500_000)
+    next_size(batches)
+    next_size(batches)
+    while batches.read_ahead():
+        pass
+    held = sum(len(one.lines) for one in batches._ahead)
+    assert held == min(read * size, 2_500_000)
+
+
 def test_templates_among_others_are_in_one_batch() -> None:
     batches = Batches([Entry(place, b"x", is_template=place in (0, 2, 4)) for place in range(5)], health())
     assert [next_size(batches), next_size(batches), batches.take()] == [3, 2, None]

@@ -18,9 +18,9 @@ from harness.gate.selection import (
     scope_of,
     select,
 )
-from harness.model import Query, RequestTemplate, Suite, Target, Threshold, Unresolved
+from harness.model import Query, RequestTemplate, Suite, Target, Threshold, UnresolvedCondition
 
-ANY = Unresolved(())
+ANY = UnresolvedCondition(())
 
 
 def suite_of(*queries, thresholds=()):

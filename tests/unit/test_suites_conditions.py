@@ -3,7 +3,7 @@
 import pytest
 
 from harness.errors import SuiteError
-from harness.model import Unresolved
+from harness.model import UnresolvedCondition
 from harness.suites import load_suite
 
 SUITE = """\
@@ -31,7 +31,7 @@ def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text
     path = tmp_path / "s.relevance.yaml"
     path.write_text(SUITE % text)
     threshold = load_suite(path, None).thresholds[1]
-    assert isinstance(threshold.condition, Unresolved)
+    assert isinstance(threshold.condition, UnresolvedCondition)
     assert threshold.tag == tag
 
 

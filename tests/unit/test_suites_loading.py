@@ -21,7 +21,7 @@ from harness.model import (
     Profile,
     StatisticKind,
     Target,
-    Unresolved,
+    UnresolvedCondition,
     Waiver,
 )
 from harness.suites import load_suite, load_suites
@@ -321,8 +321,8 @@ def test_variables_wait_while_a_suite_is_checked(write):
     suite = load_suite(write(VARIABLES), None)
     assert suite.target.cluster == "${SHOP_CLUSTER}"
     assert suite.target.index == "products"
-    assert suite.thresholds[0].condition == Unresolved(("SHOP_FLOOR",))
-    assert suite.thresholds[1].condition == Unresolved(("SHOP_LEAST",))
+    assert suite.thresholds[0].condition == UnresolvedCondition(("SHOP_FLOOR",))
+    assert suite.thresholds[1].condition == UnresolvedCondition(("SHOP_LEAST",))
     assert suite.variables == {}
 
 

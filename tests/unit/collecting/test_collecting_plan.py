@@ -20,7 +20,7 @@ from harness.model import (
     Suite,
     Target,
     Threshold,
-    Unresolved,
+    UnresolvedCondition,
     Waiver,
 )
 from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
@@ -84,7 +84,7 @@ def test_each_query_is_held_to_the_thresholds_of_every_query_it_falls_under() ->
 
 
 def test_a_threshold_whose_variables_are_not_filled_yet_is_known_by_its_first_word() -> None:
-    unknown = Unresolved(("LEAST",))
+    unknown = UnresolvedCondition(("LEAST",))
     of = suite(
         Query("shoes", "s"),
         thresholds=(Threshold("every nDCG@10 >= ${LEAST}", unknown), Threshold("mean nDCG@10 >= ${LEAST}", unknown)),

@@ -17,7 +17,7 @@ from harness.files.opening import Source, read_source
 from harness.files.records import read_number
 from harness.model import Json
 
-__all__ = ["MOST_BYTES", "Placed", "json_in", "members_within", "parse_placed", "placed_lines", "read_placed"]
+__all__ = ["MOST_BYTES", "JsonNode", "json_in", "members_or_parsed", "node_lines", "parse_node", "read_node"]
 
 MOST_BYTES = 512 * 2**20
 """The largest file that is imported, in bytes."""
@@ -31,12 +31,12 @@ _DEEPEST = 100
 _LARGEST = 2**31 - 1
 
 
-class Placed:
+class JsonNode:
     """
     A JSON value with its place in a file.
 
-    *value* is a dict or a list of `Placed` values, or a scalar. A value that is accessed by the methods below counts as
-    read. `unread` lists the others, so that an importer reports the keys that it does not know. The methods raise
+    *value* is a dict or a list of `JsonNode` values, or a scalar. A value that is accessed by the methods below counts
+    as read. `unread` lists the others, so that an importer reports the keys that it does not know. The methods raise
     FormatError, with the place, if the value is not of the expected type.
     """
 
@@ -66,7 +66,7 @@ class Placed:
         written = json.dumps(self.value, ensure_ascii=False)
         return written if len(written) <= 60 else written[:59] + "…"
 
-    def get(self, *keys: str) -> Placed | None:
+    def get(self, *keys: str) -> JsonNode | None:
         """The value of the first of *keys* that the object has and whose value is not null; None if there is none."""
         for key in keys:
             child = self.members().get(key)
@@ -76,7 +76,7 @@ class Placed:
                     return child
         return None
 
-    def need(self, *keys: str) -> Placed:
+    def need(self, *keys: str) -> JsonNode:
         """
         The value of the first of *keys*, as `get` returns it.
 
@@ -89,20 +89,20 @@ class Placed:
             raise FormatError([self.source.problem(*self.place[1:], f"{found}, expected one with it")])
         return child
 
-    def members(self) -> dict[str, Placed]:
+    def members(self) -> dict[str, JsonNode]:
         """The object's values by key; they do not count as read."""
         self.read = True
         if not isinstance(self.value, dict):
             self.refuse("an object")
         return self.value
 
-    def items(self) -> Iterator[tuple[str, Placed]]:
+    def items(self) -> Iterator[tuple[str, JsonNode]]:
         """The object's keys and values; the values count as read."""
         for key, child in self.members().items():
             child.read = True
             yield key, child
 
-    def elements(self) -> Iterator[Placed]:
+    def elements(self) -> Iterator[JsonNode]:
         """The list's values; they count as read."""
         self.read = True
         if not isinstance(self.value, list):
@@ -165,7 +165,7 @@ class Placed:
         value: dict[str, Json] = self.json()
         return value
 
-    def unread(self, path: str = "") -> Iterator[tuple[str, Placed]]:
+    def unread(self, path: str = "") -> Iterator[tuple[str, JsonNode]]:
         """The values that were not read and are not empty, each with its path, such as ``queries[].notes``."""
         if not self.read:
             if self.value not in (None, "", {}, []):
@@ -197,7 +197,7 @@ class _Indexed(Source):
         return self.text.split("\n")
 
 
-def read_placed(path: Path) -> Placed:
+def read_node(path: Path) -> JsonNode:
     """
     Read a JSON file.
 
@@ -205,11 +205,11 @@ def read_placed(path: Path) -> Placed:
         InputError: The file cannot be read, is not JSON, is nested too deeply, repeats a key in an object, or contains
             a number or a character that cannot be represented.
     """
-    return parse_placed(read_source(path, str(path), limit=MOST_BYTES))
+    return parse_node(read_source(path, str(path), limit=MOST_BYTES))
 
 
-def parse_placed(source: Source) -> Placed:
-    """The JSON value of *source*; raises InputError as `read_placed` does."""
+def parse_node(source: Source) -> JsonNode:
+    """The JSON value of *source*; raises InputError as `read_node` does."""
     try:
         json.loads(source.text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -225,38 +225,38 @@ def json_in(text: str) -> Json:
     The JSON value of *text*, which is a part of another file.
 
     Raises:
-        ValueError: The text cannot be read; the message is that of `read_placed`, without a place.
+        ValueError: The text cannot be read; the message is that of `read_node`, without a place.
     """
     try:
-        return parse_placed(Source("", text)).json()
+        return parse_node(Source("", text)).json()
     except InputError as error:
         raise ValueError(error.problems[0].message.removeprefix(_NOT_JSON)) from None
 
 
-def members_within(placed: Placed | None) -> dict[str, Placed]:
+def members_or_parsed(node: JsonNode | None) -> dict[str, JsonNode]:
     """
     The values by key of an object, or of a string that contains a JSON object; they do not count as read.
 
     Empty for any other value, which does not count as read either.
     """
-    if placed is None or not isinstance(placed.value, (dict, str)):
+    if node is None or not isinstance(node.value, (dict, str)):
         return {}
-    if isinstance(placed.value, str):
+    if isinstance(node.value, str):
         try:
-            found = parse_placed(_Inside(placed)).value
+            found = parse_node(_Inside(node)).value
         except InputError:
             return {}
         if not isinstance(found, dict):
             return {}
-        placed.value = found
-    return placed.members()
+        node.value = found
+    return node.members()
 
 
-def placed_lines(source: Source) -> Iterator[Placed]:
-    """The value of each line that is not blank; raises InputError as `read_placed` does, with the line in the file."""
+def node_lines(source: Source) -> Iterator[JsonNode]:
+    """The value of each line that is not blank; raises InputError as `read_node` does, with the line in the file."""
     for number, line in enumerate(source.lines, start=1):
         if line.strip():
-            yield parse_placed(_Line(source, number))
+            yield parse_node(_Line(source, number))
 
 
 class _Line(Source):
@@ -279,32 +279,32 @@ class _Line(Source):
 class _Inside(Source):
     """A string in a file that contains JSON; the place of each value in it is that of the string."""
 
-    def __init__(self, placed: Placed) -> None:
-        super().__init__(placed.source.path, placed.value)
-        self._placed = placed
+    def __init__(self, node: JsonNode) -> None:
+        super().__init__(node.source.path, node.value)
+        self._node = node
 
     def place(self, offset: int) -> tuple[int, int]:  # noqa: ARG002
         """Line and column of the string in the file."""
-        return self._placed.place[1:]
+        return self._node.place[1:]
 
     def line(self, number: int) -> str:
         """Line *number* of the file."""
-        return self._placed.source.line(number)
+        return self._node.source.line(number)
 
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a number that JSON has")
 
 
-def _build(source: Source) -> Placed:
+def _build(source: Source) -> JsonNode:
     """
     The value of *source*, which must be valid JSON.
 
     Raises:
         FormatError: A key is repeated, the nesting is too deep, or a value cannot be represented.
     """
-    root: list[Placed] = []
-    open_values: list[Placed] = []
+    root: list[JsonNode] = []
+    open_values: list[JsonNode] = []
     key: str | None = None
     for match in _TOKEN.finditer(source.text):
         token = match[1]
@@ -321,13 +321,13 @@ def _build(source: Source) -> Placed:
                 raise FormatError([source.problem(*source.place(match.start(1)), message)])
             continue
         value = {} if token == "{" else [] if token == "[" else _scalar(source, match)
-        placed = Placed(source, match.start(1), value)
+        node = JsonNode(source, match.start(1), value)
         if isinstance(holder, dict):
-            holder[str(key)], key = placed, None
+            holder[str(key)], key = node, None
         else:
-            holder.append(placed)
+            holder.append(node)
         if token in _OPENING:
-            open_values.append(placed)
+            open_values.append(node)
             if len(open_values) > _DEEPEST:
                 message = f"the JSON is nested too deeply; expected at most {_DEEPEST} levels"
                 raise FormatError([source.problem(*source.place(match.start(1)), message)])
@@ -345,9 +345,9 @@ def _scalar(source: Source, match: re.Match[str]) -> Any:
     return value
 
 
-def first_of_each(found: Iterable[tuple[str, Placed]]) -> dict[str, list[Placed]]:
-    """The values that `Placed.unread` found, grouped by path."""
-    grouped: dict[str, list[Placed]] = {}
-    for path, placed in found:
-        grouped.setdefault(path, []).append(placed)
+def group_by_path(found: Iterable[tuple[str, JsonNode]]) -> dict[str, list[JsonNode]]:
+    """The values that `JsonNode.unread` found, grouped by path."""
+    grouped: dict[str, list[JsonNode]] = {}
+    for path, node in found:
+        grouped.setdefault(path, []).append(node)
     return grouped
