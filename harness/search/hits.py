@@ -342,7 +342,7 @@ def excerpt(text: str, longest: int = LONGEST) -> str:
 
 def is_text(value: Json) -> TypeGuard[str]:
     """Whether *value* is a text that is not empty and can be encoded: JSON may contain lone surrogates."""
-    return isinstance(value, str) and bool(value) and printable(value) is value
+    return isinstance(value, str) and value != "" and (value.isascii() or printable(value) is value)
 
 
 def printable(text: str) -> str:
