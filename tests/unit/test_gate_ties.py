@@ -461,13 +461,19 @@ def test_where_ties_move_nothing_nothing_is_said(after, body):
     assert "ties" not in verdict.reason
 
 
-def test_the_orders_of_ties_are_looked_at_once_a_query_and_measure(monkeypatch):
-    looked = []
+@pytest.fixture
+def looked(monkeypatch):
+    """The measures of which orders of ties are looked at, once for each query."""
+    found = []
     monkeypatch.setattr(
         ties,
         "tie_range",
-        lambda measure, *rest, **named: looked.append(measure.text) or tie_range(measure, *rest, **named),
+        lambda measure, *rest, **named: found.append(measure.text) or tie_range(measure, *rest, **named),
     )
+    return found
+
+
+def test_the_orders_of_ties_are_looked_at_once_a_query_and_measure(looked):
     texts = ["mean RR >= 0.1", "every RR >= 0.1", "60% RR >= 0.1", "mean P@1 >= 0.1"]
     after = [hits("a5 b5 c3"), hits("b5 a5 c3"), hits("a5 b4")]
     decided([hits("x1")] * 3, after, *texts, judgments={"a": 1})
@@ -482,13 +488,7 @@ def test_ties_move_a_threshold_of_one_query_by_that_query_alone(queries):
     assert of_all.ties == pytest.approx((0.0, 1.0) if queries == 1 else (1 / 3, 1.0))
 
 
-def test_the_measure_of_another_queries_threshold_is_not_computed(monkeypatch):
-    looked = []
-    monkeypatch.setattr(
-        ties,
-        "tie_range",
-        lambda measure, *rest, **named: looked.append(measure.text) or tie_range(measure, *rest, **named),
-    )
+def test_the_measure_of_another_querys_threshold_is_not_computed(looked):
     after = [hits("a5 b5 c3"), hits("b5 a5 c3")]
     decided([hits("x1")] * 2, after, "mean P@1 >= 0.1", own="RR >= 0.1", judgments={"a": 1})
     assert sorted(looked) == ["P@1", "P@1", "RR"]
