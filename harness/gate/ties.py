@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 from itertools import takewhile
 
 from harness.errors import MeasureError, UndefinedScore
-from harness.gate.grammar import TOLERANCE
 from harness.metrics import measure_range, settings_of, tie_range
 from harness.metrics.profiles import by_score, rules_of
 from harness.model import (
@@ -222,8 +221,7 @@ class RunBands:
             if _grades_tie(query, tie_groups(ranking)):
                 measures = common(query.tags) | _scored_by(query.thresholds)
                 for text, band in bands_of(self._suite, query, ranking, measures.values()).items():
-                    if band[1] - band[0] > TOLERANCE:
-                        found.setdefault(text, _Moved(ids, places)).append(place, *band)
+                    found.setdefault(text, _Moved(ids, places)).append(place, *band)
         return found
 
     def _measures_of_tags(self, tags: Collection[str]) -> dict[str, Measure]:

@@ -9,7 +9,7 @@ from harness.compare import CompareOptions, assemble_comparison, read_thresholds
 from harness.compare.report import most_moved_first
 from harness.compare.scores import by_judgments, by_stored_scores, by_suite
 from harness.compare.sides import Form, FormKind, side_of_report, side_of_run, with_empty
-from harness.errors import UsageError
+from harness.errors import MeasureError, UsageError
 from harness.files.scored_runs import FileScorer
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
@@ -195,6 +195,13 @@ def test_with_a_suite_both_are_scored_by_it_whatever_they_hold():
     scored = by_suite(pair, suite, suite.queries, (), ())
     assert scored.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
     assert scored.notes == ("both sides are scored with the judgments of the suite shop",)
+
+
+def test_a_measure_that_cannot_score_a_ranking_is_refused_with_the_query():
+    with pytest.raises(
+        MeasureError, match=r"^A: ERR\(max=2\)@3 cannot score query 'q': grade 3 is above the top grade 2 of ERR"
+    ):
+        compared(FIRST, SECOND, measures=(parse_measure("ERR(max=2)@3"),))
 
 
 def test_both_are_cut_at_the_fewer_hits_of_the_two():

@@ -30,3 +30,10 @@ def test_a_figure_moves_among_those_of_its_unit(
     assert flips.reason.startswith(
         f"the decision is not stable over {len(p_values) + 1} repeats: failed in {len(p_values)}, passed in 1{moves}; "
     )
+
+
+def test_a_share_moves_in_percent() -> None:
+    first, other = finding(Status.FAILED, 0.5, Unit.SHARE), finding(Status.PASSED, 0.75, Unit.SHARE)
+    flips = over_repeats(first, [other], (), (), None)
+    assert flips.repeats == (0.5, 0.75)
+    assert "failed in 1, passed in 1, from 50% to 75%; " in flips.reason

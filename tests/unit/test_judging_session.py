@@ -145,6 +145,8 @@ SURROGATE = '{"query": "q", "document": "\\ud800", "grade": 1}'
         "[1]",
         "{",
         '{"query": "q", "document": "a", "grade": "x"}',
+        '{"query": "q", "document": "a", "grade": true}',
+        '{"query": "q", "document": "a", "grade": 1e999}',
         '{"query": "q"}',
         "3",
     ],

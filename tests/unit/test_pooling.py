@@ -53,6 +53,13 @@ def test_the_coverage_of_a_run_is_what_a_threshold_on_judged_counts():
     assert (coverage.if_worst, coverage.as_judged, coverage.if_best) == pytest.approx((0.5, 0.5, 0.75))
 
 
+def test_the_bounds_are_those_of_the_first_measure_that_depends_on_grades():
+    rankings = {"shoes": ["x", "a", "y", "z"], "boots": ["d"]}
+    suites = suite_of(measures=("Judged@3", "P@2")), suite_of(measures=("P@2",))
+    first, second = (pool_runs(suite, [run_of(**rankings)], 3).coverage for suite in suites)
+    assert first == second
+
+
 def test_weights_count_in_the_means():
     suite = suite_of(replace(SHOES, weight=3.0), BOOTS)
     [coverage] = pool_runs(suite, [run_of(shoes=["x", "a"], boots=["d"])], 2).coverage
