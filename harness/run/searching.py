@@ -357,7 +357,7 @@ def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
     """*request*, which must be valid, as sent to *cluster* by itself; not masked, and without the login."""
     http = request.http
     if http is not None:
-        from harness.search.http import sent_url
+        from harness.search.http_service import sent_url
 
         content = {} if http.json is None else {"content-type": "application/json"}
         return SentRequest(http.method, sent_url(cluster.url or "", http), {**content, **http.headers}, http.json)

@@ -125,7 +125,7 @@ def open_search(
     if cluster.service == "http":
         if client is not None:
             raise UsageError(f'cluster "{cluster.name}" is an HTTP service, which cannot use a client object')
-        from harness.search.http import open_service
+        from harness.search.http_service import open_service
 
         return open_service(cluster, read_login(cluster, environ), allow_write=allow_write)
     stated = stated_engine(text) if (text := engine or cluster.engine) else None
@@ -135,7 +135,7 @@ def open_search(
 
         connection: Connection = connect(cluster, read_login(cluster, environ))
     else:
-        from harness.search.client import adapt, is_thread_safe
+        from harness.search.client_object import adapt, is_thread_safe
 
         connection = adapt(client)
         concurrency = concurrency if is_thread_safe(client) else 1

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from threading import Condition
 
 from harness.search.msearch import Entry
-from harness.search.session import ServerHealth
+from harness.search.server_health import ServerHealth
 
 MOST_SEARCHES = 1000
 MOST_BYTES = 4 * 1024 * 1024

@@ -34,7 +34,7 @@ from harness.search.msearch import PREFERENCE, Entry, entry_of
 from harness.search.points import PointInTime, close_point, open_point
 from harness.search.retries import Retries
 from harness.search.sending import BatchSender
-from harness.search.session import ConnectedSearch, ServerHealth, ask_one
+from harness.search.server_health import ConnectedSearch, ServerHealth, ask_one
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
 AT_ONCE = 4

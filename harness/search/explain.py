@@ -23,7 +23,7 @@ from harness.search.hits import MalformedAnswer, excerpt, id_in
 from harness.search.lookup import ids_query, of_indexes
 from harness.search.msearch import single_search
 from harness.search.score_parts import score_parts
-from harness.search.session import ask_one
+from harness.search.server_health import ask_one
 from harness.words import nearest
 
 __all__ = ["explain_documents"]

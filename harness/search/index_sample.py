@@ -12,7 +12,7 @@ from harness.model import Json
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.engine import EngineSearch, login_refused
 from harness.search.points import KEEP_ALIVE, close_point, open_point
-from harness.search.session import ask_one
+from harness.search.server_health import ask_one
 
 __all__ = ["IndexField", "SampledDocument", "read_all", "read_fields", "read_names", "read_sample"]
 

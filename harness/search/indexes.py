@@ -21,7 +21,7 @@ from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.engine import count_in
 from harness.search.hits import is_text
 from harness.search.retries import Retries
-from harness.search.session import ask_one
+from harness.search.server_health import ask_one
 from harness.words import did_you_mean
 
 if TYPE_CHECKING:

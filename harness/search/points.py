@@ -14,7 +14,7 @@ from harness.search.answers import json_of, refusal_text
 from harness.search.connection import Connection
 from harness.search.msearch import PREFERENCE
 from harness.search.retries import Retries
-from harness.search.session import ask_one
+from harness.search.server_health import ask_one
 
 KEEP_ALIVE = "5m"
 """How long the engine keeps a point in time after each search of it."""

@@ -15,7 +15,7 @@ from harness.search.engine import EngineSearch, login_refused
 from harness.search.hits import kind_of
 from harness.search.lookup import batched
 from harness.search.msearch import SEARCHES_AT_ONCE
-from harness.search.session import ask_one
+from harness.search.server_health import ask_one
 
 __all__ = ["URL_PARAMS", "RatedHit", "RatedQuery", "find_homes", "rate"]
 

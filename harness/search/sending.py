@@ -25,7 +25,7 @@ from harness.search.connection import (
 )
 from harness.search.msearch import Entry, body_of, path_of
 from harness.search.retries import retry_after
-from harness.search.session import INTERRUPTED, ServerHealth
+from harness.search.server_health import INTERRUPTED, ServerHealth
 
 SECONDS_ALIVE = 10.0
 """How long to wait for an answer to `GET /`, to see whether a server answers at all."""

@@ -1,9 +1,10 @@
 """
 The connection to an engine: the nodes of elastic_transport, which pool connections and know TLS.
 
-It sends plain `application/json`, which Elasticsearch 8 and 9 and OpenSearch 2 and 3 all accept. `session` decides on
-retries, because elastic_transport ignores Retry-After and does not distinguish a busy engine from a dead one. It reads
-answers itself, because elastic_transport reads one whatever its size, and as long as a byte comes now and then.
+It sends plain `application/json`, which Elasticsearch 8 and 9 and OpenSearch 2 and 3 all accept. `server_health`
+decides on retries, because elastic_transport ignores Retry-After and does not distinguish a busy engine from a dead
+one. It reads answers itself, because elastic_transport reads one whatever its size, and as long as a byte comes now and
+then.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ for _name in (
     "harness.run.searching",
     "harness.search.fixtures",
     "harness.search.engine",
-    "harness.search.http",
+    "harness.search.http_service",
     "harness.suites.loading",
     "harness.suites.requests",
     "scipy.optimize",

@@ -12,7 +12,7 @@ from harness.model import Failure, FailureKind
 from harness.search.batches import Batch, Batches
 from harness.search.msearch import Entry, body_of
 from harness.search.retries import Clock, Retries
-from harness.search.session import ServerHealth
+from harness.search.server_health import ServerHealth
 
 
 def health() -> ServerHealth:

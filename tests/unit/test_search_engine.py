@@ -15,7 +15,7 @@ from harness.model import Engine, Failure, FailureKind, HttpRequest, Ranking, Re
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.retries import Clock, Retries
-from harness.search.session import MOST_REFUSALS
+from harness.search.server_health import MOST_REFUSALS
 
 Script = Callable[[list[dict[str, Any]]], Answer]
 """From the bodies of a request to its answer, or an error that it raises."""

@@ -22,10 +22,10 @@ from harness.metrics.score import failure_text
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Mark, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
 from harness.search import open_search
-from harness.search.http import HttpSearch, WebConnection
+from harness.search.http_service import HttpSearch, WebConnection
 from harness.search.login import Login
 from harness.search.retries import Clock, Retries
-from harness.search.session import MOST_REFUSALS
+from harness.search.server_health import MOST_REFUSALS
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
 DEFINED = Mark("harness.toml", 1, 1)

@@ -48,7 +48,7 @@ from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compiled, read_service_answer
 from harness.search.login import Login, checked_url, tls_options
 from harness.search.retries import Retries, retry_after
-from harness.search.session import INTERRUPTED, ConnectedSearch, ServerHealth
+from harness.search.server_health import INTERRUPTED, ConnectedSearch, ServerHealth
 
 NOT_SENDABLE = (
     requests.exceptions.InvalidHeader,
