@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -88,11 +87,10 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
     Returns:
         Every query in exactly one group. A score that is absent or not a finite number is unanswered, never 0.
     """
-    counted, values = list[str](), array("d")
+    counted = QueryValues(partial(places_of, queries))
     unanswered: dict[str, str] = {}
     undefined, skipped, zero_hits = [], [], []
-    ids = ids_of(queries)
-    for query, skip in zip(ids, column(queries, "skip"), strict=True):
+    for query, skip in zip(ids_of(queries), column(queries, "skip"), strict=True):
         score = scores.get(query, measure)
         if in_force(skip, today):
             skipped.append(query)
@@ -101,14 +99,11 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
         elif score is None or score.value is None or not math.isfinite(score.value):
             unanswered[query] = _what_is_missing(score)
         else:
-            counted.append(query)
-            values.append(score.value)
+            counted.append(query, score.value)
             if score.outcome is Outcome.ZERO_HITS:
                 zero_hits.append(query)
-    shares_places = len(counted) == len(ids)
-    by_query = QueryValues(ids, values, partial(places_of, queries)) if shares_places else QueryValues(counted, values)
-    weights = weights_of(queries, by_query)
-    return Scope(by_query, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
+    weights = weights_of(queries, counted)
+    return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
 
 
 def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:

@@ -124,7 +124,8 @@ class _Scorer:
         self._settings = settings = settings_of(measure, gain, profile)
         by_judgments = rules.level is not None and takes_level(measure, settings)
         self._settings_for = partial(settings_for, measure, gain=gain, profile=profile) if by_judgments else None
-        self._is_checked = definition.name not in rules.formulas
+        self.has_own_formula = definition.name in rules.formulas
+        """Whether the profile has a formula of its own for the measure."""
         self.depth = settings.cutoff, bool(settings.values.get("judged_only"))
         """The cutoff, and whether unjudged documents are left out: rankings of the same depth have the same grades."""
         self.is_built_in = is_built_in(measure)
@@ -140,15 +141,17 @@ class _Scorer:
             ranking = without_duplicates(ranking)[:cutoff]
         return grade_ranking(ranking, grades, cutoff, judged_only=condensed, least=rules.least_judged)
 
+    def settings(self, judgments: Mapping[str, float]) -> Settings:
+        """The settings for a query with these *judgments*."""
+        return self._settings if self._settings_for is None else self._settings_for(judgments)
+
     def score(self, ranking: GradedRanking) -> float:
         """The score of *ranking*; raises as `score_query`."""
-        settings, formula = self._settings, formula_of(self._definition, self._rules)
+        settings, formula = self.settings(ranking.judgments), formula_of(self._definition, self._rules)
         if settings.given("unjudged") and not self._rules.grades_unjudged:
             raise MeasureError(f"{self._measure}: an unjudged document has no grade under the profile {self._profile}")
-        if self._settings_for is not None:
-            settings = self._settings_for(ranking.judgments)
         try:
-            if self._is_checked:
+            if not self.has_own_formula:
                 _check_defined(self._definition, ranking, settings)
             value = formula(ranking, settings)
         except UndefinedScore:
@@ -309,14 +312,12 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
     """
     named = [measure for measure in measures_of(suite, query) if measure.name in DISCOUNTED]
     measure = named[0] if named else parse_measure(DEFAULT_MEASURE)
-    rules = rules_of(suite.profile)
-    if measure.name in rules.formulas:
-        return None
-    settings = settings_for(measure, query.judgments, suite.gain, suite.profile)
     scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
+    if scorer.has_own_formula:
+        return None
     documents, scores = [hit.id for hit in ranking.hits], [hit.score for hit in ranking.hits]
     try:
-        ranks = contributions(scorer.grade(documents, query.judgments, scores), settings)
+        ranks = contributions(scorer.grade(documents, query.judgments, scores), scorer.settings(query.judgments))
     except MeasureError:
         return None
     total = math.fsum(rank.adds for rank in ranks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
+from copy import copy
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, partial
@@ -115,34 +116,38 @@ class ScoreColumns(LazySequence[Score]):
 class QueryValues(Mapping[str, float]):
     """Query to value, in columns: 8 bytes for each value where ids and places are shared; a dict takes 76."""
 
-    def __init__(
-        self, queries: Sequence[str], values: array[float], places: Callable[[], Mapping[str, int]] | None = None
-    ) -> None:
-        """
-        Args:
-            queries: The ids of the queries.
-            values: The value of each query, in the order of *queries*.
-            places: Returns a known mapping from query id to position, from 0, to be shared; without it, the mapping is
-                built when it is needed.
-        """
-        self._queries, self._values, self._make_places = queries, values, places
+    def __init__(self, places: Callable[[], Mapping[str, int]] = dict) -> None:
+        """*places* returns the position of each query that may get a value, by id; it is shared if all get one."""
+        self._queries: list[str] = []
+        self._values = array("d")
+        self._places_of_all = places
 
     @classmethod
     def of(cls, values: Mapping[str, float]) -> QueryValues:
         """*values* in columns."""
-        return cls(list(values), array("d", values.values()))
+        packed = cls()
+        for query, value in values.items():
+            packed.append(query, value)
+        return packed
+
+    def append(self, query: str, value: float) -> None:
+        """Add *query*, which has no value yet, before any value is looked up."""
+        self._queries.append(query)
+        self._values.append(value)
 
     def changed(self, values: Mapping[str, float]) -> QueryValues:
         """A copy in which *values* replace the values of their queries."""
-        changed = self._values[:]
+        places, changed = self._places, copy(self)
+        changed._values = self._values[:]
         for query, value in values.items():
-            changed[self._places[query]] = value
-        return QueryValues(self._queries, changed, lambda: self._places)
+            changed._values[places[query]] = value
+        return changed
 
     @cached_property
     def _places(self) -> Mapping[str, int]:
-        if self._make_places is not None:
-            return self._make_places()
+        places = self._places_of_all()
+        if len(places) == len(self._queries):
+            return places
         return {query: place for place, query in enumerate(self._queries)}
 
     def __getitem__(self, query: str) -> float:

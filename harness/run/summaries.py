@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from types import MappingProxyType
@@ -110,14 +109,12 @@ def _summaries(
 def _summary(
     queries: Sequence[Query], measure: str, gain: str, scores: ScoreColumns, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
-    counted, numbers, left_out = list[str](), array("d"), 0
+    values, left_out = QueryValues(), 0
     for query in ids_of(queries):
         score = scores.get(query, measure)
         if score is not None and score.value is not None:
-            counted.append(query)
-            numbers.append(score.value)
+            values.append(query, score.value)
         left_out += score is not None and score.value is None
-    values = QueryValues(counted, numbers)
     weights = weights_of(queries, values)
     return MeasureSummary(
         measure=measure,
