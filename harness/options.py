@@ -362,6 +362,9 @@ class RunOptions:
         "Look for what ties with the last hits also where nothing is compared with a baseline.",
         python=False,
     )
+    all_titles: bool = _option(
+        True, FLAG, "Look up the titles of all hits, not only of the worst queries'.", python=False, tells_apart=False
+    )
     titled: tuple[str, ...] = _option(
         (), IDS, "Documents whose titles are looked up, beside those of the hits.", python=False, tells_apart=False
     )

@@ -71,7 +71,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     """
     if not force:
         refuse_in_ci(os.environ, option="baseline save", forced="--force")
-    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False)
+    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
     if len(set(matrix.indexes)) > 1:
         raise click.UsageError("a baseline has one run per request; give one --index")
     found = found_suites(suites)
@@ -130,7 +130,7 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
-    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False)
+    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
     found = found_suites(suites)
     configs = Configs()
     loaded = load_suites(found.suites, os.environ, configs=configs)

@@ -35,7 +35,7 @@ from harness.model import Ranking, Report
 from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
 from harness.report.json import parts_of_report
-from harness.report.outputs import KINDS, Output, write_report
+from harness.report.outputs import KINDS, Output, shows_all_hits, write_report
 from harness.report.sentences import printable
 from harness.report.terminal.run import report_renderables
 from harness.run import Matrix, Runner, run_suites
@@ -102,7 +102,8 @@ def command(
     """
     step = step_of_github(github)
     with errors_reported_to(step), outdated_removed(outputs):
-        options, matrix = run_choices(**given)
+        is_part = scheduler is not None or given["shard"] is not None  # the whole may have any report
+        options, matrix = run_choices(**given, all_titles=is_part or as_json or shows_all_hits(outputs))
         check_outputs(options, outputs)
         found = found_suites(suites)
         if scheduler is not None and (options.shard or options.journal or options.resume):

@@ -40,7 +40,7 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
     difference has a known reason, 1 where one has none, 2 where a suite or the command line is wrong, and 3 where the
     engine has no _rank_eval or could not answer.
     """
-    options, matrix = run_choices(**given)
+    options, matrix = run_choices(**given, all_titles=False)
     found = found_suites(suites)
     with run_progress(quiet=quiet) as progress:
         report = verify_suites(

@@ -55,6 +55,7 @@ __all__ = [
     "request_ids",
     "scope_of",
     "select",
+    "worst_first",
 ]
 
 
@@ -232,9 +233,17 @@ def blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:
     A slow query is not among them.
     """
     short = [verdict for verdict in verdicts if verdict.status in FALLS_SHORT and verdict.unit is not Unit.MILLISECONDS]
-    blamed = [verdict.blamed for verdict in short]
-    rounds = zip_longest(*blamed)
-    return list(dict.fromkeys(query for round_ in rounds for query in round_ if query is not None))
+    return worst_first([verdict.blamed for verdict in short])
+
+
+def worst_first(blamed: Iterable[Sequence[str]]) -> list[str]:
+    """
+    The worst query of each threshold, then the second of each, and so on, each query once.
+
+    >>> worst_first([["a", "b"], ["c", "a", "d"]])
+    ['a', 'c', 'b', 'd']
+    """
+    return list(dict.fromkeys(query for place in zip_longest(*blamed) for query in place if query is not None))
 
 
 def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:

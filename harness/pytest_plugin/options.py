@@ -25,7 +25,7 @@ from harness.options import (
     read_seconds,
 )
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
-from harness.report.outputs import SUFFIXES, Output, output_named
+from harness.report.outputs import SUFFIXES, Output, output_named, shows_all_hits
 from harness.words import one_of
 
 __all__ = [
@@ -166,14 +166,10 @@ def read_options(config: pytest.Config) -> PluginOptions:
         raise pytest.UsageError(
             "--relevance-update-baseline: a baseline has one run per request; give one --relevance-index"
         )
-    return PluginOptions(
-        RunOptions(**given, save_baseline=update_baseline, entry=PYTEST),
-        requests,
-        indexes,
-        _switch(config, "relevance_each_query"),
-        _reports(config),
-        _github(config),
-    )
+    each_query, reports = _switch(config, "relevance_each_query"), _reports(config)
+    all_titles = each_query or shows_all_hits(reports)
+    run = RunOptions(**given, save_baseline=update_baseline, all_titles=all_titles, entry=PYTEST)
+    return PluginOptions(run, requests, indexes, each_query, reports, _github(config))
 
 
 def _value(config: pytest.Config, option: RunOption) -> Any:

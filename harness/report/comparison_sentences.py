@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
+from harness.gate.selection import worst_first
 from harness.model import (
     Agreement,
     Comparison,
@@ -15,7 +16,7 @@ from harness.model import (
     QueryComparison,
     Side,
 )
-from harness.report.run_sentences import LOOKED_AT, thresholds_headline, worst_first
+from harness.report.run_sentences import LOOKED_AT, thresholds_headline
 from harness.report.sentences import difference_text, p_text, score_text, tally_text
 from harness.words import count
 

@@ -23,6 +23,7 @@ __all__ = [
     "remove_outdated",
     "render",
     "render_comparison",
+    "shows_all_hits",
     "write_output",
     "write_report",
 ]
@@ -53,6 +54,11 @@ def output_named(path: Path) -> Output | None:
     """
     name = path.name.lower()
     return next((Output(kind, path) for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def shows_all_hits(outputs: Iterable[Output]) -> bool:
+    """Whether one of *outputs* shows the hits of every query; the other kinds show those of the worst queries."""
+    return any(output.kind in ("html", "json") for output in outputs)
 
 
 def render(report: Report, kind: str) -> str | Iterable[str]:

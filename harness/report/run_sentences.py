@@ -6,10 +6,11 @@ import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from harness.errors import EntryPoint
+from harness.gate.selection import worst_first
 from harness.model import (
     Absence,
     Instability,
@@ -73,7 +74,6 @@ __all__ = [
     "outcome_lines",
     "query_change",
     "thresholds_headline",
-    "worst_first",
 ]
 
 
@@ -149,11 +149,6 @@ def _with_queries(suite: SuiteReport, verdicts: Sequence[Verdict], unanswered: C
     shown = worst_first([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
     left = len({name for names in blamed for name in names}) - len(shown)
     return Attention(tuple(verdicts), tuple(suite.named(shown)), left)
-
-
-def worst_first(blamed: Collection[Sequence[str]]) -> list[str]:
-    """The worst query of each threshold, then the second of each, and so on, each query once."""
-    return list(dict.fromkeys(name for names in zip_longest(*blamed) for name in names if name is not None))
 
 
 # Probable causes other than the ranking, to be read before the figures.

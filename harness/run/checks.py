@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
@@ -35,7 +35,7 @@ from harness.model import (
 )
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
 from harness.search.indexes import BAD_REQUEST
-from harness.search.lookup import batched, ids_request, of_indexes, pinned_of
+from harness.search.lookup import batched, find_texts, ids_request, of_indexes, pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
@@ -46,6 +46,9 @@ IDS_AT_ONCE = 10_000
 
 EXAMPLES = 3
 """Documents of a target that are named where none of those that were meant is there."""
+
+TITLED = 100
+"""Hits whose titles are looked up, to see whether documents have the title field."""
 
 RESPELLED = 20
 """Documents that are not visible, of which other spellings are looked for."""
@@ -165,10 +168,24 @@ class TargetCheck:
             responses = {query: failure if isinstance(one, Ranking) else one for query, one in run.responses.items()}
             return replace(run, responses=responses, checks=checks)
         checks = self._with_fields(self._respelled(checks, self._expected))
-        if self._title_field and has_hits and not any(hit.title for hit in run.hits):
-            title = NamedField(self._title_field, "title_field", self._meant(self._title_field))
-            checks = replace(checks, untitled=title)
-        return replace(run, checks=checks)
+        return self._with_first_titles(run, checks)
+
+    def _with_first_titles(self, run: Run, checks: TargetChecks) -> Run:
+        """*run* with *checks* and the titles of its first hits; the checks say if none has one, or why that is open."""
+        first, name = list(islice(run.hits, TITLED)), self._title_field
+        ids = [] if name is None or any(hit.title for hit in first) else list(dict.fromkeys(hit.id for hit in first))
+        try:
+            found, reasons = find_texts(
+                self._search, self._index, ids, pinned=self._pinned, title_field=name, id_field=self._id_field
+            )
+        except SearchError as error:
+            found, reasons = {}, [str(error)]
+        titles = {document: hit.title for document, hit in found.items() if hit.title}
+        if name is not None and found and not titles:
+            checks = replace(checks, untitled=NamedField(name, "title_field", self._meant(name)))
+        if reasons and not found:
+            checks = replace(checks, problems=(*checks.problems, f"titles were not looked up: {reasons[0]}"))
+        return replace(run, checks=checks, titles=titles)
 
     def _with_fields(self, checks: TargetChecks) -> TargetChecks:
         """*checks* with the fields that the requests name and no index has; those of a point in time are not known."""

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
 from harness.garbage import gc_paused
 from harness.gate import decide
-from harness.gate.selection import QueryFilter, Selection, blamed_queries
+from harness.gate.selection import QueryFilter, Selection, blamed_queries, worst_first
 from harness.hooks import Hooks
 from harness.masking import Masker, if_small, redact, redact_run, without_vectors
 from harness.metrics.score import score_run
@@ -23,9 +24,7 @@ from harness.model import (
     Cluster,
     Engine,
     IndexState,
-    MissingDocument,
     Query,
-    Ranking,
     Reference,
     Repeat,
     Response,
@@ -62,8 +61,8 @@ from harness.run.watching import TargetWatch, watch_target, with_point_in_time
 if TYPE_CHECKING:
     from harness.search import Search
 
-QUERIES_LOCATED = 20
-"""Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
+QUERIES_TITLED = 1000
+"""Queries of a suite, the worst of each threshold first, whose hits are shown with titles where not all are."""
 
 
 @runtime_checkable
@@ -98,6 +97,11 @@ class AnsweredSuite:
     masker: Masker | None = None
     server: Cluster | None = None
     sent: Mapping[str, SearchRequest] = field(default_factory=dict)
+
+    @property
+    def budget(self) -> float | None:
+        """The seconds that are left of the time budget; None where there is none."""
+        return None if self.options.budget is None else self.options.budget - self.run.seconds
 
     def masked_run(self) -> Run:
         """The run, with secrets masked in what servers returned."""
@@ -174,10 +178,12 @@ class SuiteExecution:
             hooked = self._hooks.around(search, sent)
             run = joined(self._search(active, hooked, earlier, watch, heard), earlier)
             is_searched = earlier is not None and earlier.tails is not None
-            run = self._with_tails(without_answered(active, earlier) if is_searched else active, run, hooked)
-            run = self._with_titles(active, self._with_facts(run, search), search)
+            left = without_answered(active, earlier) if is_searched else active
+            run = self._with_tails(left, run, hooked, watch.left)
+            run = self._with_titles(self._with_facts(run, search), search, watch.left)
             if run.has_rankings:
-                run = replace(run, repeats=self._repeats(active, hooked, run, watch))
+                repeats = self._repeats(active, hooked, run, watch) if (self.options.repeat or 1) > 1 else ()
+                run = replace(run, repeats=repeats)
                 watch.read_state()
                 run = replace(run, states=(*run.states, *watch.states))
         except SearchError as error:
@@ -215,7 +221,7 @@ class SuiteExecution:
                 return None
             earlier = replace(earlier, target_unknown=self.section.earlier.target_unknown)
         ordered = {one.id: earlier.responses[one.id] for one in active.queries if one.id in earlier.responses}
-        answered = self._answered_suite(replace(earlier, responses=ordered), search)
+        answered = self._answered_suite(self._with_titles(replace(earlier, responses=ordered), search), search)
         return replace(answered, cluster=(self.section and self.section.cluster) or self.cluster)
 
     def _state_now(self, earlier: Run, active: Suite, search: Search | None) -> IndexState | None:
@@ -297,8 +303,8 @@ class SuiteExecution:
     def _repeats(self, active: Suite, search: Search, run: Run, watch: TargetWatch) -> tuple[Repeat, ...]:
         from harness.run.repeats import search_again
 
-        times, hear = self.options.repeat or 1, partial(self._hear, watch)
-        further, tails = self._asks_further, self.options.tails or self._is_compared
+        times, hear, further = self.options.repeat or 1, partial(self._hear, watch), self._asks_further
+        tails = self._searches_tails
         return search_again(active, search, run, watch, times=times, further=further, tails=tails, on_answers=hear)
 
     @property
@@ -312,29 +318,29 @@ class SuiteExecution:
             return TargetWatch(None, budget=self.options.budget)
         return watch_target(active, self.options.request, search, budget=self.options.budget)
 
-    def _with_tails(self, active: Suite, run: Run, search: Search) -> Run:
+    def _with_tails(self, active: Suite, run: Run, search: Search, budget: float | None) -> Run:
         """*run* with the documents that tie with its last hits, where it is compared with another run."""
         from harness.run.searching import search_tails
 
-        left = None if self.options.budget is None else self.options.budget - run.seconds
-        return search_tails(active, run, search, budget=left) if self.options.tails or self._is_compared else run
+        return search_tails(active, run, search, budget=budget) if self._searches_tails else run
 
-    def _with_titles(self, active: Suite, run: Run, search: Search) -> Run:
-        """*run* with titles that its request does not return; a pool looks them up later, with more fields."""
-        from harness.run.searching import look_up_titles, untitled_hits
+    def _with_titles(self, run: Run, search: Search | None, budget: float | None = None) -> Run:
+        """*run* with the titles of all hits, where all are reported; a pool looks them up later, with more fields."""
+        from harness.run.titles import look_up_titles, untitled_hits
 
-        if self.options.unjudged:
+        if search is None or self.options.unjudged or not self.options.all_titles:
             return run
-        own = untitled_hits(active, run) if self.options.locate else []
-        run = look_up_titles(active, run, search, [*own, *self.options.titled])
-        if run.checks is not None and any(document in run.titles for document in own):
-            run = replace(run, checks=replace(run.checks, untitled=None))
-        return run
+        documents = chain(untitled_hits(run), self.options.titled)
+        return look_up_titles(self.selection.suite, run, search, documents, budget=budget)
 
     def _with_facts(self, run: Run, search: Search) -> Run:
         """*run* with the facts on its index, where a baseline or a merge needs them."""
         is_wanted = self._is_compared or self.options.shard is not None
         return replace(run, facts=search.index_facts(run.index)) if is_wanted else run
+
+    @property
+    def _searches_tails(self) -> bool:
+        return self.options.tails or self._is_compared
 
     @property
     def _hooks(self) -> Hooks:
@@ -369,12 +375,13 @@ def conclude(
 
     Where a query is only *inspected*, its missing documents are looked for although no threshold blames it.
     """
+    from harness.run.missing import locate_worst
+
     selection, options, masker = answered.selection, answered.options, answered.masker
     suite, selected = selection.suite, selection.selected
     run = answered.masked_run()
     scores = score_run(selected, run)
     run, reference = _with_reference(answered, run)
-    run = _with_old_titles(answered, run, reference)
     verdicts = decide(
         suite,
         run,
@@ -386,7 +393,9 @@ def conclude(
         reference=reference,
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
-    located, notes = _locate(answered, blamed_queries(verdicts) if inspected is None else [inspected])
+    run = _with_shown_titles(answered, run, verdicts, reference)
+    worst = blamed_queries(verdicts) if inspected is None else [inspected]
+    located, notes = locate_worst(selected, answered.run, answered.search, worst, options, answered.budget)
     report = assemble(
         selected,
         run,
@@ -438,44 +447,19 @@ def _with_reference(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference |
     return run, reference_for(suite, run, options.baseline)
 
 
-def _with_old_titles(answered: AnsweredSuite, run: Run, reference: Reference | None) -> Run:
-    """*run* with the titles of documents that only the baseline ranks: a baseline stores no titles."""
-    from harness.run.searching import look_up_titles
+def _with_shown_titles(
+    answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict], reference: Reference | None
+) -> Run:
+    """*run* with the titles of the hits of the worst queries, and of documents that only the baseline ranks."""
+    from harness.run.titles import left_documents, look_up_titles, untitled_hits
 
-    if reference is None or reference.run is None or answered.search is None or not answered.options.locate:
+    options, search = answered.options, answered.search
+    if search is None or not options.locate or not run.has_rankings:
         return run
-    left: list[str] = []
-    for query, before in reference.run.responses.items():
-        now = run.responses.get(query)
-        if isinstance(before, Ranking) and isinstance(now, Ranking):
-            returned = {hit.id for hit in now.hits}
-            left += [hit.id for hit in before.hits if hit.id not in returned]
-    titled = look_up_titles(answered.selection.selected, run, answered.search, left)
+    worst = [] if options.all_titles else worst_first([verdict.blamed for verdict in verdicts])[:QUERIES_TITLED]
+    documents = chain(untitled_hits(run, worst), left_documents(run, reference))
+    titled = look_up_titles(answered.selection.selected, run, search, documents, budget=answered.budget)
     return titled if answered.masker is None else redact_run(titled, answered.masker.mask)
-
-
-def _locate(
-    answered: AnsweredSuite, worst: Sequence[str]
-) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
-    """The missing documents of the *worst* queries, with ranks as far as they are known, and why others are not."""
-    from harness.run.missing import lacks_documents, locate_missing
-
-    run, search = answered.run, answered.search
-    shown = [*worst, *(run.responses if answered.options.report_only else ())]
-    queries = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
-    if not queries or not answered.options.locate:
-        return {}, []
-    if search is None:
-        is_lacking = lacks_documents(answered.selection.selected, run, queries)
-        return {}, ["the ranks of missing documents are unknown: there is no connection"] if is_lacking else []
-    budget = answered.options.budget
-    if budget is not None and run.seconds >= budget:
-        return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
-    hooks = answered.options.hooks or Hooks()
-    located, why = locate_missing(
-        answered.selection.selected, run, hooks.around(search), queries[:QUERIES_LOCATED], hooks=hooks
-    )
-    return located, [f"the ranks of missing documents are unknown: {why}"] if why else []
 
 
 def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:

@@ -15,7 +15,7 @@ from typing import Any
 from harness.errors import UsageError
 from harness.gate.judge_answers import why_moving
 from harness.masking import Masker
-from harness.model import IndexState, Json, Ranking, Response, Run, TailSearch, TargetChecks
+from harness.model import IndexState, Json, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions
 from harness.run.header import COMPARED, NOT_ASKED, Cell, Header
 from harness.run.journal import Recorded, Section, parse_journal
@@ -193,14 +193,15 @@ def _merged(parts: Sequence[Recorded]) -> Recorded:
     runs = [part.run for part in asked]
     every = [part.run for part in parts]
     responses = dict(chain.from_iterable(run.responses.items() for run in every))
+    titles = dict(chain.from_iterable(run.titles.items() for run in every))
     run = replace(
         runs[0],
         responses=responses,
         seconds=sum(run.seconds for run in every),
         tails=_all_tails([run.tails for run in every if run.tails is not None]),
-        titles=dict(chain.from_iterable(run.titles.items() for run in every)),
+        titles=titles,
         resent=dict(chain.from_iterable(run.resent.items() for run in every)),
-        checks=_all_checks([run.checks for run in every if run.checks is not None], responses),
+        checks=_all_checks([run.checks for run in every if run.checks is not None], is_titled=bool(titles)),
         states=_states(runs),
         target_unknown=any(run.target_unknown for run in runs) or (len(runs) > 1 and _lacks_state(asked)),
     )
@@ -219,11 +220,10 @@ def _all_tails(tails: Sequence[TailSearch]) -> TailSearch | None:
     )
 
 
-def _all_checks(checks: Sequence[TargetChecks], responses: Mapping[str, Response]) -> TargetChecks | None:
-    """The checks of all parts as one: a document that any part returned is not absent."""
+def _all_checks(checks: Sequence[TargetChecks], *, is_titled: bool) -> TargetChecks | None:
+    """The checks of all parts as one: a document that any part returned is not absent, and any title is enough."""
     if not checks:
         return None
-    hits = (hit for one in responses.values() if isinstance(one, Ranking) for hit in one.hits)
     untitled = next((one.untitled for one in checks if one.untitled is not None), None)
     absent = {
         document: next((one.absent[document] for one in checks if one.absent[document] is not None), None)
@@ -234,7 +234,7 @@ def _all_checks(checks: Sequence[TargetChecks], responses: Mapping[str, Response
         checks[0],
         absent=absent,
         unknown_fields=tuple(dict.fromkeys(chain.from_iterable(one.unknown_fields for one in checks))),
-        untitled=None if untitled is None or any(hit.title for hit in hits) else untitled,
+        untitled=None if is_titled else untitled,
         problems=tuple(dict.fromkeys(chain.from_iterable(one.problems for one in checks))),
     )
 

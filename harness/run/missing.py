@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from harness.model import (
     Suite,
     with_ids,
 )
+from harness.options import RunOptions
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
 from harness.run.searching import SEARCHED
@@ -30,10 +31,30 @@ from harness.suites.depth import COSTLY, deeper, shows_all
 if TYPE_CHECKING:
     from harness.search import Search
 
+QUERIES_LOCATED = 20
+"""Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
 
-def lacks_documents(suite: Suite, run: Run, queries: Collection[str]) -> bool:
-    """Whether a ranking of *queries* in *run* lacks a relevant or an expected document."""
-    return any(_missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries)))
+
+def locate_worst(
+    suite: Suite, run: Run, search: Search | None, worst: Sequence[str], options: RunOptions, budget: float | None
+) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
+    """
+    As `locate_missing`, for the first of the *worst* queries, and with a sentence on why others are unknown.
+
+    Nothing is looked for without a connection, where *options* say so, or with no *budget* left, in seconds.
+    """
+    shown = [*worst, *(run.responses if options.report_only else ())]
+    queries = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
+    if not queries or not options.locate:
+        return {}, []
+    if search is None:
+        lacking = any(_missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries)))
+        return {}, ["the ranks of missing documents are unknown: there is no connection"] if lacking else []
+    if budget is not None and budget <= 0:
+        return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
+    hooks = options.hooks or Hooks()
+    located, why = locate_missing(suite, run, hooks.around(search), queries[:QUERIES_LOCATED], hooks=hooks)
+    return located, [f"the ranks of missing documents are unknown: {why}"] if why else []
 
 
 def locate_missing(

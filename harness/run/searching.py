@@ -33,7 +33,7 @@ from harness.model import (
     with_ids,
 )
 from harness.run.responses import StoredResponses
-from harness.search.lookup import find_texts, pinned_of
+from harness.search.lookup import pinned_of
 
 if TYPE_CHECKING:
     from harness.hooks import Hooks
@@ -43,9 +43,6 @@ if TYPE_CHECKING:
 # Where the last hit ties with hits below, the order of ties decides which documents are in the ranking. So a run asks
 # for one hit more than it needs, and where that ties too, further down.
 
-
-TITLES_AT_MOST = 10_000
-"""Documents of a run whose titles are looked up."""
 
 REQUESTS_KEPT = 500
 """Queries of a suite whose requests a report has: a request may be large."""
@@ -350,7 +347,8 @@ def _needed(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequ
     from harness.suites.requests import build_request
 
     request = build_request(suite, template, query)
-    return replace(request, title_field=suite.title_field) if suite.title_field else request
+    is_read = suite.title_field is not None and isinstance(template.body, Mapping) and SELECTING & template.body.keys()
+    return replace(request, title_field=suite.title_field) if is_read else request
 
 
 def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
@@ -394,50 +392,3 @@ def sent_requests(
     built = requests_of(on_its_index, template, further=not hooks.concern_searches)
     sent = [known.get(one.query) or hooks.request(one) for one in built]
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
-
-
-def look_up_titles(suite: Suite, run: Run, search: Search, documents: Iterable[str]) -> Run:
-    """
-    *run* with the titles of *documents* that no hit of the run returned.
-
-    They are looked up by id, so that the suite's request stays as it is. A look-up that fails decides nothing.
-
-    Args:
-        suite: Names the title field; without one nothing is looked up.
-        run: Holds the rankings, and the index that was searched.
-        search: The search that returned *run*.
-        documents: Ids, of which the first `TITLES_AT_MOST` without a title are looked up.
-    """
-    template = suite.requests.get(run.request)
-    if suite.title_field is None or template is None or template.http is not None:
-        return run
-    wanted = {document: None for document in documents if document not in run.titles}
-    if not (wanted and run.has_rankings):
-        return run
-    for hit in run.hits:
-        if hit.title:
-            wanted.pop(hit.id, None)
-    if not wanted:
-        return run
-    pinned = pinned_of(template.body)
-    try:
-        hits, _ = find_texts(
-            search,
-            run.index,
-            list(wanted)[:TITLES_AT_MOST],
-            pinned=pinned,
-            title_field=suite.title_field,
-            id_field=suite.target.id_field,
-        )
-    except SearchError:
-        return run
-    found = {document: hit.title for document, hit in hits.items() if hit.title}
-    return replace(run, titles={**run.titles, **found})
-
-
-def untitled_hits(suite: Suite, run: Run) -> list[str]:
-    """The documents in *run* without a title because its request selects the fields of hits, and not the title."""
-    template = suite.requests.get(run.request)
-    if template is None or not isinstance(template.body, Mapping) or not SELECTING & template.body.keys():
-        return []
-    return [] if any(hit.title for hit in run.hits) else [hit.id for hit in run.hits]

@@ -32,8 +32,7 @@ NO_TEMPLATES = b"no handler found"
 NO_TEMPLATE = b"no requests added"
 """OpenSearch's message if it could render none of the templates of a request."""
 
-NO_SOURCE = "_source is disabled"
-"""The engines' message if an index does not store `_source` and the request needs a field of it."""
+NO_REASON = "the engine gave no reason"
 
 TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up")
 
@@ -89,9 +88,6 @@ def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
 
 def _reply(item: Json, entry: Entry, after: float | None) -> Reply:
     response = read_item(item, entry)
-    if isinstance(response, Failure) and NO_SOURCE in response.reason and entry.title_field and not entry.snippet:
-        remedy = f"so titles cannot be read: remove the suite's `title_field: {entry.title_field}`"
-        response = replace(response, reason=f"{response.reason}, {remedy}")
     return Reply(response, retriable(response, item), after)
 
 
@@ -352,7 +348,7 @@ def reason_of(error: Json) -> str:
     'parsing_exception: unknown query [mtch], at line 1, column 18 of the request'
     """
     if not isinstance(error, Mapping):
-        return excerpt(str(error)) if error else "the engine gave no reason"
+        return (excerpt(str(error)) if error else "") or NO_REASON
     root = _root(error)
     parts = [_sentence(root)]
     line, column = root.get("line"), root.get("col")
@@ -364,7 +360,7 @@ def reason_of(error: Json) -> str:
     hint = HINTS.get(str(root.get("type")))
     if hint:
         parts.append(hint)
-    return excerpt(", ".join(parts))
+    return excerpt(", ".join(parts)) or NO_REASON
 
 
 def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
@@ -391,7 +387,7 @@ def _sentence(error: Mapping[str, Any]) -> str:
     kind, reason = error.get("type"), error.get("reason")
     if kind and isinstance(reason, str) and reason:
         return f"{kind}: {reason}"
-    return str(kind or reason or "the engine gave no reason")
+    return str(kind or reason or NO_REASON)
 
 
 def _deepest_reason(error: Mapping[str, Any]) -> str | None:

@@ -111,10 +111,11 @@ def find_texts(
     snippet: str | None = None,
     id_field: str | None = None,
     fields: tuple[str, ...] = (),
+    budget: float | None = None,
 ) -> tuple[dict[str, Hit], list[str]]:
     """
     The documents *ids* of *index* with title, and with snippet and *fields* if named, by id, and why look-ups failed.
-    The ids are those that *id_field* holds, or `_id` where it is None.
+    The ids are those that *id_field* holds, or `_id` where it is None. It takes at most *budget* seconds.
 
     Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
 
@@ -124,7 +125,7 @@ def find_texts(
     parts = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
     shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields, "id_field": id_field}
     sent = [ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, **shown) for part in parts]
-    responses = search.search(sent) if sent else []
+    responses = search.search(sent, budget=budget) if sent else []
     hits = {hit.id: hit for response in responses if isinstance(response, Ranking) for hit in response.hits}
     reasons = dict.fromkeys(failure_text(response) for response in responses if isinstance(response, Failure))
     return hits, list(reasons)

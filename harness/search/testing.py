@@ -11,6 +11,7 @@ A search without a server, for tests.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from harness.model import (
@@ -40,7 +41,8 @@ class FakeSearch(Closing):
 
     *requests* are those that were sent for queries, *look_ups* those without a query's id, *facts* those of any index,
     *fields* its fields, None where it has all, *states* those that it is in one after the other. *closed* says whether
-    `close` was called. A query without a ranking fails. Documents that are looked up by id are those of all rankings.
+    `close` was called. A query without a ranking fails. Documents that are looked up by id are those of all rankings. A
+    hit has its title if the request asks for it.
     """
 
     def __init__(
@@ -97,6 +99,8 @@ class FakeSearch(Closing):
         if isinstance(request.body, Mapping) and "bool" in request.body.get("post_filter", {}):
             first, *_ = request.body["post_filter"]["bool"]["filter"]  # as those of `harness.run.missing`
             hits = tuple(hit for hit in hits if hit.id in _named(first))
+        if request.title_field is None and request.http is None:
+            hits = tuple(replace(hit, title=None) for hit in hits)
         size = request.body.get("size", DEFAULT_SIZE) if isinstance(request.body, Mapping) else DEFAULT_SIZE
         return Ranking(hits[:size], total=len(hits), took=1.0)
 
@@ -104,9 +108,9 @@ class FakeSearch(Closing):
         """The documents of all rankings, or those of them that *body* names by id."""
         every = [one for one in self._rankings.values() if not isinstance(one, Failure)]
         hits = [hit for one in every for hit in (one.hits if isinstance(one, Ranking) else one)]
-        ids = dict.fromkeys(hit if isinstance(hit, str) else hit.id for hit in hits)
+        known = {hit if isinstance(hit, str) else hit.id: hit for hit in hits}
         wanted = None if "match_all" in body["query"] else _named(body["query"])
-        return [one for one in ids if wanted is None or one in wanted]
+        return [hit for name, hit in known.items() if wanted is None or name in wanted]
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """The facts that were set."""

@@ -358,3 +358,16 @@ def test_fields_of_any_kind_that_are_there_are_not_named(
     assert suite.checks is not None
     assert (suite.checks.unknown_fields, suite.checks.untitled, suite.checks.problems) == ((), None, ())
     assert (suite.checks.documents, suite.checks.relevant, suite.checks.absent) == (5, 3, {})
+
+
+def test_an_index_that_keeps_no_source_costs_its_titles_and_nothing_else(
+    index: Callable[..., str], engine_url: str, pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = index(DOCUMENTS, mappings={**MAPPINGS, "_source": {"enabled": False}})
+    text = SUITE.format(
+        index=made, title="title", request=REQUEST, expect="", least=0.8, prefix="", one="s1", two="s2", three="b1"
+    )
+    (pytester.path / "shop.relevance.yaml").write_text(text, encoding="utf-8")
+    for words in ([], ["--json"]):
+        assert main(["run", "shop.relevance.yaml", "--url", engine_url, *words]) == 0
+        assert "titles were not looked up: " in one_line(capsys.readouterr().out)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from builders.engine import ScriptedEngine
+from harness.cli import main
 from harness.report.json import loads_report
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.8"]'
@@ -212,3 +214,67 @@ def test_the_summary_has_a_line_for_each_suite(suite: Suite, run: Run, engine: o
         "shop: nDCG@10 0.5000; 2 queries, zero hits: 1, 33.3% of hits unjudged; gain exponential; elasticsearch 9.4.3",
         "zoo: P@5 0.1000, RR@10 0.5000; 2 queries, zero hits: 1, 66.7% of hits unjudged; elasticsearch 9.4.3",
     ]
+
+
+class TitledEngine(ScriptedEngine):
+    """Thirty queries with ten documents each; *titled* are those whose title was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rankings = {f"text {n}": [f"d{n}-{rank}" for rank in range(10)] for n in range(30)}
+        self.titled: list[str] = []
+
+    def search(self, body: dict[str, Any], index: str) -> object:
+        item: Any = super().search(body, index)
+        for hit in item["hits"]["hits"] if body["_source"] == ["title"] else ():
+            assert "ids" in body["query"], "a search for a query returns no title"
+            hit["_source"] = {"title": f"title of {hit['_id']}"}
+            self.titled.append(hit["_id"])
+        return item
+
+
+@pytest.fixture
+def titled_engine() -> Iterator[TitledEngine]:
+    with TitledEngine() as server:
+        yield server
+
+
+ALL, FIRST_AND_WORST = 300, 110
+
+
+@pytest.mark.parametrize(
+    ("is_command", "words", "titled"),
+    [
+        (True, [], FIRST_AND_WORST),
+        (True, ["--output", "markdown=r.md"], FIRST_AND_WORST),
+        (True, ["--output", "html=r.html"], ALL),
+        (True, ["--json"], ALL),
+        (False, [], FIRST_AND_WORST),
+        (False, ["--relevance-report=r.json"], ALL),
+        (False, ["--relevance-each-query"], ALL),
+    ],
+)
+def test_titles_are_asked_for_once_and_where_they_are_shown(
+    titled_engine: TitledEngine,
+    pytester: pytest.Pytester,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    is_command: bool,
+    words: list[str],
+    titled: int,
+) -> None:
+    lines = [f"  - {{id: q{n}, text: text {n}, judgments: {{d{n}-{9 if n == 29 else 0}: 1}}}}\n" for n in range(30)]
+    head = "suite: s\ntarget: {index: i}\ntitle_field: title\nrequest: {query: {match: {title: '{{text}}'}}}\n"
+    gate = "measures: ['RR@10']\nthresholds: ['every RR@10 >= 0.5']\nqueries:\n"
+    (pytester.path / "s.relevance.yaml").write_text(head + gate + "".join(lines), encoding="utf-8")
+    if is_command:
+        assert main(["run", "s.relevance.yaml", "--url", titled_engine.url, *words]) == 1
+        shown = capsys.readouterr().out
+    else:
+        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        result = pytester.runpytest("-p", "relevance", "--relevance-url", titled_engine.url, *words)
+        assert result.ret == pytest.ExitCode.TESTS_FAILED
+        shown = result.stdout.str()
+    assert "title of d29-9" in shown
+    assert len(titled_engine.titled) == len(set(titled_engine.titled)) == titled

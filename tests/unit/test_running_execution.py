@@ -44,7 +44,8 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.report.run_sentences import remark_lines
-from harness.run.execution import QUERIES_LOCATED, SuiteExecution, conclude
+from harness.run.execution import SuiteExecution, conclude
+from harness.run.missing import QUERIES_LOCATED
 from harness.run.searching import SEARCHED
 from harness.search.testing import FakeSearch
 
@@ -283,6 +284,23 @@ def test_the_worst_of_each_threshold_are_looked_for_and_not_all():
     deeper = [one.query for one in search.requests[len(names) + 1 :] if "post_filter" not in one.body]
     assert len(deeper) == QUERIES_LOCATED
     assert {"q000", "last"} <= set(deeper)
+
+
+@pytest.mark.parametrize(
+    ("options", "titles"),
+    [
+        ({"all_titles": False}, {"q": "Boots", "r": None}),
+        ({}, {"q": "Boots", "r": "Shoes"}),
+        ({"all_titles": False, "locate": False}, {"q": None, "r": None}),
+        ({"all_titles": False, "budget": 1e-9}, {"q": None, "r": None}),
+    ],
+)
+def test_titles_are_looked_up_for_what_is_shown(options, titles):
+    suite = suite_of(query("q"), query("r", judgments={"b": 1}), thresholds=["every RR@3 >= 0.5"], title_field="title")
+    search = FakeSearch({"q": [Hit("x", 1.0, "Boots")], "r": [Hit("b", 1.0, "Shoes")]})
+    report = execute(suite, search, RunOptions(today=DAY, no_checks=True, **options)).report
+    assert {one.id: one.ranking[0].title for one in report.queries} == titles
+    assert not any(request.title_field for request in search.requests), "it costs each search more than a look-up"
 
 
 class GoneAfterwards(FakeSearch):

@@ -33,7 +33,7 @@ from harness.model import (
     Waiver,
 )
 from harness.run.missing import locate_missing
-from harness.run.searching import SEARCHED, TITLES_AT_MOST, execute, look_up_titles, untitled_hits
+from harness.run.searching import SEARCHED, execute
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)
@@ -107,13 +107,6 @@ class TestExecute:
 
         assert ("shoes" in run.responses) is runs
         assert "hats" in run.responses
-
-    def test_the_title_field_travels_with_the_requests(self) -> None:
-        search = FakeSearch({"shoes": []})
-
-        execute(suite(SHOES, title_field="name.en"), search)
-
-        assert search.requests[0].title_field == "name.en"
 
     def test_progress_is_told(self) -> None:
         answers: list[dict] = []
@@ -300,81 +293,19 @@ def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) 
     assert search.requests[-1].body == {**body, "size": SEARCHED}
 
 
-class Titles(FakeSearch):
-    """Knows a title for each document that is looked up, and fails as *failing* says."""
-
-    def __init__(self, failing: Exception | None = None) -> None:
-        super().__init__({}, error=failing)
-
-    def _respond(self, request: SearchRequest) -> Response:
-        ids = request.body["query"]["ids"]["values"]
-        return Ranking(tuple(Hit(name, 1.0, f"title of {name}") for name in ids))
-
-
-def run_of_hits(*hits: Hit) -> Run:
-    return Run({"q": Ranking(hits)}, Engine("elasticsearch"), index="products")
-
-
-TITLED = suite(Query("q", "red"), title_field="title")
-
-
-def test_titles_of_documents_that_no_hit_brought_are_looked_up_once() -> None:
-    search = Titles()
-    run = look_up_titles(TITLED, run_of_hits(Hit("a", 1.0, "A"), Hit("b")), search, ["a", "b", "gone", "b"])
-    assert run.titles == {"b": "title of b", "gone": "title of gone"}
-    [sent] = search.look_ups
-    assert (sent.index, sent.title_field, sent.body["query"]) == (
-        "products",
-        "title",
-        {"ids": {"values": ["b", "gone"]}},
-    )
-    assert look_up_titles(TITLED, run, search, ["a", "b", "gone"]) == run
-    assert len(search.look_ups) == 1
-
-
-def test_a_look_up_of_titles_is_bounded_and_decides_nothing() -> None:
-    search, hits = Titles(), run_of_hits(Hit("a"))
-    run = look_up_titles(TITLED, hits, search, map(str, range(TITLES_AT_MOST + 5)))
-    assert len(run.titles) == TITLES_AT_MOST
-    gone = Titles(EngineUnreachable("gone"))
-    assert look_up_titles(TITLED, hits, gone, ["a"]) == hits
-    assert look_up_titles(suite(Query("q", "red")), hits, search, ["a"]) == hits, "the suite names no title field"
-    failed = replace(hits, responses={"q": Failure(FailureKind.ERROR, "gone")})
-    assert look_up_titles(TITLED, failed, gone, ["a"]) == failed
-
-
 @pytest.mark.parametrize(
-    ("body", "hits", "untitled"),
+    ("body", "title_field"),
     [
-        (BODY, (Hit("a"),), []),  # it returns the title field, and the document has none
-        ({**BODY, "_source": ["brand"]}, (Hit("a"), Hit("b")), ["a", "b"]),
-        ({**BODY, "_source": False}, (Hit("a"),), ["a"]),
-        ({**BODY, "stored_fields": []}, (Hit("a"),), ["a"]),
-        ({"template": {"id": "stored"}}, (Hit("a"),), ["a"]),
-        ({**BODY, "_source": ["title"]}, (Hit("a", 1.0, "A"), Hit("b")), []),  # b has none
+        (BODY, None),
+        ({**BODY, "_source": ["title"]}, "title"),
+        ({**BODY, "stored_fields": []}, "title"),
+        ({"template": {"id": "stored"}}, "title"),
     ],
 )
-def test_titles_are_missed_only_where_the_request_selects_other_fields(body: Any, hits: Any, untitled: Any) -> None:
-    assert untitled_hits(suite(Query("q", "red"), body=body, title_field="title"), run_of_hits(*hits)) == untitled
-
-
-def test_no_answer_is_read_again_where_no_title_is_wanted_and_none_after_the_first_title() -> None:
-    class Read(dict[str, Response]):
-        read = 0
-
-        def __getitem__(self, query: str) -> Response:
-            self.read += 1
-            return super().__getitem__(query)
-
-        def values(self) -> Any:
-            return map(self.__getitem__, self)
-
-    stored = Read({query: Ranking((Hit("a", 1.0, "A"),)) for query in ("q", "r", "s")})
-    run = replace(run_of_hits(), responses=stored)
-    assert look_up_titles(TITLED, run, Titles(), []) == run
-    assert stored.read == 0
-    assert untitled_hits(suite(Query("q", "red"), body={**BODY, "_source": ["title"]}, title_field="title"), run) == []
-    assert stored.read == 1
+def test_a_search_asks_for_no_title_and_reads_one_that_the_request_returns_itself(body: Any, title_field: Any) -> None:
+    search = FakeSearch({"q": ["a"]})
+    execute(suite(Query("q", "red"), body=body, title_field="title"), search)
+    assert [one.title_field for one in search.requests] == [title_field]
 
 
 class TestAbsence:

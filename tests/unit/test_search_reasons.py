@@ -16,6 +16,8 @@ from harness.search.hits import excerpt
         ("no handler found for uri [/x]", "no handler found for uri [/x]"),
         (None, "the engine gave no reason"),
         ({}, "the engine gave no reason"),
+        (" ", "the engine gave no reason"),
+        ({"root_cause": [{"type": "\x85"}]}, "the engine gave no reason"),
         ({"type": "security_exception", "reason": None}, "security_exception"),
         ({"reason": "all is lost"}, "all is lost"),
         (

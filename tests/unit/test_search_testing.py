@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -35,13 +36,15 @@ def test_size_cuts_the_ranking_and_the_total_stays() -> None:
     assert default.total == 30
 
 
-def test_scores_fall_and_given_hits_are_kept() -> None:
+def test_scores_fall_and_given_hits_are_kept_with_titles_where_they_are_asked_for() -> None:
     search = FakeSearch({"q": ["a", Hit("b", score=None, title="B")]})
 
-    [ranking] = search.search([request("q")])
+    titled, plain = search.search([replace(request("q"), title_field="title"), request("q")])
 
-    assert isinstance(ranking, Ranking)
-    assert ranking.hits == (Hit("a", 2.0), Hit("b", None, "B"))
+    assert isinstance(titled, Ranking)
+    assert isinstance(plain, Ranking)
+    assert titled.hits == (Hit("a", 2.0), Hit("b", None, "B"))
+    assert plain.hits == (Hit("a", 2.0), Hit("b", None))
 
 
 def test_a_query_without_a_ranking_fails_and_is_named() -> None:

@@ -1,0 +1,95 @@
+"""Titles of documents: for which they are looked up, and how often."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.errors import EngineUnreachable
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    Query,
+    Ranking,
+    RequestTemplate,
+    Response,
+    Run,
+    SearchRequest,
+    Suite,
+    Target,
+)
+from harness.run.titles import TITLES_AT_ONCE, look_up_titles, untitled_hits
+from harness.search.testing import FakeSearch
+
+REQUEST = RequestTemplate("request", {"query": {"match": {"title": "{{text}}"}}})
+
+
+def suite(*queries: Query, title_field: str | None = None) -> Suite:
+    return Suite(
+        "products",
+        "products.relevance.yaml",
+        Target(index="products"),
+        {"request": REQUEST},
+        (),
+        queries,
+        title_field=title_field,
+    )
+
+
+class Titles(FakeSearch):
+    """Knows a title for each document that is looked up, and fails as *failing* says."""
+
+    def __init__(self, failing: Exception | None = None) -> None:
+        super().__init__({}, error=failing)
+
+    def _respond(self, request: SearchRequest) -> Response:
+        ids = request.body["query"]["ids"]["values"]
+        return Ranking(tuple(Hit(name, 1.0, f"title of {name}") for name in ids))
+
+
+def run_of_hits(*hits: Hit) -> Run:
+    return Run({"q": Ranking(hits)}, Engine("elasticsearch"), index="products")
+
+
+TITLED = suite(Query("q", "red"), title_field="title")
+
+
+def test_titles_are_looked_up_once_for_each_document() -> None:
+    search = Titles()
+    run = look_up_titles(TITLED, run_of_hits(Hit("a", 1.0, "A"), Hit("b")), search, ["b", "gone", "b"])
+    assert run.titles == {"b": "title of b", "gone": "title of gone"}
+    [sent] = search.look_ups
+    assert (sent.index, sent.title_field, sent.body["query"]) == (
+        "products",
+        "title",
+        {"ids": {"values": ["b", "gone"]}},
+    )
+    assert look_up_titles(TITLED, run, search, ["b", "gone"]) == run
+    assert len(search.look_ups) == 1
+
+
+def test_a_look_up_of_titles_decides_nothing() -> None:
+    search, hits = Titles(), run_of_hits(Hit("a"))
+    gone = Titles(EngineUnreachable("gone"))
+    assert look_up_titles(TITLED, hits, gone, ["a"]) == hits
+    assert look_up_titles(suite(Query("q", "red")), hits, search, ["a"]) == hits, "the suite names no title field"
+    assert look_up_titles(TITLED, hits, gone, []) == hits
+
+
+def test_every_title_is_known_however_many_documents_there_are() -> None:
+    run = look_up_titles(TITLED, run_of_hits(), Titles(), map(str, range(TITLES_AT_ONCE + 5)))
+    assert len(run.titles) == TITLES_AT_ONCE + 5
+
+
+def test_titles_are_missed_for_hits_that_came_without() -> None:
+    run = replace(
+        run_of_hits(),
+        responses={
+            "q": Ranking((Hit("a", 1.0, "A"), Hit("b"))),
+            "r": Failure(FailureKind.ERROR, "no"),
+            "s": Ranking((Hit("c"),)),
+        },
+    )
+    assert list(untitled_hits(run)) == ["b", "c"]
+    assert list(untitled_hits(run, ["s", "r", "not run"])) == ["c"]
