@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 __all__ = ["are_weighted", "mean", "mean_of", "weighed"]
 
 
-def mean(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
+def mean(values: Collection[float], weights: Sequence[float] | None = None) -> float:
     """
     The arithmetic mean, or the weighted one: the sum of weight times value over the sum of the weights.
 
@@ -30,7 +30,7 @@ def mean(values: Sequence[float], weights: Sequence[float] | None = None) -> flo
 
 def mean_of(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """The mean of *values* by query; *weights* has the same queries, or is empty where all weigh the same."""
-    return mean(list(values.values()), [weights[query] for query in values] if weights else None)
+    return mean(values.values(), [weights[query] for query in values] if weights else None)
 
 
 def weighed(values: Sequence[float], weights: Sequence[float]) -> list[float]:

@@ -8,11 +8,12 @@ import re
 import unicodedata
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -187,12 +188,27 @@ _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _EXCERPT_COLUMNS = 100
 
 
-class Source:
-    """The text of a file; *path* is its name in errors."""
+BLOCK = 1 << 17
+"""Bytes of a text file that are read at once; the memory of larger blocks is returned late, or never."""
 
-    def __init__(self, path: str, text: str) -> None:
+
+class Source:
+    """The text of a file, in parts that end where a line does; *path* is its name in errors."""
+
+    def __init__(self, path: str, *parts: str, again: Callable[[], Source] | None = None) -> None:
+        """*again* reads the file again; without it the text stays in memory."""
         self.path = path
-        self.text = text
+        self._parts = list(parts)
+        self._again = again
+
+    @property
+    def text(self) -> str:
+        """The whole text; it is read again if its lines were drained."""
+        if not self._parts and self._again is not None:
+            with suppress(InputError):
+                self._parts = [self._again().text]
+        self._parts = ["".join(self._parts)]
+        return self._parts[0]
 
     @cached_property
     def lines(self) -> list[str]:
@@ -201,11 +217,14 @@ class Source:
 
     def each_line(self) -> Iterator[str]:
         """The same lines one after the other, of a text that may be long."""
-        begin = 0
-        for found in _LINE_BREAK.finditer(self.text):
-            yield self.text[begin : found.start()]
-            begin = found.end()
-        yield self.text[begin:]
+        return _each_line(self._parts)
+
+    def drained(self) -> Iterator[str]:
+        """As `each_line`, for one pass over a long file: the text that was passed does not stay in memory."""
+        parts = deque(self._parts)
+        if self._again is not None:
+            self._parts = []
+        return _each_line(parts.popleft() for _ in range(len(parts)))
 
     def line(self, number: int) -> str:
         """Line *number*, from 1; empty beyond the end."""
@@ -231,6 +250,16 @@ class Source:
         return f"{gutter}{_printable(shown)}\n{' ' * (len(gutter) - 2)}| {' ' * indent}^"
 
 
+def _each_line(parts: Iterable[str]) -> Iterator[str]:
+    text, begin = "", 0
+    for text in parts:
+        begin = 0
+        for found in _LINE_BREAK.finditer(text):
+            yield text[begin : found.start()]
+            begin = found.end()
+    yield text[begin:]
+
+
 def read_source(path: Path, name: str, *, limit: int) -> Source:
     """
     Read a text file.
@@ -243,7 +272,23 @@ def read_source(path: Path, name: str, *, limit: int) -> Source:
     Raises:
         InputError: The file is missing, cannot be read, is too large, is not UTF-8, or holds control characters.
     """
-    return decode(read_bytes(path, name, limit=limit), name)
+    with opened(path, name) as file:
+        return _decoded(_blocks(file, name, limit), name, again=partial(read_source, path, name, limit=limit))
+
+
+def _blocks(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
+    """The bytes of *file*, in blocks of whole lines; the last one may end anywhere."""
+    begun, size = list[bytes](), 0
+    while chunk := file.read(BLOCK):
+        size += len(chunk)
+        if size > limit:
+            raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the limit")
+        end = chunk.rfind(b"\n") + 1
+        if end:
+            yield b"".join([*begun, chunk[:end]])
+            begun = []
+        begun.append(chunk[end:])
+    yield b"".join(begun)
 
 
 @contextmanager
@@ -272,32 +317,30 @@ def _absence(path: Path) -> str:
     return "there is no such file"
 
 
-def read_bytes(path: Path, name: str, *, limit: int) -> bytes:
-    """The bytes of a file, as `read_source` reads it and with its errors."""
-    with opened(path, name) as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the limit")
-    return content
-
-
 def decode(content: bytes, name: str) -> Source:
     """The text of *content*, a leading byte order mark left out; errors as `read_source` has them."""
-    if content.startswith(_UTF16_MARKS):
-        raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8")
-    content = content.removeprefix(BOM_UTF8)
-    try:
-        text = content.decode()
-    except UnicodeDecodeError as error:
-        valid = Source(name, content[: error.start].decode())
-        line, column = valid.place(len(valid.text))
-        message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
-        raise InputError([valid.problem(line, column, message)]) from None
-    source = Source(name, text)
-    wrong = _NOT_TEXT.search(text)
-    if wrong:
-        raise InputError([source.problem(*source.place(wrong.start()), _control_sentence(wrong.group()))])
-    return source
+    return _decoded([content], name)
+
+
+def _decoded(blocks: Iterable[bytes], name: str, again: Callable[[], Source] | None = None) -> Source:
+    parts: list[str] = []
+    for place, block in enumerate(blocks):
+        if not place and block.startswith(_UTF16_MARKS):
+            raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8")
+        content = block if place else block.removeprefix(BOM_UTF8)
+        try:
+            text = content.decode()
+        except UnicodeDecodeError as error:
+            valid = Source(name, *parts, content[: error.start].decode())
+            line, column = valid.place(len(valid.text))
+            message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
+            raise InputError([valid.problem(line, column, message)]) from None
+        wrong = _NOT_TEXT.search(text)
+        if wrong:
+            source, offset = Source(name, *parts, text), sum(map(len, parts)) + wrong.start()
+            raise InputError([source.problem(*source.place(offset), _control_sentence(wrong.group()))])
+        parts.append(text)
+    return Source(name, *parts, again=again)
 
 
 def _control_sentence(character: str) -> str:

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-def median(values: Sequence[float]) -> float:
+def median(values: Iterable[float]) -> float:
     """The middle one of *values*, or the mean of the two in the middle."""
     ordered = sorted(values)
     middle = len(ordered) // 2
@@ -83,7 +83,7 @@ def _aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: 
     if condition.statistic is StatisticKind.MEAN:
         return mean_of(values, weights)
     if condition.statistic is StatisticKind.MEDIAN:
-        return median(list(values.values()))
+        return median(values.values())
     ordered = _worst_first(condition, values, values)
     if condition.statistic is not StatisticKind.SHARE:
         return values[ordered[0]]

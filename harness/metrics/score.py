@@ -44,7 +44,6 @@ from harness.model import (
     Suite,
     Threshold,
     UnjudgedBounds,
-    places_of,
 )
 
 __all__ = [
@@ -357,7 +356,7 @@ def score_run(suite: Suite, run: Run) -> ScoreColumns:
             measures = measures_of(suite, query) if query.thresholds else of_tags(query.tags)
             yield from _scores(suite, query, measures, run.responses.get(query.id))
 
-    return ScoreColumns(scores(), places_of(suite.queries))
+    return ScoreColumns(scores(), suite.queries)
 
 
 def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:

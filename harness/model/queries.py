@@ -9,6 +9,7 @@ Each access builds a new `Query`. `column` returns one field of all queries with
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from copy import copy
 from dataclasses import fields
@@ -22,8 +23,8 @@ from harness.model.suite import Mark, Query
 NOT_PACKED = -1
 """In place of a number: the judgments of the query are not packed."""
 
-MOST_IN_FOUR_BYTES = (1 << 32) - 1
-"""The largest size of a buffer of texts, in bytes, whose offsets fit in four bytes."""
+BLOCK = 1 << 16
+"""Bytes of a block of texts; a larger buffer is copied when it grows, and leaves unused memory behind."""
 
 MOST_GRADES = 1 << 15
 """The largest number of different grades that are packed: each is stored as a character, none of them a surrogate."""
@@ -33,22 +34,27 @@ _UTF_8 = ("utf-8", "surrogatepass")
 
 
 class _Texts:
-    """Texts in one buffer, numbered from 0 in the order in which they are added."""
+    """Texts in blocks of bytes, numbered from 0 in the order in which they are added."""
 
     def __init__(self) -> None:
-        self._content = bytearray()
-        self._ends = array("I", [0])
+        self._blocks: list[bytes | bytearray] = []  # the last one grows
+        self._firsts = array("L")  # the number of the first text of each block
+        self._ends = array("I")  # where each text ends in its block
 
     def append(self, text: str) -> int:
         """Add *text*, and return its number."""
-        self._content += text.encode(*_UTF_8)
-        if len(self._content) > MOST_IN_FOUR_BYTES and self._ends.typecode == "I":
-            self._ends = array("Q", self._ends)
-        self._ends.append(len(self._content))
-        return len(self._ends) - 2
+        number = len(self._ends)
+        if not self._blocks or len(self._blocks[-1]) >= BLOCK:
+            self._blocks[-1:] = [*map(bytes, self._blocks[-1:]), bytearray()]
+            self._firsts.append(number)
+        self._blocks[-1] += text.encode(*_UTF_8)
+        self._ends.append(len(self._blocks[-1]))
+        return number
 
     def __getitem__(self, number: int) -> str:
-        return self._content[self._ends[number] : self._ends[number + 1]].decode(*_UTF_8)
+        block = bisect_right(self._firsts, number) - 1
+        begin = self._ends[number - 1] if number > self._firsts[block] else 0
+        return self._blocks[block][begin : self._ends[number]].decode(*_UTF_8)
 
 
 class GradeColumns(MutableMapping[str, dict[str, float]]):
@@ -156,7 +162,7 @@ class _Columns:
         self.places: dict[str, int] = {}
         self.texts = _Texts()
         self.lines = array("I")
-        self.weights = array("d")
+        self.weights = array("d")  # empty as long as all are 1
         self.others: list[tuple[Any, ...]] = []  # `_FIELDS`, path and column; most queries share one tuple
         self.grades = GradeColumns(self.places)
         self._shared: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -169,10 +175,17 @@ class _Columns:
         self.places[query.id] = len(self.places)
         self.texts.append(query.text)
         self.lines.append(query.mark.line)
-        self.weights.append(query.weight)
+        if query.weight != 1.0 and not self.weights:
+            self.weights.extend(repeat(1.0, len(self.ids) - 1))
+        if query.weight != 1.0 or self.weights:
+            self.weights.append(query.weight)
         self.others.append(others)
         if query.judgments:
             self.grades[query.id] = dict(query.judgments)
+
+    def weight(self, place: int) -> float:
+        """The weight of the query at *place*."""
+        return self.weights[place] if self.weights else 1.0
 
     def query(self, identity: str) -> Query:
         """
@@ -200,7 +213,7 @@ class _Columns:
         _set_xfail(query, xfail)
         _set_skip(query, skip)
         _set_mark(query, mark)
-        _set_weight(query, self.weights[place])
+        _set_weight(query, self.weight(place))
         _set_masked(query, masked)
         return query
 
@@ -261,7 +274,7 @@ class QueryColumns(LazySequence[Query]):
         if field == "text":
             return map(columns.texts.__getitem__, places)
         if field == "weight":
-            return map(columns.weights.__getitem__, places)
+            return map(columns.weight, places)
         number = _FIELDS.index(field)
         return (columns.others[place][number] for place in places)
 

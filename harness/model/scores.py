@@ -11,9 +11,13 @@ from enum import StrEnum
 from functools import cached_property, partial
 from itertools import groupby
 from operator import attrgetter
-from types import MappingProxyType
 
 from harness.lazy import LazySequence
+from harness.model.queries import ids_of, places_of
+from harness.model.suite import Query
+
+BLOCK = 1 << 10
+"""Numbers of a block of a column."""
 
 
 class Outcome(StrEnum):
@@ -46,33 +50,30 @@ class Score:
 class ScoreColumns(LazySequence[Score]):
     """Scores grouped by query, in columns; each access builds a new `Score`."""
 
-    def __init__(self, scores: Iterable[Score] = (), places: Mapping[str, int] = MappingProxyType({})) -> None:
+    def __init__(self, scores: Iterable[Score] = (), queries: Sequence[Query] = ()) -> None:
         """
         Args:
             scores: One for each query and measure; the scores of a query follow each other.
-            places: Query id to position, from 0. The mapping is shared, not copied, if it has the same queries in the
-                same order as *scores*.
+            queries: Their ids and places are shared, not copied, if they are those of *scores* in the same order.
         """
-        self._values = array("d")
-        self._more: dict[int, Score] = {}  # by place, the scores that a value alone does not describe
-        self._begins = array("L")  # for each query, the place of its first score
-        self._measures: list[tuple[str, ...]] = []  # for each query; most queries share one tuple
-        self._queries: list[str] = []
-        shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._values = _Numbers()
+        self._exceptions: dict[int, Score] = {}  # by place, the scores that a value alone does not describe
+        self._runs = _Runs()
+        ids: list[str] = []
         for query, group in groupby(scores, attrgetter("query")):
-            self._queries.append(query)
-            self._begins.append(len(self._values))
-            measures = tuple(map(self._taken, group))
-            self._measures.append(shared.setdefault(measures, measures))
-        is_shared = list(places) == self._queries
-        self._numbers = places if is_shared else {query: number for number, query in enumerate(self._queries)}
-        one = partial(_score, self._values, self._more, self._begins, self._measures, self._queries)
+            begin = len(self._values)
+            self._runs.append(len(ids), begin, tuple(map(self._taken, group)))
+            ids.append(query)
+        is_shared = ids == ids_of(queries)
+        self._queries = ids_of(queries) if is_shared else ids
+        self._numbers = places_of(queries) if is_shared else {query: number for number, query in enumerate(ids)}
+        one = partial(_score, self._values, self._exceptions, self._runs, self._queries)
         super().__init__(range(len(self._values)), one)
 
     def _taken(self, score: Score) -> str:
         """Store *score*, and return its measure."""
         if score.outcome is not Outcome.SCORED or score.reason or score.value is None:
-            self._more[len(self._values)] = score
+            self._exceptions[len(self._values)] = score
         self._values.append(0.0 if score.value is None else score.value)
         return score.measure
 
@@ -88,29 +89,86 @@ class ScoreColumns(LazySequence[Score]):
 
     def values_of(self, query: str) -> dict[str, float | None]:
         """Measure to value, None if there is none, for *query*; empty if the query has no scores."""
-        number = self._numbers.get(query)
-        if number is None:
-            return {}
-        places = range(self._begins[number], self._begins[number] + len(self._measures[number]))
-        values = (self._more[place].value if place in self._more else self._values[place] for place in places)
-        return dict(zip(self._measures[number], values, strict=True))
+        begin, measures = self._found(query)
+        return {
+            measure: self._exceptions[place].value if place in self._exceptions else self._values[place]
+            for place, measure in enumerate(measures, begin)
+        }
 
-    def more_of(self, query: str) -> list[Score]:
+    def exceptions_of(self, query: str) -> list[Score]:
         """The scores of *query* that are not SCORED, that have no value, or that have a reason."""
-        number = self._numbers.get(query) if self._more else None
-        if number is None:
+        if not self._exceptions:
             return []
-        begin = self._begins[number]
-        places = range(begin, begin + len(self._measures[number]))
-        return [self._more[place] for place in places if place in self._more]
+        begin, measures = self._found(query)
+        return [self._exceptions[place] for place in range(begin, begin + len(measures)) if place in self._exceptions]
 
     def get(self, query: str, measure: str) -> Score | None:
         """The score of *query* by *measure*; None if there is none."""
-        number = self._numbers.get(query)
-        if number is None or measure not in self._measures[number]:
+        begin, measures = self._found(query)
+        if measure not in measures:
             return None
-        place = self._begins[number] + self._measures[number].index(measure)
-        return self._more.get(place) or Score(query, measure, self._values[place], Outcome.SCORED)
+        place = begin + measures.index(measure)
+        return self._exceptions.get(place) or Score(query, measure, self._values[place], Outcome.SCORED)
+
+    def _found(self, query: str) -> tuple[int, tuple[str, ...]]:
+        """The place of the first score of *query*, and its measures."""
+        number = self._numbers.get(query)
+        return (0, ()) if number is None else self._runs.of_number(number)
+
+
+class _Numbers:
+    """
+    Numbers in blocks of `BLOCK`.
+
+    A single array of 8 MB would be memory of its own from the system; blocks fit where a run's answers have been.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[array[float]] = []
+        self._size = 0
+
+    def append(self, value: float) -> None:
+        """Add *value*."""
+        if self._size % BLOCK == 0:
+            self._blocks.append(array("d"))
+        self._blocks[-1].append(value)
+        self._size += 1
+
+    def __getitem__(self, place: int) -> float:
+        return self._blocks[place // BLOCK][place % BLOCK]
+
+    def __len__(self) -> int:
+        return self._size
+
+
+class _Runs:
+    """The measures of consecutive queries, stored once for all that have the same."""
+
+    def __init__(self) -> None:
+        self._numbers = array("L")  # of the first query of each run
+        self._begins = array("L")  # the place of its first score
+        self._measures: list[tuple[str, ...]] = []
+        self._shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+
+    def append(self, number: int, begin: int, measures: tuple[str, ...]) -> None:
+        """Add the query of this *number*, whose scores start at place *begin*."""
+        if not self._measures or self._measures[-1] != measures:
+            self._numbers.append(number)
+            self._begins.append(begin)
+            self._measures.append(self._shared.setdefault(measures, measures))
+
+    def of_number(self, number: int) -> tuple[int, tuple[str, ...]]:
+        """The place of the first score, and the measures, of the query of this *number*."""
+        run = bisect_right(self._numbers, number) - 1
+        measures = self._measures[run]
+        return self._begins[run] + (number - self._numbers[run]) * len(measures), measures
+
+    def of_place(self, place: int) -> tuple[int, str]:
+        """The number of the query, and the measure, of the score at *place*."""
+        run = bisect_right(self._begins, place) - 1
+        measures = self._measures[run]
+        queries, measure = divmod(place - self._begins[run], len(measures))
+        return self._numbers[run] + queries, measures[measure]
 
 
 class QueryValues(Mapping[str, float]):
@@ -185,16 +243,9 @@ class _Values(ValuesView[float]):
         return iter(self._mapping._values)
 
 
-def _score(
-    values: Sequence[float],
-    more: Mapping[int, Score],
-    begins: Sequence[int],
-    measures: Sequence[tuple[str, ...]],
-    queries: Sequence[str],
-    place: int,
-) -> Score:
+def _score(values: _Numbers, exceptions: Mapping[int, Score], runs: _Runs, queries: Sequence[str], place: int) -> Score:
     """The score at *place*. As a method it would form a reference cycle, which only garbage collection frees."""
-    if place in more:
-        return more[place]
-    number = bisect_right(begins, place) - 1
-    return Score(queries[number], measures[number][place - begins[number]], values[place], Outcome.SCORED)
+    if place in exceptions:
+        return exceptions[place]
+    number, measure = runs.of_place(place)
+    return Score(queries[number], measure, values[place], Outcome.SCORED)

@@ -182,7 +182,7 @@ def _gone_through(suite: Suite, run: Run, scores: ScoreColumns) -> _Found:
     found = _Found(titles=dict(run.titles))
     for place, query in enumerate(suite.queries):
         response = run.responses.get(query.id)
-        outcome = _outcome(query, response, scores.more_of(query.id))
+        outcome = _outcome(query, response, scores.exceptions_of(query.id))
         if outcome[0] is not Outcome.SCORED:
             found.outcomes[place] = outcome
         if isinstance(response, Ranking):

@@ -120,7 +120,7 @@ def _summary(
         measure=measure,
         gain=gain,
         mean=mean_of(values, weights) if values else None,
-        median=median(list(values.values())) if values else None,
+        median=median(values.values()) if values else None,
         least=min(values.values(), default=None),
         greatest=max(values.values(), default=None),
         counted=len(values),

@@ -113,7 +113,7 @@ def _read_file(file: NamedFile, take: _Take) -> Problems:
 
 def _tsv(problems: Problems) -> Iterator[MappingNode]:
     begun = False
-    for number, line in enumerate(problems.source.each_line(), start=1):
+    for number, line in enumerate(problems.source.drained(), start=1):
         if not line.strip():
             continue
         mark = Mark(problems.source.path, number, 1)
@@ -187,7 +187,7 @@ def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
 
 def _json_lines(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
-    for number, line in enumerate(source.each_line(), start=1):
+    for number, line in enumerate(source.drained(), start=1):
         if not line.strip():
             continue
         mark = Mark(source.path, number, 1)

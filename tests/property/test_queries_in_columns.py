@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from harness.model import (
     GradeColumns,
     Mark,
+    Outcome,
     Query,
     QueryColumns,
     QueryValues,
+    Score,
+    ScoreColumns,
     Threshold,
     Waiver,
     chosen,
@@ -22,6 +25,7 @@ from harness.model import (
     places_of,
 )
 from harness.model import queries as queries_module
+from harness.model import scores as scores_module
 from harness.model.conditions import InTop
 from harness.model.queries import MOST_GRADES
 
@@ -104,9 +108,10 @@ def test_judgments_in_columns_are_a_dictionary(known: list[str], steps: list[tup
         assert [one in columns for one in known] == [one in expected for one in known]
 
 
-def test_texts_of_any_size_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queries_module, "MOST_IN_FOUR_BYTES", 20)
-    some = tuple(Query(f"q{number}", "red shoes" * number) for number in range(9))
+@pytest.mark.parametrize("size", [1, 20, 1000])
+def test_texts_of_any_size_are_found(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(queries_module, "BLOCK", size)
+    some = tuple(Query(f"q{number}", "red shoes" * (number % 3)) for number in range(9))
 
     assert QueryColumns(some) == some
 
@@ -135,3 +140,38 @@ def test_values_in_columns_are_the_dictionary(values: dict[str, float], data: st
     assert packed.get("not a query") is None
     assert list(packed.changed(changes).items()) == list({**values, **changes}.items())
     assert packed == values  # as before
+
+
+MEASURES_OF_A_QUERY = st.lists(st.sampled_from(["nDCG@10", "RR", "P@1", "AP"]), unique=True, min_size=1, max_size=3)
+OUTCOMES = st.sampled_from([(Outcome.SCORED, ""), (Outcome.ZERO_HITS, ""), (Outcome.UNDEFINED, "no judgments")])
+VALUES = st.none() | st.floats(0, 1)
+
+
+FOUND = st.lists(st.tuples(VALUES, OUTCOMES), min_size=3, max_size=3)
+
+
+@given(given_scores=st.lists(st.tuples(MEASURES_OF_A_QUERY, FOUND)))
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize("is_shared", [True, False])
+def test_scores_in_columns_are_the_scores(size: int, given_scores: Any, *, is_shared: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scores_module, "BLOCK", size)
+        queries = QueryColumns(Query(f"q{number}", "") for number in range(len(given_scores)))
+        plain = [
+            Score(query.id, measure, value, *outcome)
+            for query, (measures, found) in zip(queries, given_scores, strict=True)
+            for measure, (value, outcome) in zip(measures, found, strict=False)
+        ]
+        columns = ScoreColumns(iter(plain), queries if is_shared else ())
+        assert list(columns) == plain
+        assert [columns[place] for place in range(-len(plain), 0)] == plain
+        for query in queries:
+            own = [score for score in plain if score.query == query.id]
+            assert columns.values_of(query.id) == {score.measure: score.value for score in own}
+            plainly = (Outcome.SCORED, "")
+            exceptions = [one for one in own if (one.outcome, one.reason) != plainly or one.value is None]
+            assert columns.exceptions_of(query.id) == exceptions
+            assert [columns.get(query.id, score.measure) for score in own] == own
+            assert columns.get(query.id, "DCG@3") is None
+        assert columns.get("unknown", "RR") is None
+        assert columns.values_of("unknown") == {}

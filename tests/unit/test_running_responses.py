@@ -188,7 +188,7 @@ def test_scores_in_columns_are_the_scores() -> None:
     assert (scores.get("r", "RR"), scores.get("q", "P@1")) == (other[0], plain[0])
     assert (scores.get("q", "AP"), scores.get("s", "RR")) == (None, None)
     assert scores.values_of("r") == {"RR": None, "P@1": 1.0}
-    assert (scores.more_of("q"), scores.more_of("s"), scores.values_of("s")) == ([plain[1]], [], {})
+    assert (scores.exceptions_of("q"), scores.exceptions_of("s"), scores.values_of("s")) == ([plain[1]], [], {})
 
 
 QUERIES = 3000

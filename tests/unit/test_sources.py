@@ -3,6 +3,7 @@
 import pytest
 
 from harness.errors import InputError
+from harness.files import opening
 from harness.files.opening import Source, decode, read_source
 
 
@@ -66,3 +67,37 @@ def test_a_file_is_read_up_to_its_limit(tmp_path):
     path.write_bytes(b"x" * (2**20 + 1))
     with pytest.raises(InputError, match="a: the file is larger than 1 MiB"):
         read_source(path, "a", limit=2**20)
+
+
+TEXT = "id\ttext\r\na\tred\n\nb\tblue\u2028c\rd\n"
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("end", ["", "\n", "e", "e\r"])
+def test_a_file_that_is_read_in_blocks_has_the_lines_of_its_text(tmp_path, monkeypatch, size, end):
+    monkeypatch.setattr(opening, "BLOCK", size)
+    (tmp_path / "a").write_bytes((TEXT + end).encode())
+    whole = Source("a", TEXT + end)
+    for lines in (Source.each_line, Source.drained, lambda source: source.lines):
+        source = read_source(tmp_path / "a", "a", limit=100)
+        assert list(lines(source)) == whole.lines
+        assert source.excerpt(4, 3) == whole.excerpt(4, 3), "read again where it was drained"
+        assert source.text == whole.text
+
+
+def test_drained_lines_of_a_file_that_is_gone_have_no_excerpt(tmp_path):
+    (tmp_path / "a").write_text("a\nb")
+    source = read_source(tmp_path / "a", "a", limit=100)
+    lines = source.drained()
+    (tmp_path / "a").unlink()
+    assert (list(lines), source.excerpt(1, 1)) == (["a", "b"], "")
+
+
+@pytest.mark.parametrize("wrong", [b"\xff", b"\x00"])
+def test_what_is_no_text_has_its_place_in_the_whole_file(tmp_path, monkeypatch, wrong):
+    monkeypatch.setattr(opening, "BLOCK", 4)
+    (tmp_path / "a").write_bytes(b"ab\ncd\nef" + wrong + b"g\n")
+    with pytest.raises(InputError) as caught:
+        read_source(tmp_path / "a", "a", limit=100)
+    [problem] = caught.value.problems
+    assert (problem.line, problem.column) == (3, 3)

@@ -237,9 +237,9 @@ def score_step(value: float | None, bins: Sequence[Bin]) -> str:
     """
     The CSS class that colours a score of a measure whose *bins* span 0 to 1; empty for others, whose best is not known.
 
-    >>> score_step(0.5, histogram([0.5])), score_step(7.0, histogram([7.0]))
-    ('score-2', '')
+    >>> score_step(0.5, histogram([0.5])), score_step(7.0, histogram([7.0])), score_step(math.inf, histogram([0.5]))
+    ('score-2', '', '')
     """
-    if value is None or not bins or (bins[0].low, bins[-1].high) != (0.0, 1.0):
+    if value is None or not math.isfinite(value) or not bins or (bins[0].low, bins[-1].high) != (0.0, 1.0):
         return ""
     return f"score-{min(SCORE_STEPS - 1, int(value * SCORE_STEPS))}"
