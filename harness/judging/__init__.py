@@ -29,7 +29,7 @@ from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.connections import Connections, OpenCluster
 from harness.run.execution import AnsweredSuite, Progress
-from harness.search.lookup import find_documents, find_texts, pinned_of
+from harness.search.lookup import find_documents, find_texts
 from harness.suites import load_suites
 from harness.suites.fixtures import FixtureFile
 from harness.suites.judgments import judgment_files, read_written_grade
@@ -170,20 +170,20 @@ class _Pooling:
     def _read(
         self, by_place: Mapping[tuple[str | None, str], Sequence[PooledDocument]], search: Search
     ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
+        from harness.suites.requests import build_request
+
         found: dict[tuple[str, str], Hit] = {}
         notes: dict[str, None] = {}
         for (index, request), documents in by_place.items():
-            template = self.suite.requests[request]
+            sent = build_request(self.suite, self.suite.requests[request], self.suite.queries[0])
             ids = list(dict.fromkeys(one.document for one in documents))
             hits, reasons = find_texts(
                 search,
-                index,
+                replace(sent, index=index),
                 ids,
-                pinned=pinned_of(template.body),
                 title_field=self.suite.title_field,
                 snippet=None if self.options.fields else self.options.snippet or ANY_TEXT,
                 fields=self.options.fields,
-                id_field=self.suite.target.id_field,
             )
             found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
             notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)

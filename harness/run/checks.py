@@ -137,8 +137,7 @@ class TargetCheck:
         self.requests = tuple(requests)
 
     def _look_up(self, ids: Sequence[str]) -> SearchRequest:
-        request = ids_request("", self._index, ids, pinned=self._pinned, id_field=self._id_field)
-        return replace(request, url_params=of_indexes(self._sent[0]))
+        return ids_request(self._sent[0], ids)
 
     def _sample(self) -> SearchRequest:
         body = {"query": {"match_all": {}}, "size": EXAMPLES}
@@ -175,9 +174,7 @@ class TargetCheck:
         first, name = list(islice(run.hits, TITLED)), self._title_field
         ids = [] if name is None or any(hit.title for hit in first) else list(dict.fromkeys(hit.id for hit in first))
         try:
-            found, reasons = find_texts(
-                self._search, self._index, ids, pinned=self._pinned, title_field=name, id_field=self._id_field
-            )
+            found, reasons = find_texts(self._search, self._sent[0], ids, title_field=name)
         except SearchError as error:
             found, reasons = {}, [str(error)]
         titles = {document: hit.title for document, hit in found.items() if hit.title}
@@ -282,26 +279,20 @@ class TargetCheck:
     def _respelled(self, checks: TargetChecks, documents: set[str]) -> TargetChecks:
         """*checks* with existing ids that some of *documents*, which are not visible, probably misspell."""
         absent = [one for one in checks.absent if one in documents]
-        similar = (
-            find_similar(absent, self._index, self._search, pinned=self._pinned, id_field=self._id_field)
-            if absent
-            else {}
-        )
+        similar = find_similar(absent, self._sent[0], self._search) if absent else {}
         return replace(checks, absent={**checks.absent, **similar}) if similar else checks
 
 
-def find_similar(
-    documents: Sequence[str], index: str | None, search: Search, *, pinned: Json = None, id_field: str | None = None
-) -> dict[str, str]:
+def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search) -> dict[str, str]:
     """
-    For each of *documents*, which are not visible, the id in *index* that differs in its form only, if there is one.
+    For each of *documents*, which are not visible to the request *sent*, the id that differs in its form only, if
+    there is one.
 
     Empty where the look-up fails: it would only explain.
     """
     spellings = sorted({other for one in documents[:RESPELLED] for other in other_spellings(one)} - set(documents))
     try:
-        request = ids_request("", index, spellings, pinned=pinned, id_field=id_field)
-        [answer] = search.search([request]) if spellings else [None]
+        [answer] = search.search([ids_request(sent, spellings)]) if spellings else [None]
     except SearchError:
         return {}
     return other_names(documents, [hit.id for hit in answer.hits]) if isinstance(answer, Ranking) else {}

@@ -25,7 +25,7 @@ from harness.options import RunOptions
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
 from harness.run.searching import SEARCHED
-from harness.search.lookup import ids_query, ids_request, of_indexes, pinned_of
+from harness.search.lookup import ids_query, ids_request
 from harness.suites.depth import COSTLY, deeper, shows_all
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _search_for(
     sent = list(map(hooks.request, built))
     ids = {query: [document.id for document in documents[:SEARCHED]] for query, documents in missing.items()}
     matching = [one for request in sent for one in _matching(request, ids[request.query])]
-    look_ups = [_look_up(one, ids[one.query], suite.title_field) for one in sent]
+    look_ups = [ids_request(one, ids[one.query], title_field=suite.title_field) for one in sent]
     responses = iter(search.search([*matching, *(deeper(one, SEARCHED) for one in built), *look_ups]))
     matched = {one.query: next(responses) for one in matching}
     deep = [next(responses) for _ in sent]
@@ -171,14 +171,6 @@ def _search_for(
         one.query: _Found(one, found, looked_up, matched.get(one.query))
         for one, found, looked_up in zip(sent, deep, responses, strict=True)
     }
-
-
-def _look_up(request: SearchRequest, ids: Sequence[str], title_field: str | None) -> SearchRequest:
-    """A search by id for the documents *ids*, in the indexes of *request*."""
-    found = ids_request(
-        "", request.index, ids, pinned=pinned_of(request.body), title_field=title_field, id_field=request.id_field
-    )
-    return replace(found, url_params=of_indexes(request))
 
 
 RANKS_ONLY = frozenset({"collapse", "rescore", "terminate_after"})
@@ -205,8 +197,7 @@ def _with_similar(
     if not absent:
         return dict(located)
     sent = next(iter(found.values())).sent
-    pinned = pinned_of(sent.body)
-    similar = find_similar(sorted(set(absent)), sent.index, search, pinned=pinned, id_field=sent.id_field)
+    similar = find_similar(sorted(set(absent)), sent, search)
     return {
         query: tuple(replace(one, similar=similar.get(one.id)) for one in documents)
         for query, documents in located.items()

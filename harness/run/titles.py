@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.model import Ranking, Reference, Run, Suite
-from harness.search.lookup import batched, find_texts, pinned_of
+from harness.search.lookup import batched, find_texts
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -33,26 +33,23 @@ def look_up_titles(
         documents: Ids; those of a known title are left out.
         budget: Seconds that this may take.
     """
-    template = suite.requests.get(run.request)
+    from harness.suites.requests import build_request
+
+    template, titles, begun = suite.requests.get(run.request), dict(run.titles), time.perf_counter()
     if suite.title_field is None or template is None or template.http is not None:
         return run
-    begun, titles, pinned = time.perf_counter(), dict(run.titles), pinned_of(template.body)
     wanted = list({document: None for document in documents if document not in titles})
+    if not wanted:
+        return run
+    request = replace(build_request(suite, template, suite.queries[0]), index=run.index)
     try:
         for part in batched(wanted, TITLES_AT_ONCE):
-            hits, _ = find_texts(
-                search,
-                run.index,
-                part,
-                pinned=pinned,
-                title_field=suite.title_field,
-                id_field=suite.target.id_field,
-                budget=None if budget is None else budget - (time.perf_counter() - begun),
-            )
+            left = None if budget is None else budget - (time.perf_counter() - begun)
+            hits, _ = find_texts(search, request, part, title_field=suite.title_field, budget=left)
             titles.update((document, hit.title) for document, hit in hits.items() if hit.title)
     except SearchError:
         pass
-    return replace(run, titles=titles) if wanted else run
+    return replace(run, titles=titles)
 
 
 def untitled_hits(run: Run, queries: Iterable[str] | None = None) -> Iterator[str]:

@@ -35,34 +35,39 @@ class KnownDocuments:
 
 
 def ids_request(
-    query: str,
-    index: str | None,
+    request: SearchRequest,
     ids: Sequence[str],
     *,
     size: int | None = None,
-    pinned: Json = None,
     title_field: str | None = None,
     snippet: str | None = None,
-    id_field: str | None = None,
     fields: tuple[str, ...] = (),
 ) -> SearchRequest:
     """
-    A search for the documents *ids* themselves.
+    A search for the documents *ids* themselves, in the indexes or the point in time that *request* searches.
 
     Args:
-        query: The query id of the request.
-        index: The index, alias or pattern.
+        request: Any request for a query.
         ids: At least one.
         size: Hits requested; by default as many as *ids*.
-        pinned: The point in time of the search, if any.
         title_field: The field with the title.
         snippet: The field for the snippet, or `ANY_TEXT`.
-        id_field: The field with the ids; None for `_id`.
         fields: The fields whose texts are returned.
     """
-    body = {"query": ids_query(ids, id_field), "size": size or len(ids)}
+    pinned = pinned_of(request.body)
+    body = {"query": ids_query(ids, request.id_field), "size": size or len(ids)}
     body |= {} if pinned is None else {"pit": pinned}
-    return SearchRequest(query, index, body, None, title_field, snippet, fields, unique_ids=True, id_field=id_field)
+    return SearchRequest(
+        "",
+        request.index if pinned is None else None,
+        body,
+        title_field=title_field,
+        snippet=snippet,
+        fields=fields,
+        unique_ids=True,
+        id_field=request.id_field,
+        url_params=of_indexes(request),
+    )
 
 
 def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
@@ -87,9 +92,9 @@ def find_documents(
     """
     found: set[str] = set()
     repeated: set[str] = set()
-    pending = batched(list(ids), IDS_AT_ONCE)
+    request, pending = SearchRequest("", index, {}, id_field=id_field), batched(list(ids), IDS_AT_ONCE)
     while pending:
-        sent = [ids_request("", index, part, size=HITS_AT_ONCE, id_field=id_field) for part in pending]
+        sent = [ids_request(request, part, size=HITS_AT_ONCE) for part in pending]
         smaller: list[list[str]] = []
         for part, response in zip(pending, search.search(sent), strict=True):
             ranking = _answered(response, index)
@@ -103,28 +108,27 @@ def find_documents(
 
 def find_texts(
     search: Search,
-    index: str | None,
+    request: SearchRequest,
     ids: Sequence[str],
     *,
-    pinned: Json,
     title_field: str | None,
     snippet: str | None = None,
-    id_field: str | None = None,
     fields: tuple[str, ...] = (),
     budget: float | None = None,
 ) -> tuple[dict[str, Hit], list[str]]:
     """
-    The documents *ids* of *index* with title, and with snippet and *fields* if named, by id, and why look-ups failed.
-    The ids are those that *id_field* holds, or `_id` where it is None. It takes at most *budget* seconds.
+    The documents *ids* of what *request* searches, by id: with title, and with snippet and *fields* if named. And why
+    look-ups failed.
 
-    Missing documents are left out. Titles and snippets decide nothing, so a failed look-up is no error.
+    It takes at most *budget* seconds. Missing documents are left out. Titles and snippets decide nothing, so a failed
+    look-up is no error.
 
     Raises:
         SearchError: Nothing could be sent at all.
     """
     parts = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
-    shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields, "id_field": id_field}
-    sent = [ids_request("", index, part, size=len(part) * COPIES, pinned=pinned, **shown) for part in parts]
+    shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields}
+    sent = [ids_request(request, part, size=len(part) * COPIES, **shown) for part in parts]
     responses = search.search(sent, budget=budget) if sent else []
     hits = {hit.id: hit for response in responses if isinstance(response, Ranking) for hit in response.hits}
     reasons = dict.fromkeys(failure_text(response) for response in responses if isinstance(response, Failure))

@@ -93,3 +93,14 @@ def test_titles_are_missed_for_hits_that_came_without() -> None:
     )
     assert list(untitled_hits(run)) == ["b", "c"]
     assert list(untitled_hits(run, ["s", "r", "not run"])) == ["c"]
+
+
+def test_titles_are_looked_up_in_what_was_searched() -> None:
+    search, pit = Titles(), {"id": "p"}
+    for body, parameters in (({}, {"ignore_unavailable": True}), ({"pit": pit}, {})):
+        template = replace(REQUEST, body={**REQUEST.body, **body}, url_params=parameters)
+        asked = replace(suite(Query("q", "red"), title_field="title"), requests={"request": template})
+        look_up_titles(asked, run_of_hits(), search, ["a"])
+    first, second = search.look_ups
+    assert (first.index, first.url_params) == ("products", {"ignore_unavailable": "true"})
+    assert (second.index, second.body["pit"]) == (None, pit)

@@ -1,9 +1,11 @@
 """Documents looked up by their ids through the door that searches."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.errors import SearchError
-from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking
+from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking, SearchRequest
 from harness.search.hits import unique_hits
 from harness.search.lookup import (
     HITS_AT_ONCE,
@@ -15,6 +17,8 @@ from harness.search.lookup import (
     pinned_of,
 )
 from harness.search.testing import FakeSearch
+
+ASKED = SearchRequest("q", "products", {"query": {"match": {"title": "red shoes"}}, "size": 11})
 
 
 class Documents(FakeSearch):
@@ -75,22 +79,29 @@ def test_what_has_no_answer_is_not_taken_for_gone():
 def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
     ids = [f"d{n}" for n in range(2 * TEXTS_AT_ONCE)]
     search = Documents(dict.fromkeys(ids, 1), failing=["d0"])
-    found, reasons = find_texts(search, "products", [*ids, "x"], pinned=None, title_field="title", snippet=ANY_TEXT)
+    found, reasons = find_texts(search, ASKED, [*ids, "x"], title_field="title", snippet=ANY_TEXT)
     assert reasons == ["failed shards: gone"]
     assert set(found) == set(ids[TEXTS_AT_ONCE:])
     assert found["d39"].title == "title of d39"
     assert {(one.title_field, one.snippet) for one in search.look_ups} == {("title", ANY_TEXT)}
-    assert find_texts(search, "products", [], pinned=None, title_field=None, snippet=ANY_TEXT) == ({}, [])
+    assert find_texts(search, ASKED, [], title_field=None, snippet=ANY_TEXT) == ({}, [])
 
 
 def test_texts_of_an_alias_are_not_cut_by_copies():
     ids = [f"d{n}" for n in range(TEXTS_AT_ONCE)]
-    found, _ = find_texts(Documents(dict.fromkeys(ids, 3)), "a", ids, pinned=None, title_field=None, snippet=ANY_TEXT)
+    found, _ = find_texts(Documents(dict.fromkeys(ids, 3)), ASKED, ids, title_field=None, snippet=ANY_TEXT)
     assert set(found) == set(ids)
 
 
 def test_a_point_in_time_is_kept():
-    request = ids_request("q", None, ["a"], pinned={"id": "p"})
+    request = ids_request(replace(ASKED, body={"pit": {"id": "p"}}), ["a"])
     assert request.body == {"query": {"ids": {"values": ["a"]}}, "size": 1, "pit": {"id": "p"}}
     assert pinned_of({"pit": {"id": "p"}, "query": {}}) == {"id": "p"}
     assert pinned_of({"query": {}}) is pinned_of("text") is pinned_of(None) is None
+
+
+def test_a_look_up_searches_what_the_request_searches_and_nothing_else():
+    parameters = {"ignore_unavailable": "true", "routing": "7", "preference": "_local"}
+    found = ids_request(replace(ASKED, url_params=parameters, id_field="sku"), ["a"])
+    assert (found.index, found.url_params) == ("products", {"ignore_unavailable": "true"})
+    assert (found.id_field, found.body) == ("sku", {"query": {"terms": {"sku": ["a"]}}, "size": 1})
