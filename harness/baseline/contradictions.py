@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 
 from harness import __version__
 from harness.baseline.entries import as_run, judgments_fingerprint
@@ -63,6 +64,12 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
 def _of_entry(baseline: Baseline) -> Iterator[str]:
     if baseline.depth < 1:
         yield f"its depth is {baseline.depth}"
+    try:
+        date.fromisoformat(baseline.created)
+    except ValueError:
+        yield f"its date is {baseline.created!r}, expected one such as '2026-05-01'"
+    if (documents := baseline.index.documents) is not None and documents < 0:
+        yield f"its index has {documents:,} documents"
     try:
         read_gain(baseline.gain)
     except UsageError as error:

@@ -74,6 +74,18 @@ def refusal(entry, suite=None):
     return sentence.removeprefix(begin)
 
 
+@pytest.mark.parametrize(
+    ("entry", "sentence"),
+    [
+        (lambda entry: replace(entry, depth=0), ": its depth is 0"),
+        (lambda entry: replace(entry, created="x"), ": its date is 'x', expected one such as '2026-05-01'"),
+        (lambda entry: replace(entry, index=IndexFacts(documents=-1)), ": its index has -1 documents"),
+    ],
+)
+def test_an_entry_with_impossible_facts_is_refused(entry, sentence):
+    assert refusal(entry(saved())) == sentence
+
+
 def test_what_was_saved_is_sound():
     for suite in (suite_of(), None):
         refuse_contradictions(saved(), "b.json", "current", suite)
