@@ -28,6 +28,7 @@ from harness.model import (
     Suite,
     Threshold,
     ids_of,
+    members,
     places_of,
 )
 
@@ -77,7 +78,9 @@ def tie_break(template: RequestTemplate | None) -> str:
     if template is not None and template.http is not None:
         return "make the service break ties"
     body = _body_of(template) if template is not None else {}
-    takes_none = isinstance(body, Mapping) and (any(key in body for key in _UNSORTED) or _has(body, "hybrid"))
+    takes_none = isinstance(body, Mapping) and (
+        any(key in body for key in _UNSORTED) or any(key == "hybrid" for key, _ in members(body))
+    )
     return "" if takes_none else "break ties in the request (`sort: [_score, FIELD]`)"
 
 
@@ -89,13 +92,6 @@ def _body_of(template: RequestTemplate) -> Mapping[str, Json] | str:
         return body
     source = inner.get("source", {})
     return source if isinstance(source, Mapping | str) else {}
-
-
-def _has(value: Json, name: str) -> bool:
-    """Whether *name* is a key anywhere in *value*."""
-    if isinstance(value, Mapping):
-        return name in value or any(_has(item, name) for item in value.values())
-    return isinstance(value, list) and any(_has(item, name) for item in value)
 
 
 @dataclass(frozen=True, slots=True)

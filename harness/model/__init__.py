@@ -117,6 +117,7 @@ from harness.model.suite import (
     Target,
     Threshold,
     Waiver,
+    members,
 )
 from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, ShardCopy, SuiteTiming
 from harness.model.verification import (
@@ -249,6 +250,7 @@ __all__ = [
     "chosen",
     "column",
     "ids_of",
+    "members",
     "places_of",
     "tagged",
     "with_ids",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import Any, TypeAlias
@@ -12,6 +12,28 @@ from harness.model.measure import Gain, Measure, Profile
 
 Json: TypeAlias = Any
 """A value as `json.loads` gives it."""
+
+_SCALARS = frozenset({str, int, float, bool, type(None)})
+
+
+def members(value: Json) -> Iterator[tuple[str, Json]]:
+    """
+    Each key anywhere in *value*, with its value, in any order. Lists that begin with a fraction, which may be long
+    vectors, are left out.
+
+    >>> sorted(members({"a": [{"b": 1}, 2], "c": [0.5, {"d": 3}]}))
+    [('a', [{'b': 1}, 2]), ('b', 1), ('c', [0.5, {'d': 3}])]
+    """
+    left = [value]
+    while left:
+        one = left.pop()
+        if type(one) in _SCALARS:
+            continue
+        if isinstance(one, Mapping):
+            yield from one.items()
+            left += one.values()
+        elif isinstance(one, list | tuple) and not (one and isinstance(one[0], float)):
+            left += one
 
 
 @dataclass(frozen=True, slots=True, order=True)

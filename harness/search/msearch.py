@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from harness.model import Failure, FailureKind, Json, SearchRequest
+from harness.model import Failure, FailureKind, Json, SearchRequest, members
 
 PREFERENCE = "relevance-harness"
 """All runs use the same shard copies, and so the same statistics and the same order of ties."""
@@ -86,7 +87,7 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
         fields=request.fields,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
-        may_stop_early=_has_key(body, STOPS_EARLY),
+        may_stop_early=_stops_early(body),
         size=size if type(size := body.get("size")) is int else None,
     )
 
@@ -140,14 +141,12 @@ def _filled(body: Mapping[str, Json]) -> dict[str, Json]:
 def _template_may_stop_early(template: Mapping[str, Json]) -> bool:
     """The content of a stored template is unknown, and a source that is a text is only searched for the key."""
     source = template.get("source")
-    return "id" in template or (isinstance(source, str) and STOPS_EARLY in source) or _has_key(template, STOPS_EARLY)
+    return "id" in template or (isinstance(source, str) and STOPS_EARLY in source) or _stops_early(template)
 
 
-def _has_key(body: Json, key: str) -> bool:
-    """Whether *key* is one of *body*, however deep."""
-    if isinstance(body, Mapping):
-        return key in body or any(_has_key(value, key) for value in body.values())
-    return isinstance(body, (list, tuple)) and any(_has_key(value, key) for value in body)
+def _stops_early(body: Json) -> bool:
+    """Whether `terminate_after` is a key anywhere in *body*."""
+    return any(key == STOPS_EARLY for key, _ in members(body))
 
 
 def single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:
@@ -174,8 +173,14 @@ def _header(request: SearchRequest) -> dict[str, Json]:
     return {**header, "preference": PREFERENCE, **request.url_params}
 
 
-def _lines(header: Json, body: Json) -> bytes:
-    return b"%b\n%b\n" % (_dump(header), _dump(body))
+def _lines(header: Mapping[str, Json], body: Json) -> bytes:
+    return b"%b\n%b\n" % (_header_line(tuple(header.items())), _dump(body))
+
+
+@lru_cache(maxsize=64)
+def _header_line(header: tuple[tuple[str, Json], ...]) -> bytes:
+    """Most searches of a run have the same header."""
+    return _dump(dict(header))
 
 
 def _dump(value: Json) -> bytes:

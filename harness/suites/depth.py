@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from harness.metrics.score import measure_named
-from harness.model import AgreementCondition, InTop, Json, Measure, RequestTemplate, SearchRequest, Threshold
+from harness.model import AgreementCondition, InTop, Json, Measure, RequestTemplate, SearchRequest, Threshold, members
 from harness.suites.placeholders import placeholders_in
 from harness.suites.reading import Reading
 from harness.suites.yaml import MappingNode, Node, Problems, Written, resolve
@@ -178,7 +178,7 @@ def deepest_size(body: Json) -> int:
     the size. 0 if any other size may change the ranking.
     """
     sizes = [RESULT_WINDOW]
-    for key, value in _members(body):
+    for key, value in members(body):
         if key in BY_SIZE:
             return 0
         if key == "knn":
@@ -190,7 +190,7 @@ def deepest_size(body: Json) -> int:
 
 def shows_all(body: Json) -> bool:
     """Whether an answer to *body* that is as long as its total has all matches."""
-    return not any(key in OF_NEAREST for key, _ in _members(body))
+    return not any(key in OF_NEAREST for key, _ in members(body))
 
 
 def collapses(body: Json) -> bool:
@@ -218,17 +218,6 @@ def _deeper_template(template: Json, size: int) -> Json:
     if not isinstance(template, Mapping) or not isinstance(template.get("params"), Mapping):
         return template
     return {**template, "params": {**template["params"], "size": size}}
-
-
-def _members(value: Json) -> Iterator[tuple[str, Json]]:
-    """Each key anywhere in *value*, with its value."""
-    if isinstance(value, Mapping):
-        for key, member in value.items():
-            yield key, member
-            yield from _members(member)
-    elif isinstance(value, list) and not isinstance(next(iter(value), 0), float):  # vectors are long
-        for item in value:
-            yield from _members(item)
 
 
 def _nearest(clause: Json) -> int:

@@ -57,11 +57,11 @@ def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], 
     >>> fill({"terms": {"brand": "{{brands}}"}, "name": "for {{text}}"}, {"brands": ["a", "b"], "text": '"x" {{y}}'})
     {'terms': {'brand': ['a', 'b']}, 'name': 'for "x" {{y}}'}
     """
-    if isinstance(template, Mapping):
-        return _fill_mapping(template, values, encode)
-    if isinstance(template, list):
-        return [fill(item, values, encode=encode) for item in template]
     if not isinstance(template, str):
+        if isinstance(template, Mapping):
+            return _fill_mapping(template, values, encode)
+        return [fill(item, values, encode=encode) for item in template] if isinstance(template, list) else template
+    if "{{" not in template:
         return template
     whole = _PLACEHOLDER.fullmatch(template)
     if whole and is_name(whole[1].strip()):
@@ -89,7 +89,7 @@ def _fill_mapping(
 ) -> dict[str, Json]:
     filled: dict[str, Json] = {}
     for key, value in template.items():
-        name = fill_text(key, values)
+        name = fill_text(key, values) if "{{" in key else key
         if name in filled:
             raise UsageError(f"two keys become {name!r} when their placeholders are filled")
         filled[name] = fill(value, values, encode=encode)
