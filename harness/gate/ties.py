@@ -253,9 +253,9 @@ class _Moved:
         found = ((bisect_left(self._places, place), place) for place in map(self._place_of.__getitem__, queries))
         return [row for row, place in found if place in self._places[row : row + 1]]
 
-    def by_query(self, values: Sequence[float], rows: Iterable[int]) -> dict[str, float]:
-        """Those of *values*, one for each row, that are in *rows*."""
-        return {self._ids[self._places[row]]: values[row] for row in rows}
+    def by_query(self, values: Sequence[float], rows: Iterable[int]) -> Iterator[tuple[str, float]]:
+        """The query of each of *rows*, with its value in *values*."""
+        return ((self._ids[self._places[row]], values[row]) for row in rows)
 
 
 def _has_ties(ranking: Ranking) -> bool:

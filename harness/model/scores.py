@@ -193,11 +193,11 @@ class QueryValues(Mapping[str, float]):
         self._queries.append(query)
         self._values.append(value)
 
-    def changed(self, values: Mapping[str, float]) -> QueryValues:
-        """A copy in which *values* replace the values of their queries."""
+    def changed(self, values: Iterable[tuple[str, float]]) -> QueryValues:
+        """A copy in which *values*, pairs of a query and its value, replace those of the same queries."""
         places, changed = self._places, copy(self)
         changed._values = self._values[:]
-        for query, value in values.items():
+        for query, value in values:
             changed._values[places[query]] = value
         return changed
 

@@ -146,9 +146,10 @@ class TargetCheck:
             "", self._index, body, unique_ids=True, id_field=self._id_field, url_params=of_indexes(self._sent[0])
         )
 
-    def concluded(self, run: Run, answers: Sequence[Response]) -> Run:
+    def concluded(self, run: Run, answers: Sequence[Response], budget: float | None = None) -> Run:
         """
-        *run* with what the *answers* to the requests say about its target.
+        *run* with what the *answers* to the requests say about its target; titles are looked up within *budget*
+        seconds.
 
         Where the target holds nothing that could be found, the rankings become failures: their scores would mean
         nothing.
@@ -167,14 +168,14 @@ class TargetCheck:
             responses = {query: failure if isinstance(one, Ranking) else one for query, one in run.responses.items()}
             return replace(run, responses=responses, checks=checks)
         checks = self._with_fields(self._respelled(checks, self._expected))
-        return self._with_first_titles(run, checks)
+        return self._with_first_titles(run, checks, budget)
 
-    def _with_first_titles(self, run: Run, checks: TargetChecks) -> Run:
+    def _with_first_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
         """*run* with *checks* and the titles of its first hits; the checks say if none has one, or why that is open."""
         first, name = list(islice(run.hits, TITLED)), self._title_field
         ids = [] if name is None or any(hit.title for hit in first) else list(dict.fromkeys(hit.id for hit in first))
         try:
-            found, reasons = find_texts(self._search, self._sent[0], ids, title_field=name)
+            found, reasons = find_texts(self._search, self._sent[0], ids, title_field=name, budget=budget)
         except SearchError as error:
             found, reasons = {}, [str(error)]
         titles = {document: hit.title for document, hit in found.items() if hit.title}

@@ -32,6 +32,7 @@ def joined(run: Run, earlier: Run | None) -> Run:
         index=run.index,
         seconds=earlier.seconds + run.seconds,
         resent={**earlier.resent, **run.resent},
+        titles={**earlier.titles, **run.titles},
         checks=run.checks or earlier.checks,
     )
 

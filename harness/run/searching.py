@@ -280,7 +280,8 @@ def execute(
         seconds=time.perf_counter() - begun,
         resent={left[place - len(asked)]: why for place, why in sorted(resent.items()) if place >= len(asked)},
     )
-    return run if check is None else check.concluded(run, answers)
+    seconds_left = None if budget is None else budget - run.seconds
+    return run if check is None else check.concluded(run, answers, seconds_left)
 
 
 def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: float | None) -> float | None:

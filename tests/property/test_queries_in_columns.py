@@ -138,7 +138,7 @@ def test_values_in_columns_are_the_dictionary(values: dict[str, float], data: st
     assert all(query in packed for query in values)
     assert "not a query" not in packed
     assert packed.get("not a query") is None
-    assert list(packed.changed(changes).items()) == list({**values, **changes}.items())
+    assert list(packed.changed(changes.items()).items()) == list({**values, **changes}.items())
     assert packed == values  # as before
 
 

@@ -37,6 +37,7 @@ from harness.run.header import header_of
 from harness.run.journal import Journal, parse_journal, read_content
 from harness.run.searching import execute
 from harness.search.testing import FakeSearch
+from harness.suites.requests import build_requests
 
 BODY = {"query": {"match": {"title": "{{text}}"}}}
 
@@ -333,3 +334,18 @@ def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
     search = FakeSearch({}, error=LoginRefused("no"))
     with pytest.raises(LoginRefused):
         run_on(search, Query("q", "red shoes", judgments={"a": 1}))
+
+
+@pytest.mark.parametrize(("budget", "titles"), [(None, {"a": "Red shoe"}), (0.0, {})])
+def test_titles_are_not_looked_up_when_the_budget_is_used_up(budget: float | None, titles: dict[str, str]) -> None:
+    search = FakeSearch({"q": [Hit("a", 1.0, "Red shoe")]})
+    tested = suite(expecting(a=1), title_field="title")
+    check = Targets().check_of(tested, tested.requests["request"], (), build_requests(tested, None), search)
+    assert check is not None
+    found = check.concluded(Run({"q": Ranking((Hit("a", 1.0),))}, search.engine), search.search(check.requests), budget)
+    assert found.titles == titles
+    assert found.checks is not None
+    assert found.checks.untitled is None
+    assert any(problem.startswith("titles were not looked up: ") for problem in found.checks.problems) is not bool(
+        titles
+    )
