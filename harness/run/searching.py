@@ -28,7 +28,9 @@ from harness.model import (
     Suite,
     TailSearch,
     chosen,
+    column,
     ids_of,
+    members,
     places_of,
     with_ids,
 )
@@ -57,11 +59,12 @@ SIZES = (100, SEARCHED)
 """Hits that are asked for to find a tail; few tails are longer than the first, which takes a fifth of the time."""
 
 
-def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequest:
+def one_further(request: SearchRequest, template: RequestTemplate, deepest: int | None = None) -> SearchRequest:
     """
     *request* for one hit more, where that cannot change the other hits.
 
-    A body with a size of its own is sent as it is, and so are a search template and a request to a service.
+    A body with a size of its own is sent as it is, and so are a search template and a request to a service. *deepest*
+    is the `deepest_size` of the request, None if it is not known.
     """
     from harness.suites.depth import deepest_size
 
@@ -71,9 +74,9 @@ def one_further(request: SearchRequest, template: RequestTemplate) -> SearchRequ
     if "size" in own or "template" in own or not leaves_ties(template):
         return request
     size = body["size"] + 1
-    return (
-        replace(request, body={**body, "size": size}) if size <= deepest_size([request.url_params, body]) else request
-    )
+    if size > (deepest_size([request.url_params, body]) if deepest is None else deepest):
+        return request
+    return replace(request, body={**body, "size": size})
 
 
 def _size(suite: Suite, template: RequestTemplate, place: int) -> int:
@@ -334,13 +337,26 @@ def requests_of(
 
     Building one raises SuiteError where the values of its query make a request that cannot be sent.
     """
+    deepest = _deepest_of_all(suite, template) if further else None
 
     def sent(query: Query) -> SearchRequest:
         needed = _needed(suite, template, query)
-        asked = one_further(needed, template) if further else needed
+        asked = one_further(needed, template, deepest) if further else needed
         return asked if preference is None else preferring(preference, asked)
 
     return LazySequence(suite.queries, sent)
+
+
+def _deepest_of_all(suite: Suite, template: RequestTemplate) -> int | None:
+    """The `deepest_size` of the requests of all queries, None where it may differ: their params may add keys."""
+    from harness.suites.depth import deepest_size
+
+    if not suite.queries or template.http is not None or any(column(suite.queries, "params")):
+        return None
+    if any("{{" in key for key, _ in members(template.body)):
+        return None
+    first = _needed(suite, template, suite.queries[0])
+    return deepest_size([first.url_params, first.body])
 
 
 def _needed(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:

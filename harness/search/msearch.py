@@ -79,15 +79,16 @@ def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
 
 
 def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
+    sent = _sent(request, _with_content(request, body))
     return Entry(
         place,
-        **_sent(request, _with_content(request, body)),
+        **sent,
         title_field=request.title_field,
         snippet=request.snippet,
         fields=request.fields,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
-        may_stop_early=_stops_early(body),
+        may_stop_early=STOPS_EARLY.encode() in sent["lines"] and _stops_early(body),
         size=size if type(size := body.get("size")) is int else None,
     )
 
