@@ -102,8 +102,8 @@ def command(
     """
     step = step_of_github(github)
     with errors_reported_to(step), outdated_removed(outputs):
-        is_part = scheduler is not None or given["shard"] is not None  # the whole may have any report
-        options, matrix = run_choices(**given, all_titles=is_part or as_json or shows_all_hits(outputs))
+        is_kept = any(one is not None for one in (scheduler, given["shard"], given["journal"]))  # for any report later
+        options, matrix = run_choices(**given, all_titles=is_kept or as_json or shows_all_hits(outputs))
         check_outputs(options, outputs)
         found = found_suites(suites)
         if scheduler is not None and (options.shard or options.journal or options.resume):

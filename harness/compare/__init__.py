@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -220,7 +220,7 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
         BaselineError: There is no baseline, or it cannot be read.
         StatisticError: as `assemble_comparison`.
     """
-    from harness.run.titles import look_up_titles, untitled_hits
+    from harness.run.titles import TITLES_AT_MOST, look_up_titles, untitled_hits
 
     selection, run = answered.selection, answered.run
     suite = selection.selected
@@ -228,7 +228,8 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
     entry = read_entry(suite, run.request, file)
     if answered.search is not None:
         kept = (document for query in entry.queries.values() for document, _ in query.ranking)
-        run = look_up_titles(suite, run, answered.search, chain(untitled_hits(run), kept))
+        documents = islice(chain(untitled_hits(run), kept), TITLES_AT_MOST)
+        run = look_up_titles(suite, run, answered.search, documents, budget=answered.budget)
     run = replace(answered, run=run).masked_run()
     deeper = [measure.text for measure in common_measures(suite) if (measure.cutoff or 0) > entry.depth]
     measures = tuple(measure for measure in common_measures(suite) if measure.text not in deeper)

@@ -24,7 +24,7 @@ from harness.judging.findings import (
 )
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.masking import Masker
-from harness.model import ANY_TEXT, FindingKind, Hit, JudgmentFinding, Mark, Pool, PooledDocument, Suite
+from harness.model import ANY_TEXT, FindingKind, Hit, JudgmentFinding, Mark, Pool, PooledDocument, Suite, with_ids
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.connections import Connections, OpenCluster
@@ -175,7 +175,8 @@ class _Pooling:
         found: dict[tuple[str, str], Hit] = {}
         notes: dict[str, None] = {}
         for (index, request), documents in by_place.items():
-            sent = build_request(self.suite, self.suite.requests[request], self.suite.queries[0])
+            [query] = with_ids(self.suite.queries, {documents[0].query})
+            sent = build_request(self.suite, self.suite.requests[request], query)
             ids = list(dict.fromkeys(one.document for one in documents))
             hits, reasons = find_texts(
                 search,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
@@ -21,6 +21,7 @@ from harness.metrics.score import failure_text
 from harness.model import (
     Failure,
     FailureKind,
+    Hit,
     Json,
     NamedField,
     Query,
@@ -168,12 +169,12 @@ class TargetCheck:
             responses = {query: failure if isinstance(one, Ranking) else one for query, one in run.responses.items()}
             return replace(run, responses=responses, checks=checks)
         checks = self._with_fields(self._respelled(checks, self._expected))
-        return self._with_first_titles(run, checks, budget)
+        return self._with_some_titles(run, checks, budget)
 
-    def _with_first_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
-        """*run* with *checks* and the titles of its first hits; the checks say if none has one, or why that is open."""
-        first, name = list(islice(run.hits, TITLED)), self._title_field
-        ids = [] if name is None or any(hit.title for hit in first) else list(dict.fromkeys(hit.id for hit in first))
+    def _with_some_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
+        """*run* with *checks* and the titles of some hits; the checks say if none has one, or why that is open."""
+        hits, name = _some_hits(run), self._title_field
+        ids = [] if name is None or any(hit.title for hit in hits) else list(dict.fromkeys(hit.id for hit in hits))
         try:
             found, reasons = find_texts(self._search, self._sent[0], ids, title_field=name, budget=budget)
         except SearchError as error:
@@ -282,6 +283,15 @@ class TargetCheck:
         absent = [one for one in checks.absent if one in documents]
         similar = find_similar(absent, self._sent[0], self._search) if absent else {}
         return replace(checks, absent={**checks.absent, **similar}) if similar else checks
+
+
+def _some_hits(run: Run) -> list[Hit]:
+    """About `TITLED` hits from all over *run*: the first ones of queries that are evenly spaced."""
+    queries = list(run.responses)
+    queries = queries[:: max(1, len(queries) // TITLED)]
+    each = max(1, TITLED // len(queries)) if queries else 0
+    answers = map(run.responses.__getitem__, queries)
+    return [hit for one in answers if isinstance(one, Ranking) for hit in one.hits[:each]]
 
 
 def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search) -> dict[str, str]:

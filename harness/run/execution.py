@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
@@ -25,6 +25,7 @@ from harness.model import (
     Engine,
     IndexState,
     Query,
+    Ranking,
     Reference,
     Repeat,
     Response,
@@ -86,7 +87,7 @@ class AnsweredSuite:
 
     *run* holds the responses, *search* is the open connection that they came from, None where nothing answered.
     *cluster* is the server's name in reports, *server* how to reach it. *masker* hides secrets. *sent* are the requests
-    as hooks changed them, by query.
+    as hooks changed them, by query. *budget* are the seconds that are left for look-ups, None where there is no limit.
     """
 
     selection: Selection
@@ -97,11 +98,7 @@ class AnsweredSuite:
     masker: Masker | None = None
     server: Cluster | None = None
     sent: Mapping[str, SearchRequest] = field(default_factory=dict)
-
-    @property
-    def budget(self) -> float | None:
-        """The seconds that are left of the time budget; None where there is none."""
-        return None if self.options.budget is None else self.options.budget - self.run.seconds
+    budget: float | None = None
 
     def masked_run(self) -> Run:
         """The run, with secrets masked in what servers returned."""
@@ -165,6 +162,7 @@ class SuiteExecution:
                 return whole
             earlier, active = None, self._start(None)
         sent, heard = dict[str, SearchRequest](), StoredResponses(places_of(active.queries))
+        budget = self.options.budget
         try:
             active = self._with_fixture(active, search)
             search = still.enter_context(with_point_in_time(active, self.options.request, search))
@@ -186,11 +184,12 @@ class SuiteExecution:
                 run = replace(run, repeats=repeats)
                 watch.read_state()
                 run = replace(run, states=(*run.states, *watch.states))
+            budget = watch.left
         except SearchError as error:
             run = self._failed_run(active, search.engine, error, earlier)
         if self.section is not None:
             self.section.end(run, heard, heard.replaced)
-        return replace(self._answered_suite(run, search), sent=sent)
+        return replace(self._answered_suite(run, search), sent=sent, budget=budget)
 
     def without(self, error: SearchError | None) -> AnsweredSuite:
         """Without a connection, each selected query fails with *error*, which is None where no query is selected."""
@@ -204,7 +203,16 @@ class SuiteExecution:
         return self._answered_suite(run, None)
 
     def _answered_suite(self, run: Run, search: Search | None) -> AnsweredSuite:
-        return AnsweredSuite(self.selection, self.options, run, self.cluster, search, self.masker, self.server)
+        return AnsweredSuite(
+            self.selection,
+            self.options,
+            run,
+            self.cluster,
+            search,
+            self.masker,
+            self.server,
+            budget=self.options.budget,
+        )
 
     def _whole(self, earlier: Run, active: Suite, search: Search | None) -> AnsweredSuite | None:
         """*earlier*, unchanged, with *search* for look-ups if the target is the same; None if queries are sent anew."""
@@ -293,6 +301,7 @@ class SuiteExecution:
             on_answers=heard,
             budget=self.options.budget,
             further=self._asks_further,
+            titles=self._hooks.concern_searches,
             targets=(self.targets or Targets()) if self._is_checked else None,
             whole=self.selection.suite,
             warm_up=self.options.warm_up or active.warm_up,
@@ -326,11 +335,11 @@ class SuiteExecution:
 
     def _with_titles(self, run: Run, search: Search | None, budget: float | None = None) -> Run:
         """*run* with the titles of all hits, where all are reported; a pool looks them up later, with more fields."""
-        from harness.run.titles import look_up_titles, untitled_hits
+        from harness.run.titles import TITLES_AT_MOST, look_up_titles, untitled_hits
 
         if search is None or self.options.unjudged or not self.options.all_titles:
             return run
-        documents = chain(untitled_hits(run), self.options.titled)
+        documents = chain(untitled_hits(run), self.options.titled[:TITLES_AT_MOST])
         return look_up_titles(self.selection.suite, run, search, documents, budget=budget)
 
     def _with_facts(self, run: Run, search: Search) -> Run:
@@ -451,13 +460,16 @@ def _with_shown_titles(
     answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict], reference: Reference | None
 ) -> Run:
     """*run* with the titles of the hits of the worst queries, and of documents that only the baseline ranks."""
-    from harness.run.titles import left_documents, look_up_titles, untitled_hits
+    from harness.run.titles import TITLES_AT_MOST, left_documents, look_up_titles, untitled_hits
 
     options, search = answered.options, answered.search
     if search is None or not options.locate or not run.has_rankings:
         return run
-    worst = [] if options.all_titles else worst_first([verdict.blamed for verdict in verdicts])[:QUERIES_TITLED]
-    documents = chain(untitled_hits(run, worst), left_documents(run, reference))
+    blamed = chain(worst_first([verdict.blamed for verdict in verdicts]), run.responses if options.report_only else ())
+    answered_ones = (query for query in dict.fromkeys(blamed) if isinstance(run.responses.get(query), Ranking))
+    worst = None if options.all_titles else list(islice(answered_ones, QUERIES_TITLED))
+    own = () if worst is None else untitled_hits(run, worst)
+    documents = chain(own, islice(left_documents(run, reference, worst), TITLES_AT_MOST))
     titled = look_up_titles(answered.selection.selected, run, search, documents, budget=answered.budget)
     return titled if answered.masker is None else redact_run(titled, answered.masker.mask)
 

@@ -194,6 +194,7 @@ def execute(
     on_answers: Callable[[Mapping[str, Response]], None] | None = None,
     budget: float | None = None,
     further: bool = True,
+    titles: bool = False,
     targets: Targets | None = None,
     whole: Suite | None = None,
     preference: str | None = None,
@@ -212,6 +213,7 @@ def execute(
         budget: Seconds that the searches may take; the queries that are left then did not run.
         further: Whether to request one hit more than is needed, where the request allows it, to see whether the last
             hit ties with others.
+        titles: Whether the searches return titles, for hooks that may read them; else they are looked up later.
         targets: Checks the target, along with the first queries; None for no check.
         whole: The suite with the queries that do not run, whose documents are looked up too.
         warm_up: How often to send the queries before, within the budget; these responses are dropped.
@@ -234,13 +236,13 @@ def execute(
     collapsed = collapses(template.body)
     for query in suite.queries:
         _needed(suite, template, query)  # nothing is sent where one of them cannot be
-    every = requests_of(suite, template, further=further, preference=preference)
+    every = requests_of(suite, template, further=further, titles=titles, preference=preference)
     check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
     asked = () if check is None else check.requests
     ids = ids_of(suite.queries)
     asking = replace(suite, queries=chosen(suite.queries, [query not in kept for query in ids])) if kept else suite
     left = ids_of(asking.queries)
-    sent = requests_of(asking, template, further=further, preference=preference)
+    sent = requests_of(asking, template, further=further, titles=titles, preference=preference)
     responses = StoredResponses(places_of(suite.queries)) if responses is None else responses
     responses.keep({query: kept[query] for query in ids if query in kept})
     checked: dict[int, Response] = {}
@@ -330,7 +332,12 @@ def _sent_without_checks(
 
 
 def requests_of(
-    suite: Suite, template: RequestTemplate, *, further: bool = True, preference: str | None = None
+    suite: Suite,
+    template: RequestTemplate,
+    *,
+    further: bool = True,
+    titles: bool = False,
+    preference: str | None = None,
 ) -> Sequence[SearchRequest]:
     """
     The request for each query of *suite* as it is sent, built on access: only requests under way are in memory.
@@ -341,6 +348,7 @@ def requests_of(
 
     def sent(query: Query) -> SearchRequest:
         needed = _needed(suite, template, query)
+        needed = replace(needed, title_field=suite.title_field) if titles else needed
         asked = one_further(needed, template, deepest) if further else needed
         return asked if preference is None else preferring(preference, asked)
 
@@ -364,7 +372,9 @@ def _needed(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequ
     from harness.suites.requests import build_request
 
     request = build_request(suite, template, query)
-    is_read = suite.title_field is not None and isinstance(template.body, Mapping) and SELECTING & template.body.keys()
+    is_one_of_several = request.id_field is not None or request.unique_ids  # a look-up might find another document
+    selects = isinstance(template.body, Mapping) and SELECTING & template.body.keys()
+    is_read = suite.title_field is not None and (is_one_of_several or selects)
     return replace(request, title_field=suite.title_field) if is_read else request
 
 
@@ -406,6 +416,7 @@ def sent_requests(
     shown = replace(suite, queries=with_ids(suite.queries, kept))
     on_its_index = shown if template.http is not None else on_index(shown, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
-    built = requests_of(on_its_index, template, further=not hooks.concern_searches)
+    concern = hooks.concern_searches
+    built = requests_of(on_its_index, template, further=not concern, titles=concern)
     sent = [known.get(one.query) or hooks.request(one) for one in built]
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}

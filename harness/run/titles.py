@@ -18,6 +18,10 @@ TITLES_AT_ONCE = 10_000
 """Documents whose titles are looked up before the next ones are; only their titles are kept."""
 
 
+TITLES_AT_MOST = 10_000
+"""Documents whose titles are looked up beside those of hits that are reported."""
+
+
 def look_up_titles(
     suite: Suite, run: Run, search: Search, documents: Iterable[str], *, budget: float | None = None
 ) -> Run:
@@ -39,9 +43,11 @@ def look_up_titles(
     if suite.title_field is None or template is None or template.http is not None:
         return run
     wanted = list({document: None for document in documents if document not in titles})
-    if not wanted:
+    answered = (query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
+    query = next(answered, None) if wanted else None
+    if query is None:
         return run
-    request = replace(build_request(suite, template, suite.queries[0]), index=run.index)
+    request = replace(build_request(suite, template, query), index=run.index)
     try:
         for part in batched(wanted, TITLES_AT_ONCE):
             left = None if budget is None else budget - (time.perf_counter() - begun)
@@ -58,11 +64,11 @@ def untitled_hits(run: Run, queries: Iterable[str] | None = None) -> Iterator[st
     return (hit.id for one in responses if isinstance(one, Ranking) for hit in one.hits if not hit.title)
 
 
-def left_documents(run: Run, reference: Reference | None) -> Iterator[str]:
-    """The documents that only the baseline ranks: it stores no titles."""
+def left_documents(run: Run, reference: Reference | None, queries: Iterable[str] | None = None) -> Iterator[str]:
+    """The documents that only the baseline ranks, for all queries or only for *queries*; it stores no titles."""
     before = {} if reference is None or reference.run is None else reference.run.responses
-    for query, old in before.items():
-        new = run.responses.get(query)
+    for query in before if queries is None else queries:
+        old, new = before.get(query), run.responses.get(query)
         if isinstance(old, Ranking) and isinstance(new, Ranking):
             returned = {hit.id for hit in new.hits}
             yield from (hit.id for hit in old.hits if hit.id not in returned)

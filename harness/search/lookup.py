@@ -126,12 +126,21 @@ def find_texts(
     Raises:
         SearchError: Nothing could be sent at all.
     """
-    parts = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
+    pending = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
     shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields}
-    sent = [ids_request(request, part, size=len(part) * COPIES, **shown) for part in parts]
-    responses = search.search(sent, budget=budget) if sent else []
-    hits = {hit.id: hit for response in responses if isinstance(response, Ranking) for hit in response.hits}
-    reasons = dict.fromkeys(failure_text(response) for response in responses if isinstance(response, Failure))
+    hits: dict[str, Hit] = {}
+    reasons: dict[str, None] = {}
+    while pending:
+        sent = [ids_request(request, part, size=len(part) * COPIES, **shown) for part in pending]
+        smaller: list[list[str]] = []
+        for part, response in zip(pending, search.search(sent, budget=budget), strict=True):
+            if isinstance(response, Failure):
+                reasons[failure_text(response)] = None
+                continue
+            hits |= {hit.id: hit for hit in reversed(response.hits)}
+            if response.total is not None and response.returned < response.total and len(part) > 1:
+                smaller += batched(part, (len(part) + 1) // 2)
+        pending = smaller
     return hits, list(reasons)
 
 

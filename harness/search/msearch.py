@@ -175,7 +175,8 @@ def _header(request: SearchRequest) -> dict[str, Json]:
 
 
 def _lines(header: Mapping[str, Json], body: Json) -> bytes:
-    return b"%b\n%b\n" % (_header_line(tuple(header.items())), _dump(body))
+    is_plain = all(value is False or type(value) is str for value in header.values())
+    return b"%b\n%b\n" % (_header_line(tuple(header.items())) if is_plain else _dump(header), _dump(body))
 
 
 @lru_cache(maxsize=64)

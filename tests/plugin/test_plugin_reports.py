@@ -239,17 +239,17 @@ def titled_engine() -> Iterator[TitledEngine]:
         yield server
 
 
-ALL, FIRST_AND_WORST = 300, 110
+ALL, SOME_AND_WORST = 300, 97
 
 
 @pytest.mark.parametrize(
     ("is_command", "words", "titled"),
     [
-        (True, [], FIRST_AND_WORST),
-        (True, ["--output", "markdown=r.md"], FIRST_AND_WORST),
+        (True, [], SOME_AND_WORST),
+        (True, ["--output", "markdown=r.md"], SOME_AND_WORST),
         (True, ["--output", "html=r.html"], ALL),
         (True, ["--json"], ALL),
-        (False, [], FIRST_AND_WORST),
+        (False, [], SOME_AND_WORST),
         (False, ["--relevance-report=r.json"], ALL),
         (False, ["--relevance-each-query"], ALL),
     ],

@@ -291,6 +291,7 @@ def test_the_worst_of_each_threshold_are_looked_for_and_not_all():
     [
         ({"all_titles": False}, {"q": "Boots", "r": None}),
         ({}, {"q": "Boots", "r": "Shoes"}),
+        ({"all_titles": False, "report_only": True}, {"q": "Boots", "r": "Shoes"}),
         ({"all_titles": False, "locate": False}, {"q": None, "r": None}),
         ({"all_titles": False, "budget": 1e-9}, {"q": None, "r": None}),
     ],

@@ -390,3 +390,18 @@ class TestAbsence:
             ("x", None, 14, None),
             ("y", None, None, Absence.NO_MATCH),
         ]
+
+
+@pytest.mark.parametrize(
+    "target", [Target(index="products", id_field="sku"), Target(index="products", unique_ids=True)]
+)
+def test_where_an_id_may_be_of_several_documents_a_search_returns_the_title_of_its_own(target: Target) -> None:
+    search = FakeSearch({"q": ["a"]})
+    execute(suite(Query("q", "red"), title_field="title", target=target), search)
+    assert [one.title_field for one in search.requests] == ["title"]
+
+
+def test_hooks_that_may_read_titles_get_them() -> None:
+    search = FakeSearch({"q": ["a"]})
+    execute(suite(Query("q", "red"), title_field="title"), search, titles=True)
+    assert [one.title_field for one in search.requests] == ["title"]

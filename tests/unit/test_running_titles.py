@@ -104,3 +104,13 @@ def test_titles_are_looked_up_in_what_was_searched() -> None:
     first, second = search.look_ups
     assert (first.index, first.url_params) == ("products", {"ignore_unavailable": "true"})
     assert (second.index, second.body["pit"]) == (None, pit)
+
+
+def test_a_look_up_is_made_from_a_query_that_was_answered() -> None:
+    """The size of another query may be one that no request can have."""
+    template = replace(REQUEST, body={**REQUEST.body, "size": "{{n}}"})
+    queries = (Query("p", "red", params={"n": 1}), Query("q", "red", params={"n": 20}))
+    tested = replace(suite(*queries, title_field="title"), requests={"request": template})
+    assert look_up_titles(tested, run_of_hits(Hit("a")), Titles(), ["a"]).titles == {"a": "title of a"}
+    failed = Run({"q": Failure(FailureKind.ERROR, "gone")}, Engine("elasticsearch"))
+    assert look_up_titles(tested, failed, Titles(EngineUnreachable("gone")), ["a"]) == failed

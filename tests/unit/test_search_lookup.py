@@ -105,3 +105,9 @@ def test_a_look_up_searches_what_the_request_searches_and_nothing_else():
     found = ids_request(replace(ASKED, url_params=parameters, id_field="sku"), ["a"])
     assert (found.index, found.url_params) == ("products", {"ignore_unavailable": "true"})
     assert (found.id_field, found.body) == ("sku", {"query": {"terms": {"sku": ["a"]}}, "size": 1})
+
+
+def test_titles_of_ids_with_many_documents_are_not_cut():
+    ids = [f"d{n}" for n in range(IDS_AT_ONCE)]
+    found, reasons = find_texts(Documents(dict.fromkeys(ids, 25)), ASKED, ids, title_field="title")
+    assert (set(found), reasons) == (set(ids), [])
