@@ -180,8 +180,7 @@ class SuiteExecution:
             run = self._with_tails(left, run, hooked, watch.left)
             run = self._with_titles(self._with_facts(run, search), search, watch.left)
             if run.has_rankings:
-                repeats = self._repeats(active, hooked, run, watch) if (self.options.repeat or 1) > 1 else ()
-                run = replace(run, repeats=repeats)
+                run = replace(run, repeats=self._repeats(active, hooked, run, watch))
                 watch.read_state()
                 run = replace(run, states=(*run.states, *watch.states))
             budget = watch.left
@@ -229,7 +228,8 @@ class SuiteExecution:
                 return None
             earlier = replace(earlier, target_unknown=self.section.earlier.target_unknown)
         ordered = {one.id: earlier.responses[one.id] for one in active.queries if one.id in earlier.responses}
-        answered = self._answered_suite(self._with_titles(replace(earlier, responses=ordered), search), search)
+        whole = self._with_titles(replace(earlier, responses=ordered), search, self.options.budget)
+        answered = self._answered_suite(whole, search)
         return replace(answered, cluster=(self.section and self.section.cluster) or self.cluster)
 
     def _state_now(self, earlier: Run, active: Suite, search: Search | None) -> IndexState | None:
@@ -310,10 +310,11 @@ class SuiteExecution:
         )
 
     def _repeats(self, active: Suite, search: Search, run: Run, watch: TargetWatch) -> tuple[Repeat, ...]:
+        if (times := self.options.repeat or 1) == 1:
+            return ()
         from harness.run.repeats import search_again
 
-        times, hear, further = self.options.repeat or 1, partial(self._hear, watch), self._asks_further
-        tails = self._searches_tails
+        hear, further, tails = partial(self._hear, watch), self._asks_further, self._searches_tails
         return search_again(active, search, run, watch, times=times, further=further, tails=tails, on_answers=hear)
 
     @property
@@ -333,7 +334,7 @@ class SuiteExecution:
 
         return search_tails(active, run, search, budget=budget) if self._searches_tails else run
 
-    def _with_titles(self, run: Run, search: Search | None, budget: float | None = None) -> Run:
+    def _with_titles(self, run: Run, search: Search | None, budget: float | None) -> Run:
         """*run* with the titles of all hits, where all are reported; a pool looks them up later, with more fields."""
         from harness.run.titles import TITLES_AT_MOST, look_up_titles, untitled_hits
 

@@ -347,8 +347,7 @@ def requests_of(
     deepest = _deepest_of_all(suite, template) if further else None
 
     def sent(query: Query) -> SearchRequest:
-        needed = _needed(suite, template, query)
-        needed = replace(needed, title_field=suite.title_field) if titles else needed
+        needed = _needed(suite, template, query, titles=titles)
         asked = one_further(needed, template, deepest) if further else needed
         return asked if preference is None else preferring(preference, asked)
 
@@ -367,14 +366,14 @@ def _deepest_of_all(suite: Suite, template: RequestTemplate) -> int | None:
     return deepest_size([first.url_params, first.body])
 
 
-def _needed(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:
-    """The request for the needed number of hits of *query*."""
+def _needed(suite: Suite, template: RequestTemplate, query: Query, *, titles: bool = False) -> SearchRequest:
+    """The request for the needed number of hits of *query*, with *titles* or where a look-up could not read them."""
     from harness.suites.requests import build_request
 
     request = build_request(suite, template, query)
-    is_one_of_several = request.id_field is not None or request.unique_ids  # a look-up might find another document
     selects = isinstance(template.body, Mapping) and SELECTING & template.body.keys()
-    is_read = suite.title_field is not None and (is_one_of_several or selects)
+    may_be_another = request.id_field is not None or request.unique_ids  # the document that a look-up finds
+    is_read = suite.title_field is not None and (titles or selects or may_be_another)
     return replace(request, title_field=suite.title_field) if is_read else request
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -92,18 +92,30 @@ def find_documents(
     """
     found: set[str] = set()
     repeated: set[str] = set()
-    request, pending = SearchRequest("", index, {}, id_field=id_field), batched(list(ids), IDS_AT_ONCE)
-    while pending:
-        sent = [ids_request(request, part, size=HITS_AT_ONCE) for part in pending]
-        smaller: list[list[str]] = []
-        for part, response in zip(pending, search.search(sent), strict=True):
-            ranking = _answered(response, index)
-            found.update({hit.id for hit in ranking.hits} & set(part))
-            repeated.update(ranking.duplicates)
-            if _is_cut(ranking) and len(part) > 1:
-                smaller += batched(part, (len(part) + 1) // 2)
-        pending = smaller
+    request = SearchRequest("", index, {}, id_field=id_field)
+    parts = batched(list(ids), IDS_AT_ONCE)
+    for part, response in _looked_up(search, parts, lambda part: ids_request(request, part, size=HITS_AT_ONCE)):
+        ranking = _answered(response, index)
+        found.update({hit.id for hit in ranking.hits} & set(part))
+        repeated.update(ranking.duplicates)
     return KnownDocuments(frozenset(found), frozenset(repeated))
+
+
+def _looked_up(
+    search: Search,
+    parts: Sequence[Sequence[str]],
+    request_of: Callable[[Sequence[str]], SearchRequest],
+    budget: float | None = None,
+) -> Iterator[tuple[Sequence[str], Response]]:
+    """The response to the look-up of each of *parts*; where a response is cut, those of both halves follow."""
+    while parts:
+        sent = list(map(request_of, parts))
+        smaller: list[list[str]] = []
+        for part, request, response in zip(parts, sent, search.search(sent, budget=budget), strict=True):
+            yield part, response
+            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, request.body["size"]):
+                smaller += batched(part, (len(part) + 1) // 2)
+        parts = smaller
 
 
 def find_texts(
@@ -126,21 +138,19 @@ def find_texts(
     Raises:
         SearchError: Nothing could be sent at all.
     """
-    pending = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
+    parts = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
     shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields}
     hits: dict[str, Hit] = {}
     reasons: dict[str, None] = {}
-    while pending:
-        sent = [ids_request(request, part, size=len(part) * COPIES, **shown) for part in pending]
-        smaller: list[list[str]] = []
-        for part, response in zip(pending, search.search(sent, budget=budget), strict=True):
-            if isinstance(response, Failure):
-                reasons[failure_text(response)] = None
-                continue
+
+    def asked(part: Sequence[str]) -> SearchRequest:
+        return ids_request(request, part, size=len(part) * COPIES, **shown)
+
+    for _, response in _looked_up(search, parts, asked, budget):
+        if isinstance(response, Failure):
+            reasons[failure_text(response)] = None
+        else:
             hits |= {hit.id: hit for hit in reversed(response.hits)}
-            if response.total is not None and response.returned < response.total and len(part) > 1:
-                smaller += batched(part, (len(part) + 1) // 2)
-        pending = smaller
     return hits, list(reasons)
 
 
@@ -159,9 +169,9 @@ def batched(values: Sequence[T], size: int) -> list[list[T]]:
     return [list(values[begin : begin + size]) for begin in range(0, len(values), size)]
 
 
-def _is_cut(ranking: Ranking) -> bool:
-    """Whether there may be more hits than requested; each id counts once per index."""
-    return ranking.returned >= HITS_AT_ONCE and ranking.total != ranking.returned
+def _is_cut(ranking: Ranking, size: int) -> bool:
+    """Whether there may be more hits than the *size* requested; each id counts once per index."""
+    return ranking.returned >= size and ranking.total != ranking.returned
 
 
 def _answered(response: Response, index: str | None) -> Ranking:

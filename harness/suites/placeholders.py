@@ -57,20 +57,20 @@ def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], 
     >>> fill({"terms": {"brand": "{{brands}}"}, "name": "for {{text}}"}, {"brands": ["a", "b"], "text": '"x" {{y}}'})
     {'terms': {'brand': ['a', 'b']}, 'name': 'for "x" {{y}}'}
     """
-    if not isinstance(template, str):
-        if isinstance(template, Mapping):
-            return _fill_mapping(template, values, encode)
-        return [fill(item, values, encode=encode) for item in template] if isinstance(template, list) else template
-    if "{{" not in template:
-        return template
-    whole = _PLACEHOLDER.fullmatch(template)
-    if whole and is_name(whole[1].strip()):
-        return values[whole[1].strip()]
-    return fill_text(template, values, encode=encode)
+    if isinstance(template, str):
+        whole = _PLACEHOLDER.fullmatch(template) if "{{" in template else None
+        if whole and is_name(whole[1].strip()):
+            return values[whole[1].strip()]
+        return fill_text(template, values, encode=encode)
+    if isinstance(template, Mapping):
+        return _fill_mapping(template, values, encode)
+    return [fill(item, values, encode=encode) for item in template] if isinstance(template, list) else template
 
 
 def fill_text(template: str, values: Mapping[str, Json], *, encode: Callable[[str], str] = str) -> str:
     """*template* with each placeholder inserted as text, even if it is the whole string."""
+    if "{{" not in template:
+        return template
     return _PLACEHOLDER.sub(lambda match: encode(as_text(values[match[1].strip()], match[1].strip())), template)
 
 
@@ -89,7 +89,7 @@ def _fill_mapping(
 ) -> dict[str, Json]:
     filled: dict[str, Json] = {}
     for key, value in template.items():
-        name = fill_text(key, values) if "{{" in key else key
+        name = fill_text(key, values)
         if name in filled:
             raise UsageError(f"two keys become {name!r} when their placeholders are filled")
         filled[name] = fill(value, values, encode=encode)
