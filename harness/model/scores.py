@@ -16,8 +16,8 @@ from harness.lazy import LazySequence
 from harness.model.queries import ids_of, places_of
 from harness.model.suite import Query
 
-BLOCK = 1 << 10
-"""Numbers of a block of a column."""
+BLOCK = 1 << 6
+"""Numbers of a block of a column: 512 bytes, the most that Python takes from the memory that small objects leave."""
 
 
 class Outcome(StrEnum):
@@ -117,11 +117,7 @@ class ScoreColumns(LazySequence[Score]):
 
 
 class _Numbers:
-    """
-    Numbers in blocks of `BLOCK`.
-
-    A single array of 8 MB would be memory of its own from the system; blocks fit where a run's answers have been.
-    """
+    """Numbers in blocks of `BLOCK`, which fit where the objects of answers have been; a large array does not."""
 
     def __init__(self) -> None:
         self._blocks: list[array[float]] = []
@@ -129,9 +125,10 @@ class _Numbers:
 
     def append(self, value: float) -> None:
         """Add *value*."""
-        if self._size % BLOCK == 0:
-            self._blocks.append(array("d"))
-        self._blocks[-1].append(value)
+        block, place = divmod(self._size, BLOCK)
+        if place == 0:
+            self._blocks.append(array("d", (0.0,)) * BLOCK)
+        self._blocks[block][place] = value
         self._size += 1
 
     def __getitem__(self, place: int) -> float:

@@ -111,9 +111,11 @@ def test_judgments_in_columns_are_a_dictionary(known: list[str], steps: list[tup
 @pytest.mark.parametrize("size", [1, 20, 1000])
 def test_texts_of_any_size_are_found(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     monkeypatch.setattr(queries_module, "BLOCK", size)
-    some = tuple(Query(f"q{number}", "red shoes" * (number % 3)) for number in range(9))
+    some = tuple(Query(f"q{number}", f"shoes {number} " * (number % 3)) for number in range(9))
+    packed = QueryColumns(some)
 
-    assert QueryColumns(some) == some
+    assert packed == some
+    assert [packed[place] for place in (8, 0, 8, 4, 5, 4)] == [some[place] for place in (8, 0, 8, 4, 5, 4)]
 
 
 def test_more_grades_than_columns_hold_are_kept_beside_them() -> None:
