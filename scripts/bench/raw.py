@@ -26,8 +26,8 @@ class Refused(Exception):
 @dataclass(frozen=True, slots=True)
 class Bodies:
     """
-    Requests to *urls* by turns, each for some *parts*: *head*, the parts with *joint* between them, *tail*. An answer
-    has a member *answered*.
+    Requests to *urls* by turns, each for some *parts*: one of *heads*, the parts with *joint* between them, *tail*. All
+    parts are sent after each head. An answer has a member *answered*.
     """
 
     urls: Sequence[str]
@@ -35,14 +35,14 @@ class Bodies:
     mime: str
     answered: str
     parts: Sequence[bytes]
-    head: bytes = b""
+    heads: Sequence[bytes] = (b"",)
     joint: bytes = b""
     tail: bytes = b""
 
     def of(self, batch: int) -> list[bytes]:
         """The bodies for *batch* parts each."""
-        cuts = (self.parts[start : start + batch] for start in range(0, len(self.parts), batch))
-        return [self.head + self.joint.join(cut) + self.tail for cut in cuts]
+        cuts = [self.parts[start : start + batch] for start in range(0, len(self.parts), batch)]
+        return [head + self.joint.join(cut) + self.tail for head in self.heads for cut in cuts]
 
 
 def send(bodies: Bodies, batch: int, concurrency: int) -> float:
