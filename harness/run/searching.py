@@ -10,7 +10,7 @@ from itertools import chain, islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from harness.errors import LoginRefused, SearchError
+from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.garbage import gc_paused
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.lazy import LazySequence, chained
@@ -328,7 +328,11 @@ def _sent_without_checks(
     if refusal.kind is not FailureKind.ERROR:
         return {}
     lost = [place for place, one in enumerate(found) if one == refusal]
-    return dict(zip(lost, search.search([sent[place] for place in lost], budget=budget), strict=True)) if lost else {}
+    try:
+        again = search.search([sent[place] for place in lost], budget=budget) if lost else []
+    except EngineUnreachable:
+        return {}
+    return dict(zip(lost, again, strict=True))
 
 
 def requests_of(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import LoginRefused, SearchError
+from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.gate.grammar import parse_expectation
 from harness.gate.selection import ALL, select
 from harness.model import (
@@ -291,6 +291,9 @@ def test_a_title_that_no_hit_has_is_known(
     assert run_on(FakeSearch({"q": [], "r": ["a"]}), expecting(a=1), title_field="titel").checks.untitled is None  # type: ignore[union-attr]
 
 
+FORBIDDEN = Failure(FailureKind.ERROR, "forbidden", 403)
+
+
 class Gateway(FakeSearch):
     """Refuses the whole of what holds a search that is none of a query's."""
 
@@ -303,7 +306,7 @@ class Gateway(FakeSearch):
             return super().search(requests, **more)
         if self.refusal is not None:
             raise self.refusal
-        more["on_done"](dict.fromkeys(range(len(requests)), Failure(FailureKind.ERROR, "forbidden", 403)))
+        more["on_done"](dict.fromkeys(range(len(requests)), FORBIDDEN))
         return []
 
 
@@ -328,6 +331,21 @@ def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, t
 
     [recorded], _ = parse_journal(read_content(tmp_path / "run.journal"), "run.journal")
     assert isinstance(recorded.responses["q"], Ranking)
+
+
+def test_answers_are_kept_where_the_engine_is_gone_when_the_others_are_sent_without_the_checks() -> None:
+    class Leaving(Gateway):
+        def search(self, requests: Any, **more: Any) -> list[Response]:
+            if all(request.query for request in requests):
+                raise EngineUnreachable("gone")
+            responses = [Ranking((Hit("a", 1.0),)) if one.query == "q" else FORBIDDEN for one in requests]
+            more["on_done"](dict(enumerate(responses)))
+            return []
+
+    run = run_on(Leaving(), expecting(a=1), Query("r", "blue shoes", judgments={"a": 1}))
+
+    assert isinstance(run.responses["q"], Ranking)
+    assert run.responses["r"] == FORBIDDEN
 
 
 def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
