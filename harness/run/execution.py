@@ -306,7 +306,7 @@ class SuiteExecution:
             targets=(self.targets or Targets()) if self._is_checked else None,
             whole=self.selection.suite,
             warm_up=self.options.warm_up or active.warm_up,
-            kept=kept_answers(earlier),
+            earlier=earlier,
             responses=responses,
         )
 

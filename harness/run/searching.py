@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
@@ -35,6 +34,7 @@ from harness.model import (
     with_ids,
 )
 from harness.run.responses import StoredResponses
+from harness.run.resuming import kept_answers, without_answered
 from harness.search.lookup import pinned_of
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def execute(
     whole: Suite | None = None,
     preference: str | None = None,
     warm_up: int = 0,
-    kept: Mapping[str, Response] = MappingProxyType({}),
+    earlier: Run | None = None,
     responses: StoredResponses | None = None,
 ) -> Run:
     """
@@ -218,8 +218,8 @@ def execute(
         whole: The suite with the queries that do not run, whose documents are looked up too.
         warm_up: How often to send the queries before, within the budget; these responses are dropped.
         preference: Chooses the shard copies that answer, unless the request or a point in time does.
-        kept: Responses of an earlier run, whose queries are not sent.
-        responses: Where to store the responses, with those of *kept*; None makes a new store.
+        earlier: An earlier run, whose rankings are kept: their queries are not sent.
+        responses: Where to store the responses; None makes a new store.
 
     Returns:
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
@@ -239,12 +239,11 @@ def execute(
     every = requests_of(suite, template, further=further, titles=titles, preference=preference)
     check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
     asked = () if check is None else check.requests
-    ids = ids_of(suite.queries)
-    asking = replace(suite, queries=chosen(suite.queries, [query not in kept for query in ids])) if kept else suite
+    asking, kept = without_answered(suite, earlier), kept_answers(earlier)
     left = ids_of(asking.queries)
     sent = requests_of(asking, template, further=further, titles=titles, preference=preference)
     responses = StoredResponses(places_of(suite.queries)) if responses is None else responses
-    responses.keep({query: kept[query] for query in ids if query in kept})
+    responses.keep({query: kept[query] for query in ids_of(suite.queries) if query in kept})
     checked: dict[int, Response] = {}
     resent: dict[int, str] = {}
 
