@@ -258,10 +258,6 @@ class HookedSearch(Closing):
             failed[place] = error
             return Failure(FailureKind.ERROR, str(error))
 
-    def begin_run(self) -> None:
-        """See `Search.begin_run`."""
-        self.inner.begin_run()
-
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
         return self.inner.index_facts(index)

@@ -135,10 +135,12 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
     configs = Configs()
     loaded = load_suites(found.suites, os.environ, configs=configs)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-        answered = runner.answer(loaded, options, matrix=matrix, configs=configs)
-    for one in answered:
-        index = f" on index {one.run.index}" if matrix.indexes else ""
-        print_all(report_renderables(compare_with_baseline(one, file, f"request:{one.run.request}{index}")))
+        compared = []
+        for one in runner.answer(loaded, options, matrix=matrix, configs=configs):
+            index = f" on index {one.run.index}" if matrix.indexes else ""
+            compared.append(compare_with_baseline(one, file, f"request:{one.run.request}{index}"))
+    for report in compared:
+        print_all(report_renderables(report))
     if not quiet:
         say_left_out(found)
 

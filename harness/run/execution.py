@@ -155,7 +155,6 @@ class SuiteExecution:
         Raises:
             UsageError: the suite has no request of the selected name, or the journal cannot be written.
         """
-        search.begin_run()
         earlier = self._earlier()
         active = self._start(earlier)
         if earlier is not None and self._is_whole(earlier):

@@ -9,7 +9,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from harness.errors import EngineUnreachable, LoginRefused, SearchError
+from harness.errors import LoginRefused, SearchError
 from harness.garbage import gc_paused
 from harness.gate.ties import cut, leaves_ties, tie_groups
 from harness.lazy import LazySequence, chained
@@ -326,10 +326,16 @@ def _sent_without_checks(
     [refusal] = refusals
     if refusal.kind is not FailureKind.ERROR:
         return {}
-    lost = [place for place, one in enumerate(found) if one == refusal]
+    lost, is_any_answered = list[int](), False
+    for place, one in enumerate(found):
+        is_any_answered |= isinstance(one, Ranking)
+        if one == refusal:
+            lost.append(place)
     try:
         again = search.search([sent[place] for place in lost], budget=budget) if lost else []
-    except EngineUnreachable:
+    except SearchError:
+        if not is_any_answered:
+            raise
         return {}
     return dict(zip(lost, again, strict=True))
 

@@ -53,14 +53,6 @@ class Search(Protocol):
         """
         ...
 
-    def begin_run(self) -> None:
-        """
-        Ask the server again, even if it stopped answering during an earlier run.
-
-        For the rest of a run in which it did, everything that asks it fails at once, as nothing more would be answered.
-        """
-        ...
-
     def index_facts(self, index: str | None) -> IndexFacts:
         """Facts on *index*; those that cannot be read are in `missing`."""
         ...

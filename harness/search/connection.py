@@ -85,37 +85,6 @@ class Connection(MaskingConnection, Protocol):
         ...
 
 
-class SilentConnection:
-    """In place of the connection to a server that stopped answering: nothing is sent, so that nothing waits for it."""
-
-    nodes = 1
-
-    def __init__(self, server: Connection, reason: str) -> None:
-        """*reason* is why *server* is not asked."""
-        self._server = server
-        self._reason = reason
-
-    def perform(
-        self,
-        method: str,  # noqa: ARG002
-        path: str,  # noqa: ARG002
-        *,
-        body: bytes | None = None,  # noqa: ARG002
-        mime: str = PLAIN_JSON,  # noqa: ARG002
-        timeout: float | None = None,  # noqa: ARG002
-    ) -> Answer:
-        """See `Connection.perform`."""
-        raise EngineUnreachable(self.mask(self._reason))
-
-    def mask(self, text: str, /) -> str:
-        """See `MaskingConnection.mask`."""
-        return self._server.mask(text)
-
-    def close(self) -> None:
-        """See `MaskingConnection.close`."""
-        self._server.close()
-
-
 LOGGERS = ("urllib3.connectionpool", "elastic_transport.node", "elastic_transport.transport", "opensearch")
 """Of the libraries that log the URLs, and some the bodies, of requests."""
 

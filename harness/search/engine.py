@@ -27,7 +27,7 @@ from harness.model import (
 )
 from harness.search.answers import json_of, lacking_shards, refusal_of_all, refusal_text
 from harness.search.batches import MOST_SEARCHES, Batches
-from harness.search.connection import Answer, Connection, SilentConnection
+from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
 from harness.search.msearch import PREFERENCE, Entry, entry_of
@@ -69,11 +69,6 @@ class EngineSearch(ConnectedSearch[Connection]):
         self._concurrency = concurrency
         self._batch = batch
         self._point: PointInTime | None = None
-        self._server = connection
-
-    def begin_run(self) -> None:
-        """See `Search.begin_run`."""
-        self.connection = self._server
 
     @contextmanager
     def at_point_in_time(self, index: str, url_params: Mapping[str, str]) -> Iterator[EngineSearch]:
@@ -93,7 +88,7 @@ class EngineSearch(ConnectedSearch[Connection]):
             yield pinned
         finally:
             pinned._point = None
-            close_point(pinned.connection, self.engine, point)
+            close_point(self.connection, self.engine, point)
 
     def search(
         self,
@@ -121,8 +116,6 @@ class EngineSearch(ConnectedSearch[Connection]):
 
         health = self._health(budget)
         self._send_all(LazySequence(range(len(requests)), entry), health, tell)
-        if health.given_up is not None and health.is_silent:
-            self.connection = SilentConnection(self._server, health.given_up.reason)
         self._raise_if_nobody_answers(health)
         self._raise_if_refused(list(refusals), "the engine", REMEDIES)
         if on_resent is not None and health.resent:

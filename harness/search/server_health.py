@@ -79,11 +79,6 @@ class ServerHealth:
         """Whether there was an answer."""
         return self.answers > 0
 
-    @property
-    def is_silent(self) -> bool:
-        """Whether the server was given up because it did not answer, or was too busy; it did not refuse a request."""
-        return self.given_up is not None and bool(self._silences or self.outages)
-
     def now(self) -> float:
         """Seconds on the clock of the retries."""
         return self._retries.clock.now()
@@ -273,9 +268,6 @@ class ConnectedSearch(Closing, Generic[ConnectionT]):
         self.engine = engine
         self.timeout = timeout
         self.retries = retries or Retries()
-
-    def begin_run(self) -> None:
-        """See `Search.begin_run`."""
 
     def close(self) -> None:
         """Close the connections."""

@@ -112,9 +112,6 @@ class FakeSearch(Closing):
         wanted = None if "match_all" in body["query"] else _named(body["query"])
         return [hit for name, hit in known.items() if wanted is None or name in wanted]
 
-    def begin_run(self) -> None:
-        """Nothing to do: it answers each run."""
-
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """The facts that were set."""
         return self.facts

@@ -333,11 +333,12 @@ def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, t
     assert isinstance(recorded.responses["q"], Ranking)
 
 
-def test_answers_are_kept_where_the_engine_is_gone_when_the_others_are_sent_without_the_checks() -> None:
+@pytest.mark.parametrize("error", [EngineUnreachable("gone"), LoginRefused("the engine refuses the login")])
+def test_answers_are_kept_where_the_others_fail_again_without_the_checks(error: SearchError) -> None:
     class Leaving(Gateway):
         def search(self, requests: Any, **more: Any) -> list[Response]:
             if all(request.query for request in requests):
-                raise EngineUnreachable("gone")
+                raise error
             responses = [Ranking((Hit("a", 1.0),)) if one.query == "q" else FORBIDDEN for one in requests]
             more["on_done"](dict(enumerate(responses)))
             return []

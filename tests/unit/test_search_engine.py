@@ -11,7 +11,7 @@ import pytest
 
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused
-from harness.model import Engine, Failure, FailureKind, HttpRequest, IndexState, Ranking, Response, SearchRequest
+from harness.model import Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.retries import Clock, Retries
@@ -64,13 +64,6 @@ class Scripted:
         self.slept.append(seconds)
         self.now += seconds
 
-    def opened(self, attempts: int = 6, concurrency: int = 1, batch: int = 1000) -> EngineSearch:
-        clock = Clock(now=lambda: self.now, sleep=self.sleep, chance=lambda: 0.5)
-        retries = Retries(attempts=attempts, clock=clock)
-        return EngineSearch(
-            self, Engine("opensearch"), timeout=30, retries=retries, concurrency=concurrency, batch=batch
-        )
-
     def search(
         self,
         *queries: str,
@@ -80,7 +73,11 @@ class Scripted:
         concurrency: int = 1,
         batch: int = 1000,
     ) -> list[Response]:
-        search = self.opened(attempts, concurrency, batch)
+        clock = Clock(now=lambda: self.now, sleep=self.sleep, chance=lambda: 0.5)
+        retries = Retries(attempts=attempts, clock=clock)
+        search = EngineSearch(
+            self, Engine("opensearch"), timeout=30, retries=retries, concurrency=concurrency, batch=batch
+        )
         requests = [SearchRequest(query, "products", {"query": query}) for query in queries]
         return search.search(
             requests,
@@ -412,39 +409,6 @@ class TestGivingUp:
         assert ids(responses)[:100] == [str(number) for number in range(100)]
         assert set(ids(responses)[100:]) == {"TIMEOUT"}
         assert len(connection.asked) < 20
-
-    def test_look_ups_of_a_run_do_not_wait_for_an_engine_that_it_gave_up(self) -> None:
-        def hang_later(bodies: list[dict[str, Any]]) -> Answer:
-            if len(connection.asked) > 1 and connection.now < 1000:
-                raise NoAnswerInTime("no answer within 30 s")
-            return each(bodies)
-
-        connection = Scripted(hang_later)
-        search = connection.opened()
-        requests = [SearchRequest(str(one), "products", {"query": str(one)}) for one in range(600)]
-        search.search(requests)
-        asked, connection.now = list(connection.asked), 2000.0
-
-        for look_up in (
-            lambda: search.search(requests[:1]),
-            lambda: search.field_types("products", ["title"], {}),
-        ):
-            with pytest.raises(EngineUnreachable, match="no answer within 30 s"):
-                look_up()
-        assert search.index_state("products", timeout=30) == IndexState()
-        assert (connection.asked, connection.now) == (asked, 2000.0)
-
-        search.begin_run()
-        assert ids(search.search(requests[:1])) == ["0"]
-
-    def test_look_ups_go_on_where_an_engine_refuses_searches(self) -> None:
-        connection = Scripted(
-            lambda bodies: Answer(500, b"{}") if len(connection.asked) < MOST_REFUSALS else each(bodies)
-        )
-        search = connection.opened()
-        search.search([SearchRequest(str(one), "products", {"query": str(one)}) for one in range(10_000)])
-
-        assert ids(search.search([SearchRequest("a", "products", {"query": "a"})])) == ["a"]
 
     def test_a_login_that_everything_refuses_is_an_error(self) -> None:
         error = {"type": "security_exception", "reason": "action [search] is unauthorized, password hunter2"}
