@@ -51,6 +51,7 @@ from harness.run.notes import (
     kept_note,
     repeats_note,
     single_search_note,
+    state_note,
     tails_note,
     warm_up_note,
 )
@@ -422,6 +423,7 @@ def conclude(
             *single_search_note(suite, run),
             *index_note(suite, run, options),
             *kept_note(run),
+            *state_note(run),
             *deselection_notes(selection, options, verdicts),
             *tails_note(run, selected),
             *warm_up_note(suite, run, options),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from harness.config import ENGINES
 from harness.gate.selection import QueryFilter, Selection, gated_thresholds
-from harness.model import Cluster, Engine, Run, Suite, Verdict
+from harness.model import Cluster, Engine, IndexState, Run, Suite, Verdict
 from harness.options import RunOptions
 from harness.words import count, one_of
 
@@ -52,6 +52,12 @@ def kept_note(run: Run) -> Iterator[str]:
             "answers of an earlier run or of another part were kept, and the state of "
             f"{run.index or 'the target'} could not be compared: it may have changed between them"
         )
+
+
+def state_note(run: Run) -> Iterator[str]:
+    """That it is open whether the target changed, as its state could be read before the searches and not after them."""
+    if run.states and run.states[-1] == IndexState():
+        yield f"the state of {run.index or 'the target'} could not be read after the searches: it may have changed"
 
 
 def deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -239,7 +239,7 @@ def test_documents_have_titles_whatever_the_request_returns_and_ranks_as_before(
         assert all(titles[0])
 
 
-def test_documents_that_left_a_ranking_have_titles(shop, capsys):
+def test_documents_that_left_a_ranking_have_titles(shop, capsys, monkeypatch):
     shop.save()
     field = shop.suite["requests"]["current"]["query"]["multi_match"]
     field["fields"] = ["brand", "description"]
@@ -256,6 +256,7 @@ def test_documents_that_left_a_ranking_have_titles(shop, capsys):
     assert len(gone) >= len(left)
     assert all(one["title"] for one in gone)
     capsys.readouterr()
+    monkeypatch.setenv("COLUMNS", "160")
     assert main(["baseline", "diff", str(shop.path), "--url", shop.url, "--allow-write", "-q"]) == 0
     shown = capsys.readouterr().out
     rows = [row for row in shown.splitlines() if re.match(r" +\d+  sku-.* left ", row)]

@@ -614,6 +614,16 @@ def test_a_change_that_is_taken_back_while_queries_run_is_seen():
     assert "changed during the run: it had 9 documents, then 4 and has 9" in verdict.reason
 
 
+def test_a_state_that_cannot_be_read_after_the_searches_is_a_remark():
+    known, remark = IndexState({"i": "1"}, 9), "the state of products could not be read after the searches"
+    for states, is_said in (((known, IndexState()), True), ((known, known), False), ((), False)):
+        search = FakeSearch({"q": ["a"]})
+        search.states = list(states)
+        report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
+        assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
+        assert any(remark in line for line in remark_lines(report)) is is_said
+
+
 def test_a_node_that_left_while_queries_ran_is_named_and_decides_nothing():
     one, other = ShardCopy("es-1", "x", primary=True), ShardCopy("es-2", "y")
     search = FakeSearch({"q": ["a"]})
