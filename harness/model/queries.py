@@ -3,8 +3,7 @@ The queries of a suite and their judgments, stored in columns: a suite may have 
 
 A query with five judgments takes a kilobyte as objects, and a fifth of that in columns. A column holds one field of
 all queries: numbers in arrays, texts in compressed blocks. Ids stay objects, which everything that is stored by query
-shares.
-Each access builds a new `Query`. `column` returns one field of all queries without building any.
+shares. Each access builds a new `Query`. `column` returns one field of all queries without building any.
 """
 
 from __future__ import annotations

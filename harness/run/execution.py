@@ -177,7 +177,7 @@ class SuiteExecution:
             hooked = self._hooks.around(search, sent)
             run = joined(self._search(active, hooked, earlier, watch, heard), earlier)
             is_searched = earlier is not None and earlier.tails is not None
-            left = without_answered(active, earlier) if is_searched else active
+            left = without_answered(active, kept_answers(earlier)) if is_searched else active
             run = self._with_tails(left, run, hooked, watch.left)
             run = self._with_titles(self._with_facts(run, search), search, watch.left)
             if run.has_rankings:
@@ -257,7 +257,9 @@ class SuiteExecution:
 
     def _is_whole(self, earlier: Run) -> bool:
         """Whether no query is left to send."""
-        return self.section.is_whole if self.section else not without_answered(self.selection.active, earlier).queries
+        if self.section is not None:
+            return self.section.is_whole
+        return not without_answered(self.selection.active, kept_answers(earlier)).queries
 
     def _start(self, earlier: Run | None) -> Suite:
         """The queries that run, on the selected index; the index of a fixture has no name before it is built."""
@@ -266,7 +268,7 @@ class SuiteExecution:
         active = self.selection.active
         if self.progress is not None:
             again = (self.options.repeat or 1) - 1
-            left = len(without_answered(active, earlier).queries) + again * len(active.queries)
+            left = len(without_answered(active, kept_answers(earlier)).queries) + again * len(active.queries)
             self.progress.suite_started(self.selection.suite, left, self.options.chosen())
         if self.options.index is not None:
             return on_index(active, self.options.index)

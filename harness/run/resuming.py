@@ -14,9 +14,8 @@ def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
     return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
 
 
-def without_answered(active: Suite, earlier: Run | None) -> Suite:
-    """*active* with the queries that have no answer in an *earlier* run."""
-    kept = kept_answers(earlier)
+def without_answered(active: Suite, kept: Mapping[str, Response]) -> Suite:
+    """*active* with the queries that have none of the *kept* answers."""
     left = [query not in kept for query in ids_of(active.queries)]
     return replace(active, queries=chosen(active.queries, left)) if kept else active
 

@@ -239,7 +239,8 @@ def execute(
     every = requests_of(suite, template, further=further, titles=titles, preference=preference)
     check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
     asked = () if check is None else check.requests
-    asking, kept = without_answered(suite, earlier), kept_answers(earlier)
+    kept = kept_answers(earlier)
+    asking = without_answered(suite, kept)
     left = ids_of(asking.queries)
     sent = requests_of(asking, template, further=further, titles=titles, preference=preference)
     responses = StoredResponses(places_of(suite.queries)) if responses is None else responses
