@@ -47,7 +47,8 @@ class LazySequence(Sequence[Made]):
     def __getitem__(self, place: int | slice) -> Made | Sequence[Made]:
         if isinstance(place, slice):
             return LazySequence(range(len(self))[place], self.__getitem__)
-        place = range(len(self))[place]
+        if place < 0:
+            place = range(len(self))[place]
         if place in self._kept:
             return self._kept[place]
         made: Made = self._make(self._items[place])

@@ -52,6 +52,9 @@ REQUESTS_KEPT = 500
 SELECTING = frozenset({"_source", "stored_fields", "template"})
 """The keys of a body that may select the fields of hits."""
 
+OWN_SIZE = frozenset({"size", "template"})
+"""The keys of a body with which it says itself how many hits it asks for."""
+
 SEARCHED = 1000
 """How deep a search goes that is made again."""
 
@@ -59,32 +62,32 @@ SIZES = (100, SEARCHED)
 """Hits that are asked for to find a tail; few tails are longer than the first, which takes a fifth of the time."""
 
 
-def one_further(request: SearchRequest, template: RequestTemplate, deepest: int | None = None) -> SearchRequest:
+def _goes_further(template: RequestTemplate) -> bool:
     """
-    *request* for one hit more, where that cannot change the other hits.
+    Whether its requests may ask for one hit more.
 
-    A body with a size of its own is sent as it is, and so are a search template and a request to a service. *deepest*
-    is the `deepest_size` of the request, None if it is not known.
+    A body with a size of its own is sent as it is, and so are a search template and a request to a service.
     """
+    own = template.body
+    return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys() and leaves_ties(template)
+
+
+def _further_size(request: SearchRequest) -> int:
+    """The size of *request* with one hit more, where that cannot change the other hits."""
     from harness.suites.depth import deepest_size
 
-    body, own = request.body, template.body
-    if template.http is not None or not isinstance(body, Mapping) or not isinstance(own, Mapping):
-        return request
-    if "size" in own or "template" in own or not leaves_ties(template):
-        return request
-    size = body["size"] + 1
-    if size > (deepest_size([request.url_params, body]) if deepest is None else deepest):
-        return request
-    return replace(request, body={**body, "size": size})
+    size: int = request.body["size"]
+    return size + (size < deepest_size([request.url_params, request.body]))
 
 
 def _size(suite: Suite, template: RequestTemplate, place: int) -> int:
     """How many hits are needed for the query at *place*, as far as its request says."""
+    from harness.suites.requests import build_request
+
     own = template.body
     if isinstance(own, Mapping) and "size" not in own and not any("{{" in key for key in own):
         return suite.depth
-    return _asked(_needed(suite, template, suite.queries[place]), suite)
+    return _asked(build_request(suite, template, suite.queries[place]), suite)
 
 
 def _asked(request: SearchRequest, suite: Suite) -> int:
@@ -230,12 +233,12 @@ def execute(
         SearchError: No query could be sent at all.
     """
     from harness.suites.depth import collapses
-    from harness.suites.requests import choose_template
+    from harness.suites.requests import build_request, choose_template
 
     template = choose_template(suite, request)
     collapsed = collapses(template.body)
-    for query in suite.queries:
-        _needed(suite, template, query)  # nothing is sent where one of them cannot be
+    for query in suite.queries[:1] if _are_alike(suite, template) else suite.queries:
+        build_request(suite, template, query)  # nothing is sent where one of them cannot be
     every = requests_of(suite, template, further=further, titles=titles, preference=preference)
     check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
     asked = () if check is None else check.requests
@@ -354,37 +357,44 @@ def requests_of(
 
     Building one raises SuiteError where the values of its query make a request that cannot be sent.
     """
-    deepest = _deepest_of_all(suite, template) if further else None
+    from harness.suites.requests import build_request
+
+    further = further and _goes_further(template)
+    size = _size_of_all(suite, template) if further else suite.depth
+    titles = _returns_titles(suite, template, titles=titles)
 
     def sent(query: Query) -> SearchRequest:
-        needed = _needed(suite, template, query, titles=titles)
-        asked = one_further(needed, template, deepest) if further else needed
+        asked = build_request(suite, template, query, size)
+        if size is None:
+            asked = replace(asked, body={**asked.body, "size": _further_size(asked)})
+        if titles:
+            asked = replace(asked, title_field=suite.title_field)
         return asked if preference is None else preferring(preference, asked)
 
     return LazySequence(suite.queries, sent)
 
 
-def _deepest_of_all(suite: Suite, template: RequestTemplate) -> int | None:
-    """The `deepest_size` of the requests of all queries, None where it may differ: their params may add keys."""
-    from harness.suites.depth import deepest_size
-
-    if not suite.queries or template.http is not None or any(column(suite.queries, "params")):
-        return None
-    if any("{{" in key for key, _ in members(template.body)):
-        return None
-    first = _needed(suite, template, suite.queries[0])
-    return deepest_size([first.url_params, first.body])
-
-
-def _needed(suite: Suite, template: RequestTemplate, query: Query, *, titles: bool = False) -> SearchRequest:
-    """The request for the needed number of hits of *query*, with *titles* or where a look-up could not read them."""
+def _size_of_all(suite: Suite, template: RequestTemplate) -> int | None:
+    """The number of hits that the requests for all queries ask for, one more than needed; None where it may differ."""
     from harness.suites.requests import build_request
 
-    request = build_request(suite, template, query)
-    selects = isinstance(template.body, Mapping) and SELECTING & template.body.keys()
-    may_be_another = request.id_field is not None or request.unique_ids  # the document that a look-up finds
-    is_read = suite.title_field is not None and (titles or selects or may_be_another)
-    return replace(request, title_field=suite.title_field) if is_read else request
+    if not suite.queries or not _are_alike(suite, template):
+        return None
+    return _further_size(build_request(suite, template, suite.queries[0]))
+
+
+def _are_alike(suite: Suite, template: RequestTemplate) -> bool:
+    """Whether the bodies for all queries have the same keys: params and texts may add some."""
+    if template.http is not None or any(column(suite.queries, "params")):
+        return False
+    return not any("{{" in key for key, _ in members(template.body))
+
+
+def _returns_titles(suite: Suite, template: RequestTemplate, *, titles: bool) -> bool:
+    """Whether the searches return titles: where *titles* says so, or where a look-up could not read them."""
+    selects = isinstance(template.body, Mapping) and bool(SELECTING & template.body.keys())
+    may_be_another = suite.target.id_field is not None or suite.target.unique_ids  # the document that a look-up finds
+    return suite.title_field is not None and (titles or selects or may_be_another)
 
 
 def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:

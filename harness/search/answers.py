@@ -150,10 +150,9 @@ def _words(answer: Answer) -> str:
     return text or "the server gave no reason"
 
 
-def refusal_of_all(responses: Sequence[Response | None]) -> Failure | None:
-    """The first refusal of the login, if each of *responses* is one."""
-    refusals = [one for one in responses if isinstance(one, Failure) and one.status in REFUSED]
-    return refusals[0] if refusals and len(refusals) == len(responses) else None
+def refusal_of(response: Response) -> Failure | None:
+    """*response* if it is a refusal of the login."""
+    return response if isinstance(response, Failure) and response.status in REFUSED else None
 
 
 def _template_hint(body: bytes) -> str:

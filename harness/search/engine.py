@@ -25,7 +25,7 @@ from harness.model import (
     SearchRequest,
     ShardCopy,
 )
-from harness.search.answers import json_of, lacking_shards, refusal_of_all, refusal_text
+from harness.search.answers import json_of, lacking_shards, refusal_of, refusal_text
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
@@ -104,7 +104,7 @@ class EngineSearch(ConnectedSearch[Connection]):
 
         def tell(found: Mapping[int, Response]) -> None:
             newest = {place: self._masked(one) for place, one in found.items()}
-            refusals.update((refusal_of_all([one]), None) for one in newest.values())
+            refusals.update(dict.fromkeys(map(refusal_of, newest.values())))
             if on_done is None:
                 responses.update(newest)
             elif newest:
@@ -117,7 +117,7 @@ class EngineSearch(ConnectedSearch[Connection]):
         health = self._health(budget)
         self._send_all(LazySequence(range(len(requests)), entry), health, tell)
         self._raise_if_nobody_answers(health)
-        self._raise_if_refused(list(refusals), "the engine", REMEDIES)
+        self._raise_if_refused(refusals, "the engine", REMEDIES)
         if on_resent is not None and health.resent:
             on_resent(health.resent)
         return [responses[place] for place in range(len(responses))]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
@@ -43,7 +42,8 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     inner = outer.get("hits")
     if not isinstance(inner, list):
         raise MalformedAnswer(f"`hits.hits` should be a list, found {kind_of(inner)}")
-    found = [_hit(hit, place, entry) for place, hit in enumerate(inner)]
+    read = _hit if entry.reads_fields else _bare_hit
+    found = [read(hit, place, entry) for place, hit in enumerate(inner)]
     hits, duplicates = unique_hits(found)
     if duplicates and not entry.unique_ids and (reason := _ambiguity(found, inner, with_id=entry.id_field is not None)):
         return Failure(FailureKind.AMBIGUOUS, reason)
@@ -70,6 +70,15 @@ def _check_number(returned: int, total: int | None, size: int | None) -> None:
         raise MalformedAnswer(f"`hits.hits` has {returned} hits, and {size} were asked for")
 
 
+def _bare_hit(hit: Json, place: int, entry: Entry) -> Hit:
+    """As `_hit`, in two thirds of the time, if only ids and scores are read: a run has many hits."""
+    if type(hit) is dict:
+        identity, index, score = hit.get("_id"), hit.get("_index"), hit.get("_score")
+        if type(score) is float and math.isfinite(score) and is_text(identity) and is_text(index):
+            return Hit.of(identity, score, None, None, None)
+    return _hit(hit, place, entry)
+
+
 def _hit(hit: Json, place: int, entry: Entry) -> Hit:
     if not isinstance(hit, dict):
         raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {kind_of(hit)}")
@@ -87,7 +96,7 @@ def _hit(hit: Json, place: int, entry: Entry) -> Hit:
         snippet = snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
     if entry.fields:
         texts = texts_of(hit.get("_source"), entry.fields)
-    return Hit.of(sys.intern(identity), score, title, snippet, texts)
+    return Hit.of(identity, score, title, snippet, texts)
 
 
 def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:

@@ -30,7 +30,7 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, refusal_of_all
+from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, refusal_of
 from harness.search.connection import (
     CHUNK,
     Answer,
@@ -300,7 +300,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         refusals: dict[Failure | None, None] = {}
 
         def tell(place: int, response: Response) -> None:
-            refusals[refusal_of_all([response])] = None
+            refusals[refusal_of(response)] = None
             if on_done is None:
                 responses[place] = response
             else:
@@ -308,7 +308,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
 
         self._send_all(health, requests, tell)
         self._raise_if_nobody_answers(health)
-        self._raise_if_refused(list(refusals), "the service", {})
+        self._raise_if_refused(refusals, "the service", {})
         if on_resent is not None and health.resent:
             on_resent(health.resent)
         return [responses[place] for place in range(len(responses))]

@@ -62,6 +62,11 @@ class Entry:
     refusal: Failure | None = None
     """Why it cannot be sent; None if it can."""
 
+    @property
+    def reads_fields(self) -> bool:
+        """Whether more than the ids and the scores of the hits is read."""
+        return bool(self.fields) or (self.title_field, self.snippet, self.id_field) != (None, None, None)
+
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
     """

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Generic, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused
 from harness.model import Engine, Failure, FailureKind, Ranking, Response
-from harness.search.answers import BUSY, TIME_SPENT, refusal_of_all
+from harness.search.answers import BUSY, TIME_SPENT
 from harness.search.connection import (
     PLAIN_JSON,
     Answer,
@@ -280,10 +280,14 @@ class ConnectedSearch(Closing, Generic[ConnectionT]):
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
 
-    def _raise_if_refused(self, responses: Sequence[Response | None], what: str, remedies: Mapping[int, str]) -> None:
-        """Raise if *what* refused the login in all *responses*; *remedies* by status follow its reason."""
-        refusal = refusal_of_all(responses)
-        if refusal is None:
+    def _raise_if_refused(self, refusals: Collection[Failure | None], what: str, remedies: Mapping[int, str]) -> None:
+        """
+        Raise if *what* refused the login in all responses.
+
+        *refusals* has the `refusal_of` each of them, once; *remedies* by status follow its reason.
+        """
+        refusal = next(iter(refusals), None)
+        if refusal is None or None in refusals:
             return
         remedy = remedies.get(refusal.status or 0)
         sentence = f"{what} refuses the login (status {refusal.status}: {refusal.reason})"

@@ -399,9 +399,9 @@ def on_index(suite: Suite, index: str | None) -> Suite:
     return replace(suite, target=replace(suite.target, index=index), requests=requests)
 
 
-def build_request(suite: Suite, template: RequestTemplate, query: Query) -> SearchRequest:
+def build_request(suite: Suite, template: RequestTemplate, query: Query, size: int | None = None) -> SearchRequest:
     """
-    As `build_requests`, for one *query*.
+    As `build_requests`, for one *query*; *size* instead of the suite's depth in a body without a `size` of its own.
 
     Raises:
         SuiteError: A value of it makes a request that cannot be sent.
@@ -421,7 +421,7 @@ def build_request(suite: Suite, template: RequestTemplate, query: Query) -> Sear
     return SearchRequest(
         query.id,
         index,
-        {"size": suite.depth, **body},
+        {"size": suite.depth if size is None else size, **body},
         unique_ids=suite.target.unique_ids,
         id_field=suite.target.id_field,
         url_params=parameters,
