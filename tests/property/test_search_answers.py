@@ -186,6 +186,13 @@ def test_a_change_of_a_sound_answer_is_an_outcome_and_ranks_nothing_else(place: 
         assert reply.response.total is None or reply.response.total >= 0
 
 
+@given(place=st.sampled_from(list(places(SOUND_ITEM))), value=ODD | JSON)
+def test_hits_are_the_same_whether_fields_are_read_too_or_not(place: tuple[Any, ...], value: Any) -> None:
+    item = json.loads(json.dumps(changed(SOUND_ITEM, place, value)))
+
+    assert repr(read_item(item, Entry(0, b"", title_field="not there"))) == repr(read_item(item, Entry(0, b"")))
+
+
 @given(place=st.sampled_from(list(places(SOUND_CONTENT))), value=ODD | JSON)
 def test_a_change_of_a_services_answer_ranks_nothing_else(place: tuple[Any, ...], value: Any) -> None:
     try:
