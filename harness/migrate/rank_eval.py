@@ -236,6 +236,10 @@ _MEASURES: Mapping[str, Callable[[JsonNode], str]] = {
 }
 
 
+REFUSED = frozenset({"aggregations", "aggs", "explain", "highlight", "profile", "suggest"})
+"""Keys of a search that `_rank_eval` refuses."""
+
+
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """
     Write the body of a `_rank_eval` request: queries, grades, the first request and the first measure it supports.
@@ -258,6 +262,12 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         raise UsageError(f"{suite.path}: _rank_eval has none of the suite's measures: {found}")
     carried = ("params", "target", "title_field")
     exported.leave_others(suite, Profile.RANK_EVAL, carried=carried, measures=[chosen], requests=1)
+    refused = _refused_in(template.body)
+    if refused:
+        keys = ", ".join(refused)
+        exported.leave(
+            template.mark, f"{keys} of the request {template.name!r}, which _rank_eval refuses", len(refused)
+        )
     bodies = [one.body for one in build_requests(suite, None)]
     written: dict[str, Json] = {"requests": [], "metric": metrics[chosen]}
     templates: dict[str, str] = {}
@@ -291,18 +301,28 @@ def rated_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
     """
     The keys of a `_rank_eval` request that hold the search of *body*: `request`, or `template_id` and `params`.
 
+    The keys that `_rank_eval` refuses are left out. None of them changes the ranking.
+
     Args:
         body: The body of _search or of a search template.
         templates: Collects the search templates: text to id.
     """
     if "template" not in body:
-        return {"request": {key: value for key, value in body.items() if key != "size"}}
+        return {"request": {key: value for key, value in body.items() if key not in REFUSED | {"size"}}}
     template = body["template"]
     stored = {key: value for key, value in template.items() if key != "params"}
-    if isinstance(stored.get("source"), dict) and stored["source"].get("size") == "{{size}}":
-        stored["source"] = {key: value for key, value in stored["source"].items() if key != "size"}
+    if isinstance(source := stored.get("source"), dict):
+        dropped = REFUSED | {"size"} if source.get("size") == "{{size}}" else REFUSED
+        stored["source"] = {key: value for key, value in source.items() if key not in dropped}
     name = templates.setdefault(json.dumps(stored), f"template-{len(templates) + 1}")
     return {"template_id": name, "params": template.get("params", {})}
+
+
+def _refused_in(body: Json) -> list[str]:
+    """The keys of *body*, or of the source of its search template, that `_rank_eval` refuses."""
+    inner = body.get("template") if isinstance(body, dict) else None
+    source = inner.get("source", {}) if isinstance(inner, dict) else body
+    return sorted(REFUSED & source.keys()) if isinstance(source, dict) else []
 
 
 def _is_whole(grade: float, document: str, query: Query, exported: Exported) -> bool:

@@ -199,7 +199,7 @@ class _Verifying:
             if query.id not in self.requests or measure not in measures_of(self.suite, query):
                 continue
             sent = self.requests[query.id]
-            body = deeper(sent, _k(metric)).body  # _rank_eval refuses aggregations, suggesters and the like
+            body = deeper(sent, _k(metric)).body
             index = None if "pit" in body else sent.index
             entry = {"id": query.id, **rated_request(body, templates), "ratings": _ratings(query, index, homes)}
             by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)

@@ -2,6 +2,7 @@
 
 import json
 import random
+import urllib.error
 import urllib.request
 import uuid
 
@@ -114,3 +115,35 @@ def test_an_exported_suite_gives_its_number_there(opensearch_url, index, tmp_pat
 
     url = f"{opensearch_url}/{index}/_rank_eval"
     assert send("POST", url, json.loads(back.read_text()))["details"] == send("POST", url, body)["details"]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("aggs", {"numbers": {"max": {"field": "number"}}}),
+        ("aggregations", {"numbers": {"max": {"field": "number"}}}),
+        ("explain", True),
+        ("highlight", {"fields": {"title": {}}}),
+        ("profile", True),
+        ("suggest", {"words": {"text": "tnet", "term": {"field": "title"}}}),
+    ],
+)
+def test_an_export_leaves_out_and_lists_what_the_engine_refuses(
+    index, opensearch_url, tmp_path, monkeypatch, capsys, key, value
+):
+    monkeypatch.chdir(tmp_path)
+    body = {"query": {"match": {"title": "{{text}}"}}}
+    suite = {
+        "suite": "shop", "target": {"index": index}, "request": {**body, key: value}, "measures": ["P@5"],
+        "queries": [{"id": "tent", "text": "tent", "judgments": {"sku-1": 1}}],
+    }  # fmt: skip
+    (tmp_path / "shop.relevance.yaml").write_text(json.dumps(suite))
+
+    assert main(["export", "rank_eval", "shop.relevance.yaml", "--output", "back.json"]) == 0
+
+    assert f"{key} of the request 'request', which _rank_eval refuses" in capsys.readouterr().err
+    written = json.loads((tmp_path / "back.json").read_text())
+    assert send("POST", f"{opensearch_url}/{index}/_rank_eval", written)["failures"] == {}
+    written["requests"][0]["request"][key] = value
+    with pytest.raises(urllib.error.HTTPError, match="400"):
+        send("POST", f"{opensearch_url}/{index}/_rank_eval", written)
