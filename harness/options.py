@@ -431,6 +431,18 @@ class Options(TypedDict, total=False):
 SEARCHED_BY = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
 """The options that choose where a suite is searched, with which request, and what it is compared with."""
 
+
+def option_words(given: Mapping[str, str | bool]) -> list[str]:
+    """
+    *given* options, by field, as words of a command.
+
+    >>> option_words({"url": "http://shop", "allow_write": True})
+    ['--url', 'http://shop', '--allow-write']
+    """
+    named = ((OPTIONS[field].name.name_in(EntryPoint.COMMAND), value) for field, value in given.items())
+    return [word for name, value in named for word in ([name] if value is True else [name, str(value)])]
+
+
 SENT_BY = (
     "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
     "warm_up",

@@ -48,7 +48,9 @@ __all__ = [
 ]
 
 
-def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
+def reference_for(
+    suite: Suite, run: Run, file: Path | None, searched: Mapping[str, str | bool] | None = None
+) -> Reference:
     """
     The reference to compare *run* with.
 
@@ -56,11 +58,12 @@ def reference_for(suite: Suite, run: Run, file: Path | None) -> Reference:
         suite: Today's suite, with the queries that were selected.
         run: Today's run; its request chooses the entry.
         file: The file of baselines; None takes the one beside the suite.
+        searched: `RunOptions.searched` of the run, for the command that saves a baseline.
 
     Returns:
         The baseline scored anew; or why there is none to compare with, and what to do about it.
     """
-    remedy = remedy_for(suite.path, file)
+    remedy = remedy_for(suite.path, file, searched)
     try:
         return replace(reference_to(read_entry(suite, run.request, file), suite, run), remedy=remedy)
     except BaselineError as error:

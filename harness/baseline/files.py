@@ -7,7 +7,9 @@ People read it in a diff, so it is sorted, with one fact of a query a line. Its 
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING
 from harness.errors import BaselineError
 from harness.files.writing import write_whole
 from harness.model import BaselineFile, Json
+from harness.options import option_words
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -35,10 +38,18 @@ def baseline_path(suite: str | Path) -> Path:
     return path.with_name(f"{stem}.baseline.json")
 
 
-def remedy_for(suite: str | Path, file: Path | None = None) -> str:
-    """What to do about an unusable baseline; *file* was named in place of the one beside the suite."""
-    named = "" if file is None else f" --baseline {file.as_posix()}"
-    return f"`harness baseline save {Path(suite).as_posix()}{named}` saves one"
+def remedy_for(suite: str | Path, file: Path | None = None, searched: Mapping[str, str | bool] | None = None) -> str:
+    """
+    What to do about an unusable baseline.
+
+    Args:
+        suite: The file of the suite.
+        file: The file of baselines that was named in place of the one beside the suite.
+        searched: `RunOptions.searched` of the run that has no baseline.
+    """
+    named = {} if file is None else {"baseline": file.as_posix()}
+    words = option_words({**(searched or {}), **named})
+    return f"`{shlex.join(['harness', 'baseline', 'save', Path(suite).as_posix(), *words])}` saves one"
 
 
 def read_baselines(path: Path) -> BaselineFile:

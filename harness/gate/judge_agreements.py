@@ -35,6 +35,8 @@ def judge_agreement(
     name = condition.agreement.text
     asked = [query.id for query in queries if not in_force(query.skip, compared.today)]
     skipped = tuple(query.id for query in queries if query.id not in asked)
+    if unanswered := _unanswered(asked, compared.run.responses, ""):
+        return _without_ranking(condition, unanswered)
     reference = compared.reference
     if reference is not None and reference.updating:
         return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=name)
@@ -43,14 +45,8 @@ def judge_agreement(
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
         return Finding(status, f"{name} cannot be decided: {problem}", None, condition.required, name)
-    unanswered = {
-        **_unanswered(asked, compared.run.responses, ""),
-        **_unanswered(asked, reference.run.responses, f" in {reference.called}"),
-    }
-    if unanswered:
-        missing = f"no ranking for {count(len(unanswered), 'query')}: {by_cause(unanswered)}"
-        sentence = f"{name} cannot be decided: {missing}"
-        return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
+    if unanswered := _unanswered(asked, reference.run.responses, f" in {reference.called}"):
+        return _without_ranking(condition, unanswered)
     sides = (compared.run.responses, reference.run.responses)
     ended = _ended_early(asked, sides, replace(asked_for, depth=needed))
     if ended:
@@ -59,6 +55,13 @@ def judge_agreement(
         sentence = f"{name} cannot be decided: more documents may match than were returned for {number}: {held}"
         return Finding(Status.INCONCLUSIVE, sentence, None, condition.required, name, tuple(ended))
     return _judge(condition, compared, reference, asked, skipped)
+
+
+def _without_ranking(condition: AgreementCondition, unanswered: Mapping[str, str]) -> Finding:
+    name = condition.agreement.text
+    missing = f"no ranking for {count(len(unanswered), 'query')}: {by_cause(unanswered)}"
+    sentence = f"{name} cannot be decided: {missing}"
+    return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
 
 
 def _judge(

@@ -64,7 +64,8 @@ class SuiteFile(pytest.File):
             if known is None or known.suite is not report:
                 lone, each_query = self.runs.lone_queries(self.path, *cell), self.runs.session.options.each_query
                 by_rank = self.config.get_verbosity() > 1
-                self._indexed[cell] = IndexedReport(report, lone, self._planned, each_query=each_query, by_rank=by_rank)
+                items = [item for item in self._planned if (item.request, item.index) == cell]
+                self._indexed[cell] = IndexedReport(report, lone, items, each_query=each_query, by_rank=by_rank)
         return self._indexed[cell]
 
     def collect(self) -> Iterator[SuiteItem]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -168,7 +169,13 @@ def read_options(config: pytest.Config) -> PluginOptions:
         )
     each_query, reports = _switch(config, "relevance_each_query"), _reports(config)
     all_titles = each_query or shows_all_hits(reports)
-    run = RunOptions(**given, save_baseline=update_baseline, all_titles=all_titles, entry=PYTEST)
+    run = RunOptions(
+        **given,
+        save_baseline=update_baseline,
+        all_titles=all_titles,
+        strict_xfail=_is_strict(config),
+        entry=PYTEST,
+    )
     return PluginOptions(run, requests, indexes, each_query, reports, _github(config))
 
 
@@ -188,6 +195,14 @@ def _value(config: pytest.Config, option: RunOption) -> Any:
         except UsageError as error:
             raise pytest.UsageError(f"{option.name.name_in(PYTEST)}: {error}") from None
     return given or None
+
+
+def _is_strict(config: pytest.Config) -> bool:
+    """Whether an unexpected pass fails, as pytest's own xfail takes it; `strict` of pytest 9 includes that."""
+    given = config.getini("xfail_strict")
+    with suppress(ValueError):  # before pytest 9 there is no `strict`
+        given = config.getini("strict") if given is None else given
+    return bool(given) and not config.getoption("runxfail")
 
 
 def only_shows(config: pytest.Config) -> bool:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 from harness import __version__
 from harness.errors import HarnessError
 from harness.gate import decide
+from harness.gate.reasons import by_cause
 from harness.gate.selection import gated_thresholds
 from harness.metrics.score import contributions_of, score_run
 from harness.model import (
@@ -34,6 +35,7 @@ from harness.report.terminal.inspection import contribution_block
 from harness.report.terminal.query import query_block
 from harness.report.terminal.run import since_baseline_text
 from harness.run.execution import FinishedSuite
+from harness.words import count
 
 __all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "run_properties", "settle"]
 
@@ -228,7 +230,8 @@ class IndexedReport:
     """
     A suite's report, indexed for thousands of items; *lone* judges single queries that the report does not decide.
     *unexpected* are verdicts that no item decides: after the suite was collected, their thresholds were added to it, or
-    the skip of their item was removed.
+    the skip of their item was removed. *missing* is a sentence on queries without an answer that no item is about; the
+    item named *teller* tells it.
     """
 
     def __init__(
@@ -259,6 +262,12 @@ class IndexedReport:
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
         self.unstable = {one.query: one.cause for one in report.repeats.unstable} if report.repeats else {}
         self._blamed: dict[str, frozenset[str]] = {}
+        told = queries.union(*(verdict.blamed for verdict in report.verdicts if verdict.status is Status.ERROR))
+        reasons = {query.id: f"{query.outcome}: {query.reason}" for query in report.unanswered.values()}
+        untold = {query: reason for query, reason in reasons.items() if query not in told}
+        asked = f"{count(len(untold), 'query')} that no threshold is about"
+        self.missing = f"no answer to {asked}: {by_cause(untold)}" if untold else ""
+        self.teller = next((item.name for item in items if item.selected and item.skip is None), None)
 
     def query(self, name: str | None) -> QueryReport | None:
         """The report on the query of that id; None where there is none."""
@@ -289,6 +298,8 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
     decided, reason = _status(item, verdicts, of_query, indexed.unstable)
     decisive = [verdict for verdict in verdicts if verdict.status is decided]
     status = _as_expected(decided, item, decisive)
+    if indexed.missing and item.name == indexed.teller and not (status.is_undecided or status is Status.FAILED):
+        return Settlement(Status.ERROR, indexed.missing)
     return Settlement(
         status=status,
         reason=reason or "\n".join(verdict.reason for verdict in decisive),

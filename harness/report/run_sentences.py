@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from harness.errors import EntryPoint
 from harness.gate.selection import worst_first
 from harness.model import (
     Absence,
@@ -29,7 +28,7 @@ from harness.model import (
     TextDiff,
     Verdict,
 )
-from harness.options import OPTIONS
+from harness.options import option_words
 from harness.report.overview import suites_text
 from harness.report.sentences import (
     change_text,
@@ -198,9 +197,7 @@ def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> s
     >>> show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
     "harness show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
     """
-    words, given = [path, query], list[str]()
-    for field, value in searched.items():
-        given += [OPTIONS[field].name.name_in(EntryPoint.COMMAND), *([] if value is True else [str(value)])]
+    words, given = [path, query], option_words(searched)
     dashed = any(word.startswith("-") for word in words)
     return shlex.join(["harness", "show", *given, "--", *words] if dashed else ["harness", "show", *words, *given])
 

@@ -15,7 +15,7 @@ from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, Written
 from harness.words import did_you_mean
 
-_FOR_A_TAG = re.compile(r"[\d}%]\s+for\s+(\S.*)$")
+_FOR_A_TAG = re.compile(r"(?:[\d}%]|quer(?:y|ies))\s+for\s+(\S.*)$")
 
 Line: TypeAlias = Written | ThresholdShape | ExpectationShape
 """A text, or a mapping with a text and more keys."""
@@ -121,9 +121,13 @@ def _parse(
     *,
     checking: bool,
 ) -> tuple[Condition, str | None] | None:
+    tag = _tag_as_written(text)
+    if tag and text.variables and "${" in tag:
+        problems.at(text.mark, "found a variable in the tag, expected a tag as queries have it: it selects them")
+        return None
     unresolved = UnresolvedCondition(text.variables)
     if text.unset:
-        return unresolved, _tag_as_written(text)
+        return unresolved, tag
     try:
         condition, tag = parse(text)
     except GrammarError as error:
@@ -145,7 +149,7 @@ def _parse(
 def _tag_as_written(text: Written) -> str | None:
     """The tag of a threshold that cannot be parsed yet, which is needed for a selection by tags."""
     match = _FOR_A_TAG.search(text.raw)
-    return match[1].rstrip() if match and "$" not in match[1] else None
+    return match[1].rstrip().replace("$$", "$") if match else None
 
 
 def _refused_for_novelty(measure: Measure, text: Written, problems: Problems) -> bool:

@@ -141,7 +141,7 @@ def warns(*said: str, **others: object) -> Row:
     return Row(0, PASSED, {"passed": 1, "warnings": 1}, said, None, "warned", **others)
 
 
-SAVE = "`harness baseline save shop.relevance.yaml` saves one"
+SAVE = "`harness baseline save shop.relevance.yaml --url http://"
 NO_BASELINE = ("there is no baseline: shop.baseline.json does not exist", SAVE)
 UNREADABLE = ("shop.baseline.json:1:2 cannot be read: not JSON", SAVE)
 OLDER = ("is older than the suite: it does not have 1 query (boots)", SAVE)
@@ -281,6 +281,15 @@ ROWS = {
     "baseline missing and no answer": errs(
         "boots", "engine error (400)", more=DROP, arrange=lambda engine: engine.broken.update({BOOTS: 400})
     ),
+    **{
+        f"optional baseline missing and no answer, {threshold}": errs(
+            "boots",
+            "engine error (400)",
+            more=f'baseline: optional\nthresholds: ["{threshold}"]',
+            arrange=lambda engine: engine.broken.update({BOOTS: 400}),
+        )
+        for threshold in COMPARING[:1] + COMPARING[4:6]
+    },
 }
 
 
@@ -377,13 +386,27 @@ def test_where_1_and_3_both_hold_3_wins(
     assert main(["run", path.name, "--url", engine.url]) == 1, "the shortfall alone"
 
 
-def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_no_test(
-    suite: Callable[..., Path], engine: object, run: Callable[..., pytest.RunResult]
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_an_error_of_the_first_item(
+    suite: Callable[..., Path],
+    engine: object,
+    run: Callable[..., pytest.RunResult],
+    pytester: pytest.Pytester,
+    workers: tuple[str, ...],
 ) -> None:
-    path = suite(shoes='expect: ["a in top 1"]')
+    path = suite(MEAN.replace('"]', ' for head"]'), shoes='expect: ["a in top 1"]')
     engine.broken[BOOTS] = 400
-    assert run().ret == PASSED, "there is no item that needs the answer"
-    assert run("--relevance-each-query").ret == FAILED
+
+    result = run("--junit-xml=junit.xml", *workers)
+
+    assert result.ret == FAILED
+    result.assert_outcomes(errors=1, passed=1)
+    assert "no answer to 1 query that no threshold is about: boots (error: engine error (400)" in one_line(
+        result.stdout.str()
+    )
+    assert sorted(map(kinds, entries(pytester.path / "junit.xml"))) == [[], ["error"]]
+    assert run("-k", "query.shoes", *workers).ret == PASSED, "the item that tells it was not selected"
+    assert run("--relevance-each-query", *workers).ret == FAILED
     assert main(["run", path.name, "--url", engine.url]) == 3
 
 

@@ -36,6 +36,7 @@ from harness.model import (
     Target,
     Waiver,
 )
+from harness.options import RunOptions
 from harness.suites import load_suites
 from tests.builders.gating import TODAY, threshold
 
@@ -536,6 +537,14 @@ def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
     reference = reference_for(suite_of(), run_of(), path)
     assert (reference.problem, reference.created, reference.depth) == ("", "2026-05-01", 10)
     assert reference.remedy == f"`harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
+
+
+def test_the_command_that_saves_a_baseline_searches_as_the_run_did():
+    searched = RunOptions(embedded=True, request="the candidate").searched()
+    reference = reference_for(suite_of(), run_of(), None, searched)
+    remedy = "`harness baseline save suites/shop.relevance.yaml --embedded --request 'the candidate'` saves one"
+    assert reference.remedy == remedy
+    assert reference.problem.endswith(f"; {remedy}")
 
 
 def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_do(tmp_path):

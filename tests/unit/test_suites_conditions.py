@@ -24,7 +24,7 @@ queries:
         ("mean R@10 >= ${LEAST} for head", "head"),
         ("${SHARE}% R@10 >= 0.5 for long tail", "long tail"),
         ("mean R@10 >= ${LEAST}", None),
-        ("mean R@10 >= 0.5 for ${TAG}", None),
+        ("worse R@10 by ${LEAST} <= ${MANY} queries for head", "head"),
     ],
 )
 def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text, tag):
@@ -33,6 +33,15 @@ def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text
     threshold = load_suite(path, None).thresholds[1]
     assert isinstance(threshold.condition, UnresolvedCondition)
     assert threshold.tag == tag
+
+
+@pytest.mark.parametrize("tag", ["${TAG}", "${TAG:-head}", "he${TAG}"])
+@pytest.mark.parametrize("environ", [None, {"TAG": "head"}])
+def test_a_tag_from_a_variable_is_refused_as_tags_select_the_queries(tmp_path, tag, environ):
+    path = tmp_path / "s.relevance.yaml"
+    path.write_text(SUITE % f"mean R@10 >= 0.5 for {tag}")
+    with pytest.raises(SuiteError, match="5:32: found a variable in the tag, expected a tag as queries"):
+        load_suite(path, environ)
 
 
 @pytest.mark.parametrize(

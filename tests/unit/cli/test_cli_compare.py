@@ -751,3 +751,14 @@ def test_a_secret_of_the_environment_is_masked(shop, capsys, monkeypatch, tmp_pa
     ]
     assert all("s3cr3t" not in text for text in written)
     assert all("${TOKEN}" in text for text in written[:2])
+
+
+@pytest.mark.parametrize("other", [{}, {"gone": ["a"]}])
+def test_sides_without_a_query_in_common_are_not_compared(shop, capsys, tmp_path, other):
+    (tmp_path / "judgments.qrels").write_text("q 0 a 3\nr 0 b 1\n")
+    write_run("one.run", {"q": ["a"], "r": ["b"]})
+    write_run("two.run", other)
+    words = ("one.run", "two.run", "--qrels", "judgments.qrels", "--measure", "RR@2")
+
+    assert compare(*words) == 2
+    assert "there is no query on which to compare" in capsys.readouterr().err

@@ -59,7 +59,7 @@ def report(*verdicts: Verdict, queries: tuple[QueryReport, ...] = (), lone: Lone
 
 
 def of_threshold(*verdicts: str) -> PlannedItem:
-    return PlannedItem("item", "headline", Mark(), verdicts=verdicts)
+    return PlannedItem("of a threshold", "headline", Mark(), verdicts=verdicts)
 
 
 def of_query(name: str, *, own: tuple[str, ...] = (), shared: tuple[str, ...] = (), **others: object) -> PlannedItem:
