@@ -45,7 +45,7 @@ def evaluate_arrays(
         profile: The profile to reproduce; none of them reorders the hits.
 
     Returns:
-        The text of each measure with one float64 per query, NaN where it is undefined.
+        Each of *measures* with one float64 per query, NaN where it is undefined.
 
     Raises:
         MeasureError: a measure is not known, or is not computed from grades alone; a grade that a gain map or a
@@ -66,7 +66,8 @@ def evaluate_arrays(
         None if judged is None else _array("judged", judged, "b"),
     )
     worth, whose = read_argument("gain", gain), read_argument("profile", profile)
-    return score_batches([batch], _measures(measures), gain=worth, profile=whose)
+    columns = score_batches([batch], _measures(measures), gain=worth, profile=whose)
+    return {text: columns[parse_measure(text).text] for text in measures}
 
 
 class Column(Protocol):
@@ -116,7 +117,7 @@ def evaluate_frames(
         profile: The profile to reproduce.
 
     Returns:
-        The text of each measure with the score of every query of either frame: None where it is undefined, where the
+        Each of *measures* with the score of every query of either frame: None where it is undefined, where the
         run does not hold the query, and under the trec profile where nothing is judged for it.
 
     Raises:
@@ -147,7 +148,7 @@ def evaluate_frames(
         scored &= np.bincount(of_judged, minlength=len(queries)) > 0
     return {
         text: dict(zip(queries, np.where(scored & ~np.isnan(values), values, None).tolist(), strict=True))
-        for text, values in columns.items()
+        for text, values in ((text, columns[parse_measure(text).text]) for text in measures)
     }
 
 

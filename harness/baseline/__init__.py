@@ -23,6 +23,7 @@ from harness.baseline.entries import (
     changed_questions,
     changes_since,
     make_baseline,
+    removed_since,
     request_fingerprint,
     with_entry,
 )
@@ -49,7 +50,11 @@ __all__ = [
 
 
 def reference_for(
-    suite: Suite, run: Run, file: Path | None, searched: Mapping[str, str | bool] | None = None
+    suite: Suite,
+    run: Run,
+    file: Path | None,
+    searched: Mapping[str, str | bool] | None = None,
+    others: Sequence[Query] = (),
 ) -> Reference:
     """
     The reference to compare *run* with.
@@ -59,13 +64,16 @@ def reference_for(
         run: Today's run; its request chooses the entry.
         file: The file of baselines; None takes the one beside the suite.
         searched: `RunOptions.searched` of the run, for the command that saves a baseline.
+        others: The queries of the suite that were not selected.
 
     Returns:
         The baseline scored anew; or why there is none to compare with, and what to do about it.
     """
     remedy = remedy_for(suite.path, file, searched)
     try:
-        return replace(reference_to(read_entry(suite, run.request, file), suite, run), remedy=remedy)
+        entry = read_entry(suite, run.request, file)
+        found = reference_to(entry, suite, run)
+        return replace(found, remedy=remedy, changes=(*found.changes, *removed_since(entry, suite, others)))
     except BaselineError as error:
         return Reference(problem=f"{error}; {remedy}", remedy=remedy)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from harness.errors import BaselineError, UnansweredBaseline
@@ -25,6 +25,7 @@ from harness.model import (
     Run,
     Score,
     Suite,
+    ids_of,
 )
 from harness.words import count, listed
 
@@ -87,6 +88,14 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]
     if str(run.engine) != baseline.engine:
         found.append(f"the engine was {baseline.engine} and is {run.engine}")
     return tuple(f"since the baseline of {baseline.created} {sentence}" for sentence in found)
+
+
+def removed_since(baseline: Baseline, suite: Suite, others: Iterable[Query]) -> Iterator[str]:
+    """A sentence on the queries of *baseline* that are neither in *suite* nor *others*; none where there is no such."""
+    known = {*ids_of(suite.queries), *(query.id for query in others)}
+    removed = [query for query in baseline.queries if query not in known]
+    if removed:
+        yield f"since the baseline of {baseline.created} the suite lost {_named(removed)}"
 
 
 def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:

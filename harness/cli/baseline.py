@@ -193,9 +193,12 @@ def _saved(kept: BaselineUpdate) -> Iterator[str]:
     for note in kept.notes:
         yield printable(f"  {note}")
     before = means_of(kept.before) if kept.before else {}
+    otherwise = ""
+    if kept.before and kept.before.queries.keys() != entry.queries.keys():
+        otherwise = f" over other queries ({len(kept.before.queries):,})"
     for measure, (value, counted) in means_of(entry).items():
         over = f" of {counted:,}" if counted < len(entry.queries) else ""
-        was = f", was {score_text(before[measure][0])}" if measure in before else ""
+        was = f", was {score_text(before[measure][0])}{otherwise}" if measure in before else ""
         yield f"  {measure}{weighted} {score_text(value)}{over}{was}"
     if entry.index.missing:
         yield f"  not read of the index: {', '.join(entry.index.missing)}"

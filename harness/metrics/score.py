@@ -371,6 +371,10 @@ def _scores(suite: Suite, query: Query, measures: Iterable[Measure], response: R
     if not isinstance(response, Ranking):
         yield from (Score(query.id, measure.text, None, outcome, reason) for measure in measures)
         return
+    if not query.judgments and rules_of(suite.profile).skips_unjudged:
+        reason = f"it has no judgments, and '{suite.profile}' leaves out such queries"
+        yield from (Score(query.id, measure.text, None, Outcome.UNDEFINED, reason) for measure in measures)
+        return
     documents, scores = [hit.id for hit in response.hits], [hit.score for hit in response.hits]
     graded: dict[tuple[int | None, bool], GradedRanking] = {}
     for measure in measures:

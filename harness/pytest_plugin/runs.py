@@ -206,7 +206,11 @@ class SessionRuns:
             if options.save_baseline:
                 return Reference(updating=True)
             compares = compares_with_baseline(done.suite)
-            return reference_for(done.suite, done.run, options.baseline, options.searched()) if compares else None
+            return (
+                reference_for(done.suite, done.run, options.baseline, options.searched(), done.others)
+                if compares
+                else None
+            )
 
         def finished() -> FinishedSuite:
             return self.finished(path, options, Environment(os.environ))

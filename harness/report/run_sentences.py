@@ -342,6 +342,8 @@ def judged_line(suite: SuiteReport) -> str:
     """How many hits are judged, and what to do if these are few; empty where there are no hits."""
     if not suite.hits:
         return ""
+    if not suite.judged_hits:
+        return f"none of {count(suite.hits, 'hit')} is judged: `harness judgments pool` lists what to judge"
     share = f"{suite.judged_hits:,} of {suite.hits:,} hits are judged ({suite.judged_hits / suite.hits:.1%})"
     if not is_hardly_judged(suite.hits, suite.judged_hits):
         return share

@@ -196,7 +196,7 @@ def _observed(verdict: Verdict) -> str:
         return plain_text(observed)
     if observed is None or not math.isfinite(observed):
         return score_text(observed)
-    if float(observed).is_integer() and verdict.measure is None:
+    if float(observed).is_integer() and (verdict.measure is None or verdict.unit in _ONE_OF):
         return f"{observed:.0f}"
     if required is None or observed == required:
         return score_text(observed)

@@ -458,7 +458,7 @@ def _with_reference(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference |
         return run, None
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))
-    return run, reference_for(suite, run, options.baseline, options.searched())
+    return run, reference_for(suite, run, options.baseline, options.searched(), answered.selection.others)
 
 
 def _with_shown_titles(

@@ -113,7 +113,7 @@ def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, 
         return 1, "expected one JSON object per line"
     identity = content.get(id_field)
     if identity is None:
-        return 1, f'the document has no "{id_field}", which is its id{did_you_mean(id_field, content)}'
+        return 1, f'the document has no field "{id_field}", which holds its id{did_you_mean(id_field, content)}'
     return _identified(number, line, identity, id_field)
 
 

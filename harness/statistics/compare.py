@@ -190,6 +190,12 @@ def compare(
             "or queries with equal weights"
         )
     pairs = [pair_up(measure, reference[measure], candidate[measure], weights) for measure in shared]
+    for pair in pairs:
+        if len(pair.queries) == 1:
+            both = f"both {names[0]} and {names[1]}"
+            raise StatisticError(
+                f"{pair.measure}: 1 query ({pair.queries[0]}) has a score in {both}, expected 2 or more"
+            )
     intervals = _intervals(pairs, options)
     tests = [_test(pair, options) for pair in pairs]
     adjusted = CORRECTIONS[options.correction]([test.p_value for test in tests])

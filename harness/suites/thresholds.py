@@ -15,7 +15,10 @@ from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, Written
 from harness.words import did_you_mean
 
-_FOR_A_TAG = re.compile(r"(?:[\d}%]|quer(?:y|ies))\s+for\s+(\S.*)$")
+_FOR_A_TAG = re.compile(r"(?:[\d%\0]|quer(?:y|ies))\s+for\s+(\S.*)$")
+_VARIABLE = re.compile(r"\$\{.*?\}+")
+_VALUE = "\0"
+"""What stands for the value of a variable."""
 
 Line: TypeAlias = Written | ThresholdShape | ExpectationShape
 """A text, or a mapping with a text and more keys."""
@@ -67,7 +70,7 @@ def read_thresholds(
     def reach(condition: Condition) -> str | None:
         return None if gain is None else check_reach(condition, gain, profile)
 
-    return _read(lines, parse, reach, problems, checking=checking)
+    return _read(lines, parse, reach, problems, tag_of=_tag_as_written, checking=checking)
 
 
 def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bool) -> tuple[Threshold, ...]:
@@ -79,7 +82,7 @@ def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bo
     def reach(condition: Condition) -> str | None:
         return check_reach(condition, Gain())
 
-    return _read(lines, parse, reach, problems, checking=checking)
+    return _read(lines, parse, reach, problems, tag_of=lambda _: None, checking=checking)
 
 
 def read_waiver(shape: WaiverShape | None) -> Waiver | None:
@@ -102,12 +105,13 @@ def _read(
     reach: Callable[[Condition], str | None],
     problems: Problems,
     *,
+    tag_of: Callable[[Written], str | None],
     checking: bool,
 ) -> tuple[Threshold, ...]:
     thresholds = []
     for line in lines:
         text = _text_of(line)
-        parsed = _parse(text, parse, reach, problems, checking=checking)
+        parsed = _parse(text, parse, reach, problems, tag=tag_of(text), checking=checking)
         if parsed is not None:
             thresholds.append(_threshold(line, text, *parsed))
     return tuple(thresholds)
@@ -119,19 +123,22 @@ def _parse(
     reach: Callable[[Condition], str | None],
     problems: Problems,
     *,
+    tag: str | None,
     checking: bool,
 ) -> tuple[Condition, str | None] | None:
-    tag = _tag_as_written(text)
-    if tag and text.variables and "${" in tag:
+    if tag and _VALUE in tag:
         problems.at(text.mark, "found a variable in the tag, expected a tag as queries have it: it selects them")
         return None
     unresolved = UnresolvedCondition(text.variables)
     if text.unset:
         return unresolved, tag
     try:
-        condition, tag = parse(text)
+        condition, tag_now = parse(text)
     except GrammarError as error:
         _note(error, text, problems)
+        return None
+    if text.variables and tag_now != tag:
+        problems.at(text.mark, f"the value of a variable has 'for {tag_now}', expected it as written in the threshold")
         return None
     measure = getattr(condition, "measure", None)
     if measure is not None and _refused_for_novelty(measure, text, problems):
@@ -147,9 +154,9 @@ def _parse(
 
 
 def _tag_as_written(text: Written) -> str | None:
-    """The tag of a threshold that cannot be parsed yet, which is needed for a selection by tags."""
-    match = _FOR_A_TAG.search(text.raw)
-    return match[1].rstrip().replace("$$", "$") if match else None
+    """The tag of a threshold before its variables have values: pytest selects its items by tag without them."""
+    match = _FOR_A_TAG.search(_VARIABLE.sub(_VALUE, text.raw) if text.variables else text)
+    return match[1].rstrip() if match else None
 
 
 def _refused_for_novelty(measure: Measure, text: Written, problems: Problems) -> bool:

@@ -539,6 +539,19 @@ def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
     assert reference.remedy == f"`harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
 
 
+def test_a_query_that_the_suite_lost_is_told_and_one_that_was_not_selected_is_not(tmp_path):
+    path = tmp_path / "mine.json"
+    write_baselines(path, file_of(make()))
+    suite = suite_of()
+    first, *others = suite.queries
+    less = replace(suite, queries=(first,))
+    [lost] = reference_for(less, run_of(), path).changes
+    named = ", ".join(query.id for query in others)
+    number = "1 query" if len(others) == 1 else f"{len(others)} queries"
+    assert lost == f"since the baseline of 2026-05-01 the suite lost {number} ({named})"
+    assert reference_for(less, run_of(), path, others=others).changes == ()
+
+
 def test_the_command_that_saves_a_baseline_searches_as_the_run_did():
     searched = RunOptions(embedded=True, request="the candidate").searched()
     reference = reference_for(suite_of(), run_of(), None, searched)

@@ -111,7 +111,9 @@ def test_runs_without_a_common_query():
 
 
 def test_one_query_cannot_be_tested():
-    with pytest.raises(StatisticError, match="at least 2 queries; found 1"):
+    with pytest.raises(
+        StatisticError, match=r"AP: 1 query \(q\) has a score in both reference and candidate, expected 2"
+    ):
         compare({"AP": {"q": 0.5}}, {"AP": {"q": 0.6}})
 
 

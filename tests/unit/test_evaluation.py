@@ -146,6 +146,10 @@ class TestArrays:
     def test_grades_with_nan_for_unjudged(self, dtype):
         self.assert_expected(evaluate_arrays(*self.csr(nan, dtype), measures=ARRAY_TEXTS))
 
+    def test_the_results_have_the_measures_as_they_are_written(self):
+        written = ["RBP( p=0.8 , max=3 )@3", "nDCG@2"]
+        assert list(evaluate_arrays(*self.csr(nan, np.float64), measures=written)) == written
+
     def test_small_integers_with_a_mask(self):
         arrays = self.csr(-128, np.int8)
         self.assert_expected(evaluate_arrays(*arrays, measures=ARRAY_TEXTS, judged=arrays[1] != -128))

@@ -87,11 +87,19 @@ def test_judged_is_always_defined(judgments):
 
 
 @pytest.mark.parametrize(
-    "profile", [Profile.TREC, Profile.RANK_EVAL, Profile.QUEPID, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5]
+    "profile", [Profile.RANK_EVAL, Profile.QUEPID, Profile.OPENSEARCH_SRW, Profile.OPENSEARCH_SRW_3_5, Profile.RRE]
 )
 def test_a_profile_whose_system_scores_the_unjudged_zero_does_so(profile):
     score = only_score(Query("q", "q"), ranking("a"), profile=profile)
     assert (score.value, score.outcome) == (0.0, Outcome.SCORED)
+
+
+def test_trec_eval_leaves_out_a_query_without_judgments_and_scores_one_without_relevant_documents_zero():
+    unjudged = only_score(Query("q", "q"), ranking("a"), profile=Profile.TREC)
+    assert (unjudged.value, unjudged.outcome) == (None, Outcome.UNDEFINED)
+    assert unjudged.reason == "it has no judgments, and 'trec' leaves out such queries"
+    judged = only_score(Query("q", "q", judgments={"b": 0}), ranking("a"), profile=Profile.TREC)
+    assert (judged.value, judged.outcome) == (0.0, Outcome.SCORED)
 
 
 @pytest.mark.parametrize(

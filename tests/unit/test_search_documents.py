@@ -42,7 +42,7 @@ class TestReading:
     def test_the_field_that_was_meant_as_id(self, tmp_path: Path) -> None:
         with pytest.raises(SuiteError) as caught:
             read_ids(write(tmp_path, '{"sku": "a"}\n'), "d", "skuu")
-        assert str(caught.value) == "d:1:1: the document has no \"skuu\", which is its id; did you mean 'sku'?"
+        assert str(caught.value) == "d:1:1: the document has no field \"skuu\", which holds its id; did you mean 'sku'?"
 
     def test_line_ends_of_windows(self, tmp_path: Path) -> None:
         path = write(tmp_path, '{"id": "a"}\r\n{"id": "b"}\r\n')
@@ -60,8 +60,8 @@ class TestReading:
             ('{"id": "b",}', 11 if sys.version_info >= (3, 13) else 12, "not JSON"),  # at the comma, or behind it
             ("{'id': 1}", 2, "not JSON"),
             ('["b"]', 1, "object"),
-            ('{"title": "B"}', 1, 'no "id"'),
-            ('{"id": null}', 1, 'no "id"'),
+            ('{"title": "B"}', 1, 'no field "id"'),
+            ('{"id": null}', 1, 'no field "id"'),
             ('{"id": 1.5}', 1, "1.5"),
             ('{"id": true}', 1, "true"),
             ('{"id": ""}', 1, "whole number"),

@@ -35,6 +35,23 @@ def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text
     assert threshold.tag == tag
 
 
+@pytest.mark.parametrize("least", ["${LEAST}", "${LEAST:-0.9 for head}", "${LEAST:-0.9} for long tail"])
+def test_a_value_that_brings_a_tag_is_refused_as_pytest_selects_items_before_it_has_values(tmp_path, least):
+    path = tmp_path / "s.relevance.yaml"
+    path.write_text(SUITE % f"mean R@10 >= {least}")
+    value = "0.9 for head"
+    with pytest.raises(SuiteError, match="5:32: the value of a variable has 'for head"):
+        load_suite(path, {"LEAST": value})
+
+
+def test_an_expectation_has_no_tag(tmp_path):
+    path = tmp_path / "s.relevance.yaml"
+    expected = """expect: ['"model 3 for ${WHOM}" in top 3']"""
+    path.write_text((SUITE % "mean R@10 >= 0").replace("judgments: {d1: 1}", f"judgments: {{d1: 1}}, {expected}"))
+    [query] = load_suite(path, {"WHOM": "kids"}).queries
+    assert "'model 3 for kids'" in repr(query.thresholds[0].condition)
+
+
 @pytest.mark.parametrize("tag", ["${TAG}", "${TAG:-head}", "he${TAG}"])
 @pytest.mark.parametrize("environ", [None, {"TAG": "head"}])
 def test_a_tag_from_a_variable_is_refused_as_tags_select_the_queries(tmp_path, tag, environ):

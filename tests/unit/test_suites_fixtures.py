@@ -85,8 +85,11 @@ def test_documents_of_an_index_elsewhere_are_not_asked_for(folder):
 @pytest.mark.parametrize(
     ("content", "refusal"),
     [
-        ('{"id": "a"}\n', 'products.jsonl:1:1: the document has no "sku", which is its id'),
-        ('{"skuu": 1}\n', "products.jsonl:1:1: the document has no \"sku\", which is its id; did you mean 'skuu'?"),
+        ('{"id": "a"}\n', 'products.jsonl:1:1: the document has no field "sku", which holds its id'),
+        (
+            '{"skuu": 1}\n',
+            "products.jsonl:1:1: the document has no field \"sku\", which holds its id; did you mean 'skuu'?",
+        ),
         ('{"sku": 1}\n{"sku": \n', "products.jsonl:2:8: the line is not JSON: Expecting value"),
         ("\n", "products.jsonl: the file has no documents"),
     ],

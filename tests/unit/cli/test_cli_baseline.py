@@ -131,6 +131,13 @@ def test_another_request_and_other_queries_stay(folder, engine, choice):
     assert (now["r"], now["q"].scores) == (first.queries["r"], {"RR@3": 0.5})
 
 
+def test_a_mean_before_of_other_queries_is_told_as_such(folder, engine, capsys):
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--query", "q") == 0
+    capsys.readouterr()
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 0
+    assert ", was 1.0000 over other queries (1)" in capsys.readouterr().out
+
+
 def test_several_requests_are_saved_an_entry_each(folder, engine, capsys):
     harness_baseline("save", "shop.relevance.yaml", "-q")
     first = kept(folder)["current"]

@@ -68,6 +68,11 @@ def test_one_of_a_kind_is_no_many(unit, texts):
     assert (observed_text(counted), required_text(counted)) == texts
 
 
+def test_a_number_of_queries_is_no_score_though_it_is_what_was_required():
+    worse = Verdict("id", "worse RR by 0 <= 1 query", Status.PASSED, "", 1.0, 1.0, measure="RR", unit=Unit.QUERIES)
+    assert (observed_text(worse), required_text(worse)) == ("1 query", "1 query")
+
+
 def test_a_score_has_no_unit():
     assert required_text(verdict(0.5, 0.8)) == "0.8"
 
