@@ -139,6 +139,10 @@ SubtopicJudgments = dict[str, dict[str, dict[str, float]]]
 """Query to document to subtopic to grade."""
 
 
+NO_SUBTOPIC = ("", "0", "Q0")
+"""What the second column holds where it is no subtopic."""
+
+
 def read_subtopic_judgments(path: Path, *, name: str | None = None) -> SubtopicJudgments:
     """
     Read a judgment file whose lines judge a document for one subtopic of a query.
@@ -163,8 +167,9 @@ def read_subtopic_judgments(path: Path, *, name: str | None = None) -> SubtopicJ
             continue
         first = lines.setdefault((record.query, record.document, record.subtopic), record.line)
         if first != record.line:
-            judged = f"document {record.document!r} is judged twice for subtopic {record.subtopic!r}"
-            findings.add(record.line, f"{judged} of query {record.query!r}, first in line {first}")
+            of = "" if record.subtopic in NO_SUBTOPIC else f"subtopic {record.subtopic!r} of "
+            judged = f"document {record.document!r} is judged twice for {of}query {record.query!r}"
+            findings.add(record.line, f"{judged}, first in line {first}")
             continue
         judgments.setdefault(record.query, {}).setdefault(record.document, {})[record.subtopic] = grade
     findings.raise_any(path)

@@ -58,11 +58,12 @@ def _draft(path: Path) -> Draft:
     query, document = table.need("query-id", "query_id"), table.need("corpus-id", "corpus_id")
     score = table.need("score")
     for row in table.rows:
-        grade = row.grade(score)
-        if grade is None:
-            row.refuse("the score is empty; expected a number")
-        judged.setdefault(row.need(query), []).append((row.need(document), grade, row.place))
-    table.leave_unread(draft.leftovers)
+        with table.told_together():
+            grade = row.grade(score)
+            if grade is None:
+                row.refuse("the score is empty; expected a number")
+            judged.setdefault(row.need(query), []).append((row.need(document), grade, row.place))
+    table.finish(draft.leftovers)
     _add_queries(folder / "queries.jsonl", draft, judged)
     _add_corpus(folder / "corpus.jsonl", draft)
     return draft

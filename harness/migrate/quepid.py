@@ -101,20 +101,21 @@ def _read_csv(table: Table, draft: Draft) -> None:
     judges = [] if rating or table.columns[:2] != ["query", "docid"] else _judges(table)
     table.used.update(judges)
     for row in table.rows:
-        query = draft.of_text(row.need(text))
-        for label, column in (("information need", need), ("notes", notes)):
-            _remark(query, label, row.cells[column] if column else None)
-        found = row.cells[document].strip() if document else ""
-        if found:
-            if rating:
-                _rate(draft, query, found, row.grade(rating), row.place)
-            else:
-                _rate_agreed(draft, query, found, [row.grade(judge) for judge in judges], row.place)
-        elif rating and row.cells[rating].strip():
-            row.refuse("the document is empty beside a rating; expected an id")
-        if name:
-            draft.name = draft.name or row.cells[name].strip()
-    table.leave_unread(draft.leftovers)
+        with table.told_together():
+            query = draft.of_text(row.need(text))
+            for label, column in (("information need", need), ("notes", notes)):
+                _remark(query, label, row.cells[column] if column else None)
+            found = row.cells[document].strip() if document else ""
+            if found:
+                if rating:
+                    _rate(draft, query, found, row.grade(rating), row.place)
+                else:
+                    _rate_agreed(draft, query, found, [row.grade(judge) for judge in judges], row.place)
+            elif rating and row.cells[rating].strip():
+                row.refuse("the document is empty beside a rating; expected an id")
+            if name:
+                draft.name = draft.name or row.cells[name].strip()
+    table.finish(draft.leftovers)
 
 
 def _judges(table: Table) -> list[str]:

@@ -93,22 +93,24 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
         id_cell, query_cell, text_cell, document_cell = (
             without_mark(row.cells[column].strip()) if column else "" for column in (query_id, query, text, document)
         )
-        yield _Entry(
-            row.place,
-            id_cell,
-            query_cell,
-            text_cell,
-            document_cell,
-            grade=row.grade(grade) if grade else None,
-            tags=[tag.strip() for tag in row.cells[tags].split(";") if tag.strip()] if tags else (),
-            weight=row.grade(weight) if weight else None,
-            params={
-                name.removeprefix(_PARAM): without_mark(row.cells[name].strip())
-                for name in params
-                if row.cells[name].strip()
-            },
-        )
-    table.leave_unread(draft.leftovers)
+        with table.told_together():
+            entry = _Entry(
+                row.place,
+                id_cell,
+                query_cell,
+                text_cell,
+                document_cell,
+                grade=row.grade(grade) if grade else None,
+                tags=[tag.strip() for tag in row.cells[tags].split(";") if tag.strip()] if tags else (),
+                weight=row.grade(weight) if weight else None,
+                params={
+                    name.removeprefix(_PARAM): without_mark(row.cells[name].strip())
+                    for name in params
+                    if row.cells[name].strip()
+                },
+            )
+            yield entry
+    table.finish(draft.leftovers)
 
 
 def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from harness.errors import FormatError, InputError
-from harness.files.opening import Source, decode, read_source
+from harness.errors import FormatError, InputError, Problem
+from harness.files.opening import Findings, Source, decode, read_source
 from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Leftovers, Place
 from harness.migrate.json_nodes import MOST_BYTES
@@ -72,6 +73,15 @@ class Table:
     columns: list[str]
     rows: list[Row]
     used: set[str] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+
+    @contextmanager
+    def told_together(self) -> Iterator[None]:
+        """Keep the problems of a row for `finish`, which tells those of all rows."""
+        try:
+            yield
+        except FormatError as error:
+            self.problems += error.problems
 
     def column(self, *names: str) -> str | None:
         """
@@ -98,8 +108,18 @@ class Table:
             raise FormatError([self.source.problem(1, 1, message)])
         return found
 
-    def leave_unread(self, leftovers: Leftovers) -> None:
-        """Note the columns that were not read and are not empty."""
+    def finish(self, leftovers: Leftovers) -> None:
+        """
+        Note the columns that were not read and are not empty.
+
+        Raises:
+            FormatError: Rows had problems.
+        """
+        if self.problems:
+            found = Findings(self.source.path)
+            for problem in self.problems:
+                found.add(problem.line, problem.message, self.source.lines[problem.line - 1])
+            found.raise_any(Path(self.source.path))
         for column in self.columns:
             if column not in self.used and any(row.cells[column].strip() for row in self.rows):
                 leftovers.add((self.source.path, 1, 1), f"the column {column!r}")

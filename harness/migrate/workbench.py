@@ -262,12 +262,15 @@ def _read_csv(path: Path, draft: Draft) -> None:
     query, document = table.need("query"), table.need("docid", "doc_id")
     rating = table.need("rating")
     for row in table.rows:
-        grade, of = row.grade(rating), draft.of_text(row.need(query))
-        if grade is None:
-            draft.leave_document(of, row.need(document), row.place, "documents without a rating; they stay unjudged")
-        else:
-            draft.judge(of, row.need(document), grade, row.place)
-    table.leave_unread(draft.leftovers)
+        with table.told_together():
+            grade, of = row.grade(rating), draft.of_text(row.need(query))
+            if grade is None:
+                draft.leave_document(
+                    of, row.need(document), row.place, "documents without a rating; they stay unjudged"
+                )
+            else:
+                draft.judge(of, row.need(document), grade, row.place)
+    table.finish(draft.leftovers)
 
 
 def _read_configuration(one: JsonNode, draft: Draft, used: dict[str, str]) -> Collection[str]:

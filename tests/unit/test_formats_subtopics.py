@@ -45,6 +45,12 @@ def test_a_document_judged_twice_for_a_subtopic_is_told(write):
         read_subtopic_judgments(path)
 
 
+def test_a_document_judged_twice_without_a_subtopic_is_told_without_one(write):
+    path = write("j.qrels", "q1 0 d1 2\nq1 0 d1 2\n")
+    with pytest.raises(FormatError, match=r":2:1: document 'd1' is judged twice for query 'q1', first in line 1"):
+        read_subtopic_judgments(path)
+
+
 @pytest.mark.parametrize("text", ["alpha_nDCG@10", "ERR_IA@10", "StRecall@1"])
 def test_many_queries_are_scored_like_one(text):
     measure = parse_measure(text)

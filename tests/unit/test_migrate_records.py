@@ -205,3 +205,19 @@ def test_any_id_of_a_document_comes_back(tmp_path_factory, form, grades):
     back = exported(form, str(folder / "a.relevance.yaml"), str(folder / "back"))
     again = moved(form, sorted(map(str, back.iterdir())), *REQUEST, output=str(folder / "b.relevance.yaml"))
     assert judgments(again) == {"tent": grades}
+
+
+@pytest.mark.parametrize("system", ["quepid", "csv"])
+def test_all_lines_of_a_csv_file_that_are_wrong_are_told(tmp_path, monkeypatch, capsys, system):
+    monkeypatch.chdir(tmp_path)
+    lines = ["query,docid,rating", "a,d1,oops", "b,d2,2", *(f"c,d{n},bad" for n in range(25)), ""]
+    (tmp_path / "many.csv").write_text("\n".join(lines))
+
+    assert main(["import", system, "many.csv", "--output", "x.relevance.yaml"]) == 2
+
+    said = capsys.readouterr().err
+    assert "many.csv:2:1: found 'oops'" in said
+    assert "many.csv:22:1: found 'bad'" in said
+    assert "many.csv: 6 more problems are not shown" in said
+    assert "26 problems" in said
+    assert not (tmp_path / "x.relevance.yaml").exists()
