@@ -47,7 +47,7 @@ class DocumentNotes:
 
 
 def compare_documents(
-    reference: Ranking, candidate: Ranking, *, depth: int, notes: DocumentNotes, ties: bool = True
+    reference: Ranking, candidate: Ranking, *, depth: int, notes: DocumentNotes, ties: bool = True, below: bool = False
 ) -> tuple[MovedDocument, ...]:
     """
     Compare two rankings document by document.
@@ -55,9 +55,10 @@ def compare_documents(
     Args:
         reference: The ranking to compare with.
         candidate: The ranking to compare.
-        depth: Ranks to compare; documents below are ignored.
+        depth: Ranks to compare; documents that are below on both sides are ignored.
         notes: Grades and titles.
         ties: Whether the request leaves documents of equal score in any order.
+        below: Whether a document that is below *depth* on one side has its rank there, or none.
 
     Returns:
         Each document of either ranking once: the candidate's in its order, then those only in the reference.
@@ -66,6 +67,8 @@ def compare_documents(
     before, after = _ranks(first.hits), _ranks(second.hits)
     tied = _tied(first, second) if ties else frozenset()
     names = [*after, *(document for document in before if document not in after)]
+    if below:
+        before, after = _ranks(reference.hits), _ranks(candidate.hits)
     return tuple(_document(name, before.get(name), after.get(name), notes, name in tied) for name in names)
 
 
@@ -133,7 +136,8 @@ def compare_queries(
         measures = measures_of(suite, query)
         depth = min(reference.depth, max((_depth(one, suite) for one in measures), default=suite.depth))
         notes = DocumentNotes(query.judgments, suite.gain, titles)
-        changed = changed_ranks(compare_documents(first, second, depth=depth, notes=notes, ties=ties))
+        documents = compare_documents(first, second, depth=depth, notes=notes, ties=ties, below=True)
+        changed = changed_ranks(documents)
         reached = [one.text for one in measures if _reaches(reference, one, suite)]
         old, new = before.values_of(query.id), now.values_of(query.id)
         comparable = {

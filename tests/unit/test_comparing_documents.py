@@ -35,6 +35,14 @@ def test_what_is_known_of_a_document_stands_with_it():
     )
 
 
+def test_a_document_that_fell_below_the_depth_has_its_rank_and_one_that_left_has_none():
+    first, second = ranking(("a", 3), ("b", 2), ("c", 1)), ranking(("c", 9), ("x", 8), ("a", 7))
+    found = compare_documents(first, second, depth=2, notes=DocumentNotes(), below=True)
+    assert [(one.id, one.reference, one.candidate) for one in found] == [
+        ("c", 3, 1), ("x", None, 2), ("a", 1, 3), ("b", 2, None)
+    ]  # fmt: skip
+
+
 def test_a_document_below_the_depth_is_not_there():
     found = changes([("a", 3), ("b", 2), ("c", 1)], [("a", 3), ("c", 2), ("b", 1)], depth=2)
     assert [(one.id, one.reference, one.candidate) for one in found.documents] == [
