@@ -66,8 +66,9 @@ def evaluate_arrays(
         None if judged is None else _array("judged", judged, "b"),
     )
     worth, whose = read_argument("gain", gain), read_argument("profile", profile)
-    columns = score_batches([batch], _measures(measures), gain=worth, profile=whose)
-    return {text: columns[parse_measure(text).text] for text in measures}
+    parsed = _measures(measures)
+    columns = score_batches([batch], list(parsed.values()), gain=worth, profile=whose)
+    return {text: columns[measure.text] for text, measure in parsed.items()}
 
 
 class Column(Protocol):
@@ -142,13 +143,14 @@ def evaluate_frames(
         CodedJudgments(of_judged, judged, np.array(_floats(judgments, grade, "judgments"))),
         len(queries),
     )
-    columns = score_batches(batches, _measures(measures), gain=worth, profile=whose)
+    parsed = _measures(measures)
+    columns = score_batches(batches, list(parsed.values()), gain=worth, profile=whose)
     scored = np.bincount(of_hit, minlength=len(queries)) > 0
     if rules_of(whose).skips_unjudged:
         scored &= np.bincount(of_judged, minlength=len(queries)) > 0
     return {
         text: dict(zip(queries, np.where(scored & ~np.isnan(values), values, None).tolist(), strict=True))
-        for text, values in ((text, columns[parse_measure(text).text]) for text in measures)
+        for text, values in ((text, columns[measure.text]) for text, measure in parsed.items())
     }
 
 
@@ -161,8 +163,9 @@ def _require_numpy() -> Any:
     return numpy
 
 
-def _measures(given: Sequence[str]) -> list[Measure]:
-    return list(map(parse_measure, read_argument("measures", given)))
+def _measures(given: Sequence[str]) -> dict[str, Measure]:
+    """The measures by their text as given."""
+    return {text: parse_measure(text) for text in read_argument("measures", given)}
 
 
 def _array(name: str, given: ArrayLike, kinds: str) -> NDArray[Any]:

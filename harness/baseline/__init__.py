@@ -23,7 +23,6 @@ from harness.baseline.entries import (
     changed_questions,
     changes_since,
     make_baseline,
-    removed_since,
     request_fingerprint,
     with_entry,
 )
@@ -71,9 +70,7 @@ def reference_for(
     """
     remedy = remedy_for(suite.path, file, searched)
     try:
-        entry = read_entry(suite, run.request, file)
-        found = reference_to(entry, suite, run)
-        return replace(found, remedy=remedy, changes=(*found.changes, *removed_since(entry, suite, others)))
+        return replace(reference_to(read_entry(suite, run.request, file), suite, run, others), remedy=remedy)
     except BaselineError as error:
         return Reference(problem=f"{error}; {remedy}", remedy=remedy)
 
@@ -107,7 +104,7 @@ def entry_of(found: BaselineFile, path: Path, suite: Suite, request: str) -> Bas
     return entry
 
 
-def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
+def reference_to(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Query] | None = None) -> Reference:
     """
     *baseline* scored by the judgments, the gain, the profile and the measures of today.
 
@@ -122,7 +119,7 @@ def reference_to(baseline: Baseline, suite: Suite, run: Run) -> Reference:
         depth=baseline.depth,
         created=baseline.created,
         same_request=request_fingerprint(suite, run.request) == baseline.template,
-        changes=changes_since(baseline, suite, run),
+        changes=changes_since(baseline, suite, run, others),
         changed_questions=changed,
         diffs=text_diffs(baseline, suite, run),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from harness.errors import BaselineError, UnansweredBaseline
@@ -78,24 +78,20 @@ def changed_questions(baseline: Baseline, suite: Suite) -> dict[str, tuple[Quest
     }
 
 
-def changes_since(baseline: Baseline, suite: Suite, run: Run) -> tuple[str, ...]:
+def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Query] | None = None) -> tuple[str, ...]:
     """
     What changed since *baseline* was saved, a sentence each.
 
+    *others* are the queries of the suite that were not selected; None where they are unknown, and so which it lost.
     Facts on an index that the login could not read, then or now, are not reported as changed.
     """
     found = [*_of_suite(baseline, suite, run.request), *_of_index(baseline.index, run.facts or IndexFacts())]
     if str(run.engine) != baseline.engine:
         found.append(f"the engine was {baseline.engine} and is {run.engine}")
+    known = baseline.queries if others is None else {*ids_of(suite.queries), *ids_of(others)}
+    if lost := [query for query in baseline.queries if query not in known]:
+        found.append(f"the suite lost {_named(lost)}")
     return tuple(f"since the baseline of {baseline.created} {sentence}" for sentence in found)
-
-
-def removed_since(baseline: Baseline, suite: Suite, others: Iterable[Query]) -> Iterator[str]:
-    """A sentence on the queries of *baseline* that are neither in *suite* nor *others*; none where there is no such."""
-    known = {*ids_of(suite.queries), *(query.id for query in others)}
-    removed = [query for query in baseline.queries if query not in known]
-    if removed:
-        yield f"since the baseline of {baseline.created} the suite lost {_named(removed)}"
 
 
 def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:

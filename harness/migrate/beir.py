@@ -63,7 +63,8 @@ def _draft(path: Path) -> Draft:
             if grade is None:
                 row.refuse("the score is empty; expected a number")
             judged.setdefault(row.need(query), []).append((row.need(document), grade, row.place))
-    table.finish(draft.leftovers)
+    table.raise_problems()
+    table.leave_unread(draft.leftovers)
     _add_queries(folder / "queries.jsonl", draft, judged)
     _add_corpus(folder / "corpus.jsonl", draft)
     return draft

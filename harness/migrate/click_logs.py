@@ -319,12 +319,12 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
         clicked = table.column(*_CLICKED)
         if clicked is None and (action := table.column(*_ACTIONS)) is not None:
             _take_events(table, columns, position, action, log, actions)
-            table.finish(log.leftovers)
+            table.leave_unread(log.leftovers)
             continue
         if clicked is None:
             table.need("clicks", "clicked", "action")
         impressions = table.column(*_IMPRESSIONS)
-        table.finish(log.leftovers)
+        table.leave_unread(log.leftovers)
         for row in table.rows:
             query, document = _names(row, columns)
             shown = 1 if impressions is None else _whole(row, impressions)

@@ -115,7 +115,8 @@ def _read_csv(table: Table, draft: Draft) -> None:
                 row.refuse("the document is empty beside a rating; expected an id")
             if name:
                 draft.name = draft.name or row.cells[name].strip()
-    table.finish(draft.leftovers)
+    table.raise_problems()
+    table.leave_unread(draft.leftovers)
 
 
 def _judges(table: Table) -> list[str]:

@@ -110,7 +110,8 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
                 },
             )
             yield entry
-    table.finish(draft.leftovers)
+    table.raise_problems()
+    table.leave_unread(draft.leftovers)
 
 
 def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:

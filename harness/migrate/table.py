@@ -77,7 +77,7 @@ class Table:
 
     @contextmanager
     def told_together(self) -> Iterator[None]:
-        """Keep the problems of a row for `finish`, which tells those of all rows."""
+        """Keep the problems of a row for `raise_problems`, which tells those of all rows."""
         try:
             yield
         except FormatError as error:
@@ -108,18 +108,20 @@ class Table:
             raise FormatError([self.source.problem(1, 1, message)])
         return found
 
-    def finish(self, leftovers: Leftovers) -> None:
+    def raise_problems(self) -> None:
         """
-        Note the columns that were not read and are not empty.
+        Fail where rows had problems.
 
         Raises:
-            FormatError: Rows had problems.
+            FormatError: With those of all rows.
         """
-        if self.problems:
-            found = Findings(self.source.path)
-            for problem in self.problems:
-                found.add(problem.line, problem.message, self.source.lines[problem.line - 1])
-            found.raise_any(Path(self.source.path))
+        found = Findings(self.source.path)
+        for problem in self.problems:
+            found.add(problem.line, problem.message, self.source.lines[problem.line - 1])
+        found.raise_any(Path(self.source.path))
+
+    def leave_unread(self, leftovers: Leftovers) -> None:
+        """Note the columns that were not read and are not empty."""
         for column in self.columns:
             if column not in self.used and any(row.cells[column].strip() for row in self.rows):
                 leftovers.add((self.source.path, 1, 1), f"the column {column!r}")

@@ -303,7 +303,7 @@ def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_t
     if form_of(path) is Form.CSV:
         table = read_table(path)
         table.used.update(("query", "document", "grade", "subtopic"))
-        table.finish(draft.leftovers)
+        table.leave_unread(draft.leftovers)
     lines = [
         (number, document, subtopic)
         for number, judged in judgments.items()

@@ -270,7 +270,8 @@ def _read_csv(path: Path, draft: Draft) -> None:
                 )
             else:
                 draft.judge(of, row.need(document), grade, row.place)
-    table.finish(draft.leftovers)
+    table.raise_problems()
+    table.leave_unread(draft.leftovers)
 
 
 def _read_configuration(one: JsonNode, draft: Draft, used: dict[str, str]) -> Collection[str]:

@@ -205,12 +205,9 @@ class SessionRuns:
         def reference(done: FinishedSuite) -> Reference | None:
             if options.save_baseline:
                 return Reference(updating=True)
-            compares = compares_with_baseline(done.suite)
-            return (
-                reference_for(done.suite, done.run, options.baseline, options.searched(), done.others)
-                if compares
-                else None
-            )
+            if not compares_with_baseline(done.suite):
+                return None
+            return reference_for(done.suite, done.run, options.baseline, options.searched(), done.others)
 
         def finished() -> FinishedSuite:
             return self.finished(path, options, Environment(os.environ))

@@ -82,11 +82,11 @@ def _further_size(request: SearchRequest) -> int:
 
 def _size(suite: Suite, template: RequestTemplate, place: int) -> int:
     """How many hits are needed for the query at *place*, as far as its request says."""
-    from harness.suites.requests import build_request
-
     own = template.body
     if isinstance(own, Mapping) and "size" not in own and not any("{{" in key for key in own):
         return suite.depth
+    from harness.suites.requests import build_request
+
     return _asked(build_request(suite, template, suite.queries[place]), suite)
 
 
