@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from harness.config import engine_problem
-from harness.errors import LoginRefused, SearchError, UsageError
+from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.lazy import LazySequence
 from harness.masking import fingerprint, if_small
 from harness.model import (
@@ -34,11 +34,14 @@ from harness.search.msearch import PREFERENCE, Entry, entry_of
 from harness.search.points import PointInTime, close_point, open_point
 from harness.search.retries import Retries
 from harness.search.sending import BatchSender
-from harness.search.server_health import ConnectedSearch, ServerHealth, ask_one
+from harness.search.server_health import ConnectedSearch, ServerHealth, ask_one, is_alive
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
 AT_ONCE = 4
 """Concurrent requests by default, few enough for a cluster that serves others as well."""
+
+SECONDS_TO_COME_BACK = 1.0
+"""How long a server that was given up has to answer `GET /` before each look-up; without an answer it is not sent."""
 
 REMEDIES = {401: "is it set and correct?", 403: "it needs the privilege `read` on the index"}
 
@@ -69,6 +72,8 @@ class EngineSearch(ConnectedSearch[Connection]):
         self._concurrency = concurrency
         self._batch = batch
         self._point: PointInTime | None = None
+        self._gone: Failure | None = None
+        """Why the server was given up during the last search, None if it answered."""
 
     @contextmanager
     def at_point_in_time(self, index: str, url_params: Mapping[str, str]) -> Iterator[EngineSearch]:
@@ -98,7 +103,16 @@ class EngineSearch(ConnectedSearch[Connection]):
         on_resent: Callable[[Mapping[int, str]], None] | None = None,
         budget: float | None = None,
     ) -> list[Response]:
-        """See `Search.search`."""
+        """
+        See `Search.search`. A server that was given up is waited for again where responses are handed to *on_done*, as
+        those of a suite are; a look-up, which has none, is not sent while the server does not answer.
+
+        Raises:
+            EngineUnreachable: The server does not answer.
+            LoginRefused: It refuses the login in all responses.
+        """
+        if on_done is None:
+            self._raise_if_gone()
         responses: dict[int, Response] = {}
         refusals: dict[Failure | None, None] = {}
 
@@ -116,6 +130,7 @@ class EngineSearch(ConnectedSearch[Connection]):
 
         health = self._health(budget)
         self._send_all(LazySequence(range(len(requests)), entry), health, tell)
+        self._gone = health.gone
         self._raise_if_nobody_answers(health)
         self._raise_if_refused(refusals, "the engine", REMEDIES)
         if on_resent is not None and health.resent:
@@ -134,21 +149,32 @@ class EngineSearch(ConnectedSearch[Connection]):
         sender = BatchSender(self.connection, health, batches)
         sender.send_all(len(entries), self._concurrency, tell)
 
+    def _is_gone(self) -> bool:
+        """Whether the server was given up, and still does not answer."""
+        if self._gone is not None and is_alive(self.connection, lambda: min(self.timeout, SECONDS_TO_COME_BACK)):
+            self._gone = None
+        return self._gone is not None
+
+    def _raise_if_gone(self) -> None:
+        if self._is_gone() and self._gone is not None:
+            raise EngineUnreachable(self.connection.mask(self._gone.reason))
+
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
-        return read_facts(self.connection, index, self.retries)
+        return NOTHING_KNOWN if self._is_gone() else read_facts(self.connection, index, self.retries)
 
     def field_types(
         self, index: str, names: Sequence[str], url_params: Mapping[str, str]
     ) -> Mapping[str, frozenset[str]]:
         """See `Search.field_types`."""
+        self._raise_if_gone()
         return read_field_types(self.connection, self.retries, index, names, url_params)
 
     def index_state(
         self, index: str | None, *, timeout: float, url_params: Mapping[str, str] | None = None
     ) -> IndexState:
         """See `Search.index_state`."""
-        return read_state(self.connection, index, timeout, url_params or {})
+        return IndexState() if self._is_gone() else read_state(self.connection, index, timeout, url_params or {})
 
 
 SERVERLESS = "serverless"

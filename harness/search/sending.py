@@ -10,7 +10,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TypeAlias
 
-from harness.errors import EngineUnreachable, SearchError, UsageError
+from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, Response
 from harness.search.answers import BUSY, TOO_SLOW, WHOLE, Reply, as_batch, failure_of, may_be_one_at_fault, read_answer
 from harness.search.batches import FEWEST, Batch, Batches
@@ -25,7 +25,7 @@ from harness.search.connection import (
 )
 from harness.search.msearch import Entry, body_of, path_of
 from harness.search.retries import retry_after
-from harness.search.server_health import INTERRUPTED, ServerHealth
+from harness.search.server_health import INTERRUPTED, ServerHealth, is_alive
 
 SECONDS_ALIVE = 10.0
 """How long to wait for an answer to `GET /`, to see whether a server answers at all."""
@@ -212,19 +212,13 @@ class BatchSender:
         return self._divided(batch, failure, TIMEOUT)
 
     def _is_alive(self) -> bool:
-        """Whether any node answers anything; a client that cannot send `GET /` is taken to be connected."""
-        for _ in range(self._connection.nodes):
-            seconds = self._health.seconds()
-            try:
-                self._connection.perform(
-                    "GET", "/", timeout=SECONDS_ALIVE if isinstance(seconds, Failure) else min(seconds, SECONDS_ALIVE)
-                )
-            except UsageError:
-                return True
-            except SearchError:
-                continue
-            return True
-        return False
+        """Whether any node answers anything, within what is left of the budget."""
+
+        def seconds() -> float:
+            left = self._health.seconds()
+            return SECONDS_ALIVE if isinstance(left, Failure) else min(left, SECONDS_ALIVE)
+
+        return is_alive(self._connection, seconds)
 
     def _divided(self, batch: Batch, failure: Failure, cause: str, due: float = 0.0) -> Outcome:
         """Send *batch* again in halves; *failure* is the response of a single search, or if nothing more is sent."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from threading import Lock
 from typing import Generic, TypeVar
 
-from harness.errors import EngineUnreachable, LoginRefused
+from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Engine, Failure, FailureKind, Ranking, Response
 from harness.search.answers import BUSY, TIME_SPENT
 from harness.search.connection import (
@@ -78,6 +78,12 @@ class ServerHealth:
     def answered(self) -> bool:
         """Whether there was an answer."""
         return self.answers > 0
+
+    @property
+    def gone(self) -> Failure | None:
+        """Why the server was given up, if it answered nothing; None after an answer of any status, or an interrupt."""
+        failure = self.given_up
+        return None if failure is None or failure is INTERRUPTED or failure.status is not None else failure
 
     def now(self) -> float:
         """Seconds on the clock of the retries."""
@@ -246,6 +252,23 @@ def ask_one(
         server_pause = retry_after(answer.headers) or 0.0
         if answer.status not in BUSY or not health.wait(attempt, started=started, server_pause=server_pause):
             return answer
+
+
+def is_alive(connection: Connection, seconds: Callable[[], float]) -> bool:
+    """
+    Whether any node answers `GET /`, with whatever status, within the *seconds* that each is given.
+
+    A client that cannot send `GET /` is taken to be connected.
+    """
+    for _ in range(connection.nodes):
+        try:
+            connection.perform("GET", "/", timeout=seconds())
+        except UsageError:
+            return True
+        except SearchError:
+            continue
+        return True
+    return False
 
 
 ConnectionT = TypeVar("ConnectionT", bound=MaskingConnection)

@@ -11,9 +11,18 @@ import pytest
 
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused
-from harness.model import Engine, Failure, FailureKind, HttpRequest, Ranking, Response, SearchRequest
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    HttpRequest,
+    IndexState,
+    Ranking,
+    Response,
+    SearchRequest,
+)
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
-from harness.search.engine import EngineSearch
+from harness.search.engine import NOTHING_KNOWN, EngineSearch
 from harness.search.retries import Clock, Retries
 from harness.search.server_health import MOST_REFUSALS
 
@@ -30,6 +39,7 @@ class Scripted:
         self.dead = 0
         self.asked: list[list[str]] = []
         self.timeouts: list[float | None] = []
+        self.pings: list[float | None] = []
         self.slept: list[float] = []
         self.resent: dict[int, str] = {}
         self.now = 0.0
@@ -39,6 +49,7 @@ class Scripted:
         self, method: str, path: str, *, body: bytes | None = None, mime: str = "", timeout: float | None = None
     ) -> Answer:
         if (method, path) == ("GET", "/"):
+            self.pings.append(timeout)
             self.dead -= 1
             if not self.alive or self.dead >= 0:
                 raise NoAnswerInTime("no answer to GET /")
@@ -345,6 +356,43 @@ class TestGivingUp:
         assert len(connection.asked) < 20
         assert "refused" in reason(responses[-1])
         assert 100 < connection.now <= 120
+
+    def test_look_ups_wait_no_longer_for_an_engine_that_was_given_up(self) -> None:
+        """They would each wait for the timeout, for titles and ranks of a run that has failed anyway."""
+
+        def silent(bodies: list[dict[str, Any]]) -> Answer:
+            raise NoAnswerInTime("no answer within 30 s")
+
+        connection = Scripted(silent, alive=False)
+        search = EngineSearch(connection, Engine("opensearch"), timeout=30, concurrency=1)
+        with pytest.raises(EngineUnreachable, match="no answer within 30 s"):
+            search.search([SearchRequest("a", "shop", {"query": "a"})], on_done=lambda _: None)
+        sent = len(connection.asked)
+
+        with pytest.raises(EngineUnreachable, match="no answer within 30 s"):
+            search.search([SearchRequest("b", "shop", {"query": "b"})])
+        with pytest.raises(EngineUnreachable, match="no answer within 30 s"):
+            search.field_types("shop", ["title"], {})
+        assert search.index_state("shop", timeout=5) == IndexState()
+        assert search.index_facts("shop") == NOTHING_KNOWN
+        assert len(connection.asked) == sent
+        assert connection.pings[-4:] == [1.0] * 4
+
+        connection.alive, connection._script = True, each
+        assert ids(search.search([SearchRequest("b", "shop", {"query": "b"})])) == ["b"]
+
+    def test_an_engine_that_refuses_everything_is_looked_up_as_before(self) -> None:
+        """It answers: the look-ups may say what is wrong."""
+        connection = Scripted(lambda bodies: Answer(400, b"{}"))
+        search = EngineSearch(connection, Engine("opensearch"), timeout=30, concurrency=1)
+        requests = [SearchRequest(str(one), "shop", {"query": str(one)}) for one in range(200)]
+        search.search(requests, on_done=lambda _: None)
+        sent = len(connection.asked)
+
+        search.search(requests[:1])
+
+        assert len(connection.asked) == sent + 1
+        assert connection.pings == []
 
     def test_an_engine_that_is_started_again_is_waited_for_however_many_attempts_that_takes(self) -> None:
         def away_for_a_while(bodies: list[dict[str, Any]]) -> Answer:
