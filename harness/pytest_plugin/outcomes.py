@@ -29,7 +29,7 @@ from harness.model import (
     Waiver,
 )
 from harness.pytest_plugin.plan import PlannedItem
-from harness.report.run_sentences import next_command
+from harness.report.run_sentences import next_command, ranking_causes
 from harness.report.sentences import figures_text, printable
 from harness.report.terminal.inspection import contribution_block
 from harness.report.terminal.query import query_block
@@ -229,9 +229,10 @@ class Settlement:
 class IndexedReport:
     """
     A suite's report, indexed for thousands of items; *lone* judges single queries that the report does not decide.
+
     *unexpected* are verdicts that no item decides: after the suite was collected, their thresholds were added to it, or
-    the skip of their item was removed. *missing* is a sentence on queries without an answer that no item is about; the
-    item named *teller* tells it.
+    the skip of their item was removed. *causes* are sentences on what probably lowers all scores. *missing* is a
+    sentence on queries without an answer that no item is about; the item named *teller* tells it.
     """
 
     def __init__(
@@ -261,6 +262,7 @@ class IndexedReport:
         self.places = {query: place for place, query in enumerate(report.ids)}
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
         self.unstable = {one.query: one.cause for one in report.repeats.unstable} if report.repeats else {}
+        self.causes = tuple(ranking_causes(report.queries, report.checks))
         self._blamed: dict[str, frozenset[str]] = {}
         told = queries.union(*(verdict.blamed for verdict in report.verdicts if verdict.status is Status.ERROR))
         reasons = {query.id: f"{query.outcome}: {query.reason}" for query in report.unanswered.values()}
@@ -302,7 +304,7 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
         return Settlement(Status.ERROR, indexed.missing)
     return Settlement(
         status=status,
-        reason=reason or "\n".join(verdict.reason for verdict in decisive),
+        reason=reason or "\n".join([*(one.reason for one in decisive), *_causes(status, indexed)]),
         brief=_brief(report) if status is Status.ERROR else "",
         headline="; ".join(filter(None, map(figures_text, decisive))),
         sections=_sections(item, decisive, of_query, indexed)
@@ -313,6 +315,11 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
             one for one in properties_of(status, verdicts, of_query, report) if one not in item.properties
         ),
     )
+
+
+def _causes(status: Status, indexed: IndexedReport) -> Sequence[str]:
+    """What is probably wrong with the set-up, where a failure may be due to it."""
+    return indexed.causes if status is Status.FAILED else ()
 
 
 def _brief(report: SuiteReport) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path
 from harness.errors import Problem
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.overview import cell_names
-from harness.report.run_sentences import LOOKED_AT, only_repeats_unanswered, outcome_lines
+from harness.report.run_sentences import LOOKED_AT, only_repeats_unanswered, outcome_lines, ranking_causes
 from harness.report.sentences import printable, waiver_not_in_reason
 from harness.words import count
 
@@ -96,8 +96,9 @@ def _of_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
     told = {verdict.id: verdict for verdict in suite.verdicts if only_repeats_unanswered(verdict, suite.unanswered)}
     yield from _unanswered(suite, name, list(told.values()))
     to_tell = [one for one in suite.verdicts if one.status in LOOKED_AT and one.id not in told]
+    causes = tuple(ranking_causes(suite.queries, suite.checks))
     for verdict in sorted(to_tell, key=lambda one: one.query is not None):
-        yield _of_verdict(verdict, suite, name)
+        yield _of_verdict(verdict, suite, name, causes if verdict.status is Status.FAILED else ())
 
 
 def _unanswered(suite: SuiteReport, name: str, told: Sequence[Verdict]) -> Iterator[Annotation]:
@@ -109,10 +110,11 @@ def _unanswered(suite: SuiteReport, name: str, told: Sequence[Verdict]) -> Itera
         yield Annotation(Severity.ERROR, title, f"{line}{thresholds}", mark, f"{name}: no answer")
 
 
-def _of_verdict(verdict: Verdict, suite: SuiteReport, name: str) -> Annotation:
+def _of_verdict(verdict: Verdict, suite: SuiteReport, name: str, causes: Sequence[str]) -> Annotation:
     of_query = "" if verdict.query is None else f" (query {verdict.query})"
     waiver = waiver_not_in_reason(verdict)
-    message = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
+    waived = () if waiver is None else (f"waived: {waiver}",)
+    message = "; ".join((verdict.reason, *waived, *causes))
     title = f"{name}: {verdict.threshold}{of_query}"
     return Annotation(SEVERITIES[verdict.status], title, message, _mark(verdict, suite), f"{name}: {verdict.id}")
 

@@ -72,6 +72,7 @@ __all__ = [
     "only_reports",
     "outcome_lines",
     "query_change",
+    "ranking_causes",
     "thresholds_headline",
 ]
 
@@ -155,6 +156,14 @@ def _with_queries(suite: SuiteReport, verdicts: Sequence[Verdict], unanswered: C
 
 def cause_lines(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
     """A line for each thing that is probably wrong with the set-up, whatever the figures say."""
+    yield from ranking_causes(queries, checks)
+    title = checks.untitled if checks is not None else None
+    if title is not None:
+        yield f"no hit has the field {title.name}, which the suite names as its title_field{_meant(title)}"
+
+
+def ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
+    """Those of `cause_lines` that lower scores."""
     asked = 0
     for query in queries:
         if query.ranking or query.outcome.is_unanswered:
@@ -163,15 +172,10 @@ def cause_lines(queries: Sequence[QueryReport], checks: TargetChecks | None) -> 
         asked += query.outcome is not Outcome.SKIPPED
     if asked:
         yield "the only query has 0 hits" if asked == 1 else f"all {count(asked, 'query')} have 0 hits"
-    if checks is None:
-        return
-    for field in checks.unknown_fields:
+    for field in () if checks is None else checks.unknown_fields:
         yield (
             f"the request names the field {field.name}, which no searched index has{_meant(field)} (in {field.place})"
         )
-    title = checks.untitled
-    if title is not None:
-        yield f"no hit has the field {title.name}, which the suite names as its title_field{_meant(title)}"
 
 
 def _meant(field: NamedField) -> str:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders.reports import report_of
 from harness.errors import Problem
-from harness.model import Mark, Outcome, QueryReport, Status
+from harness.model import Mark, NamedField, Outcome, QueryReport, Status, TargetChecks
 from harness.report.annotations import (
     Annotation,
     Severity,
@@ -78,6 +78,15 @@ def test_a_failed_threshold_is_an_error_on_its_line(suite):
 def test_the_kind_is_that_of_the_verdict(suite, status, kind):
     found = lines(with_verdicts(suite, replace(suite.verdicts[0], status=status)))
     assert [one[0] for one in found] == ([kind] if kind else [])
+
+
+@pytest.mark.parametrize(("status", "is_named"), [(Status.FAILED, True), (Status.ERROR, False), (Status.WARNED, False)])
+def test_a_failure_names_what_probably_lowers_all_scores(suite, status, is_named):
+    checks = TargetChecks("products", unknown_fields=(NamedField("titel", "query.match", "title"),))
+    verdict = replace(suite.verdicts[0], status=status)
+    [(_, _, message)] = lines(with_verdicts(replace(suite, checks=checks), verdict))
+    cause = "the request names the field titel, which no searched index has; did you mean 'title'? (in query.match)"
+    assert message == "The mean over 3 queries is too low." + (f"; {cause}" if is_named else "")
 
 
 def test_queries_without_an_answer_are_told_once_for_all_thresholds_that_need_them(suite):
