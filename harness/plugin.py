@@ -35,6 +35,7 @@ PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
 DUE = "relevance_is_due"
 LEFT_OUT = "relevance_left_out"
+UNDECIDED = "relevance_undecided"
 
 
 def _runs(config: pytest.Config) -> SessionRuns:
@@ -83,6 +84,7 @@ def pytest_testnodedown(node: Any) -> None:
     session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
     session.is_due |= output.get(DUE, False)
     session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
+    session.undecided.extend(Path(path) for path in output.get(UNDECIDED, []))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -207,6 +209,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[REFUSALS] = [astuple(problem) for problem in relevance.refusals]
         output[DUE] = relevance.is_due
         output[LEFT_OUT] = [str(path) for path in relevance.left_out]
+        output[UNDECIDED] = [str(path) for path in relevance.undecided]
         return
     if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:
         _runs(session.config).finish()
@@ -217,7 +220,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """A line for each suite that ran."""
     session = config.stash[SESSION]
-    if RUNS in config.stash or session.has_shared_runs or session.problems or session.refusals or session.left_out:
+    told = session.problems or session.refusals or session.left_out or session.undecided
+    if RUNS in config.stash or session.has_shared_runs or told:
         from harness.pytest_plugin.summary import print_summary
 
         print_summary(terminalreporter, _runs(config))

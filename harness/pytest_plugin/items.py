@@ -76,6 +76,8 @@ class SuiteFile(pytest.File):
             CollectError: the suite is wrong, or names a marker that is not registered.
         """
         self._planned = self.runs.plan(self._load())
+        if not self._planned:
+            self.runs.session.undecided.append(self.path)
         for planned in self._planned:
             # Set explicitly: pytest takes a request in brackets for parameters, and would derive from the name an id
             # without it, which --lf does not find again.

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.model import Suite
     from harness.pytest_plugin.options import PluginOptions
 
-__all__ = ["RelevanceSession"]
+__all__ = ["RelevanceSession", "from_here"]
 
 
 class RelevanceSession:
@@ -30,7 +30,7 @@ class RelevanceSession:
     they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that a session
     without a report has failed. *item* is the item that was set up last, *runs_again* says that it was also the one
     before. *named* are the paths of the command line. *ignored* maps a folder to the paths that pytest ignores in it,
-    *left_out* are such paths in folders that it collects whole.
+    *left_out* are such paths in folders that it collects whole. *undecided* are suites without an item.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -49,6 +49,7 @@ class RelevanceSession:
         self.named: frozenset[Path] = frozenset()
         self.ignored: dict[Path, list[Path]] = {}
         self.left_out: list[Path] = []
+        self.undecided: list[Path] = []
         self.is_due = False
         self.runs_again = False
         self.today = date.today()

@@ -8,7 +8,7 @@ import pytest
 
 from harness.model import Outcome, Report, Status, SuiteReport
 from harness.pytest_plugin.runs import Failed, SessionRuns
-from harness.pytest_plugin.session import RelevanceSession
+from harness.pytest_plugin.session import RelevanceSession, from_here
 from harness.report.overview import change_cell
 from harness.report.run_sentences import cause_lines, outcome_lines, stability_lines
 from harness.report.sentences import printable, score_text
@@ -18,6 +18,8 @@ from harness.words import count
 __all__ = ["caveat_lines", "print_summary", "suite_line"]
 
 
+NO_ITEMS = "it has no thresholds and expectations, so no items; `--relevance-each-query` makes an item of each query"
+
 MEASURES_SHOWN = 5
 """Measures in the line of a suite; its own come before those of single thresholds."""
 
@@ -26,8 +28,10 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     """Print a line for each suite that ran or could not, each report, and what was left out; nothing without suites."""
     session, unread = runs.session, runs.session.unread()
     report, failures = runs.report(), runs.failures()
-    if report is not None or failures or session.problems or session.removed or unread:
+    if report is not None or failures or session.problems or session.removed or unread or session.undecided:
         _print_suites(terminal, session, report, failures)
+    for name in _without_items(session, report):
+        terminal.write_line(printable(f"{name}: {NO_ITEMS}"), yellow=True)
     if unread:
         terminal.write_line(f"skipped: {left_out_text(unread)}; pass a path to run its suites")
     step = session.options.github
@@ -58,6 +62,13 @@ def _print_suites(
         terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
     for problem in session.problems:
         terminal.write_line(problem, red=True)
+
+
+def _without_items(session: RelevanceSession, report: Report | None) -> list[str]:
+    """The suites without items that no test ran either."""
+    ran = [suite.path for suite in report.suites] if report else []
+    paths = dict.fromkeys(str(from_here(path)) for path in session.undecided)
+    return [path for path in paths if path not in ran]
 
 
 def _no_answer(suite: SuiteReport) -> Iterator[str]:

@@ -273,3 +273,22 @@ def test_the_command_names_what_it_left_out_at_the_end_of_what_it_says(
         assert capsys.readouterr().err.splitlines()[-1] == line, command
     assert main(["run", "--url", engine.url, "--quiet", "."]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("options", [(), IN_A_WORKER], ids=["one process", "a worker"])
+def test_a_suite_without_items_is_named_unless_a_test_runs_it(
+    options: tuple[str, ...], suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite("", name="bare.relevance.yaml")
+    suite("", name="used.relevance.yaml")
+    suite(MEAN)
+    used = "def test_used(relevance): assert relevance.run('used.relevance.yaml').mean('nDCG@10') >= 0"
+    pytester.makepyfile(test_used=used)
+
+    with ScriptedEngine() as engine:
+        result = run("--relevance-url", engine.url, ".", *options)
+
+    named = [line for line in result.outlines if "so no items" in line]
+    assert len(named) == 1, result.stdout.str()
+    assert named[0].startswith("bare.relevance.yaml: it has no thresholds and expectations")
+    assert run("bare.relevance.yaml", "--relevance-each-query", "--collect-only").stdout.str().count("so no items") == 0
