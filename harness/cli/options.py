@@ -303,6 +303,8 @@ class OutputType(click.ParamType[Output]):
         if kind not in self._kinds:
             self.fail(f"there is no kind {kind!r}, only {kinds}{did_you_mean(kind, self._kinds)}", param, ctx)
         path = Path(file)
+        if file == "-":
+            self.fail("found -, expected a file; /dev/stdout is standard output", param, ctx)
         if path.is_dir():
             self.fail(f"{file} is a folder, expected a file", param, ctx)
         if not path.absolute().parent.is_dir():

@@ -16,6 +16,7 @@ def test_kind_and_file_are_read(tmp_path):
         ("html=", "expected KIND=FILE"),
         ("htlm=x", "did you mean 'html'"),
         ("html=.", "is a folder"),
+        ("html=-", "found -, expected a file; /dev/stdout is standard output"),
         ("html=no/such/folder/x.html", "the folder no/such/folder does not exist"),
     ],
 )
