@@ -62,7 +62,7 @@ SIZES = (100, SEARCHED)
 """Hits that are asked for to find a tail; few tails are longer than the first, which takes a fifth of the time."""
 
 
-def _goes_further(template: RequestTemplate) -> bool:
+def _may_request_more(template: RequestTemplate) -> bool:
     """
     Whether its requests may ask for one hit more.
 
@@ -72,7 +72,7 @@ def _goes_further(template: RequestTemplate) -> bool:
     return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys() and leaves_ties(template)
 
 
-def _further_size(request: SearchRequest) -> int:
+def _size_with_one_more(request: SearchRequest) -> int:
     """The size of *request* with one hit more, where that cannot change the other hits."""
     from harness.suites.depth import deepest_size
 
@@ -80,24 +80,26 @@ def _further_size(request: SearchRequest) -> int:
     return size + (size < deepest_size([request.url_params, request.body]))
 
 
-def _size(suite: Suite, template: RequestTemplate, place: int) -> int:
+def _hits_needed(suite: Suite, template: RequestTemplate, place: int) -> int:
     """How many hits are needed for the query at *place*, as far as its request says."""
     own = template.body
     if isinstance(own, Mapping) and "size" not in own and not any("{{" in key for key in own):
         return suite.depth
     from harness.suites.requests import build_request
 
-    return _asked(build_request(suite, template, suite.queries[place]), suite)
+    return _hits_requested(build_request(suite, template, suite.queries[place]), suite)
 
 
-def _asked(request: SearchRequest, suite: Suite) -> int:
+def _hits_requested(request: SearchRequest, suite: Suite) -> int:
     """How many hits *request* asks for, as far as it says."""
     body = request.body if request.http is None and isinstance(request.body, Mapping) else {}
     size = suite.depth if "template" in body else body.get("size")
     return size if isinstance(size, int) else suite.depth
 
 
-def _known(response: Response, sent: Sequence[SearchRequest], place: int, depth: int, *, collapsed: bool) -> Response:
+def _cut_with_tail(
+    response: Response, sent: Sequence[SearchRequest], place: int, depth: int, *, collapsed: bool
+) -> Response:
     """
     *response*, to the request at *place* in *sent*, cut to *depth* hits, with the documents that tie with the last.
 
@@ -139,9 +141,11 @@ def search_tails(
     begun, queries, beyond = time.perf_counter(), 0, 0
     for size in SIZES:
         left = None if budget is None else budget - (time.perf_counter() - begun)
-        open_queries = chosen(suite.queries, [_goes_on(run.responses.get(query)) for query in ids_of(suite.queries)])
+        open_queries = chosen(
+            suite.queries, [_has_open_tail(run.responses.get(query)) for query in ids_of(suite.queries)]
+        )
         requests = build_requests(replace(suite, queries=open_queries), run.request)
-        sent = [deep for one in requests if (deep := _deep(one, suite, size, beyond)) is not None]
+        sent = [deep for one in requests if (deep := _deeper_request(one, suite, size, beyond)) is not None]
         sent = [one if preference is None else preferring(preference, one) for one in sent]
         if not sent or (left is not None and left <= 0):
             break
@@ -152,19 +156,19 @@ def search_tails(
             seconds = time.perf_counter() - begun
             return replace(run, tails=TailSearch(queries, size, seconds, len(open_queries), str(error)))
         answers = zip(sent, found, strict=True)
-        completed = {one.query: _completed(run.responses[one.query], deep, one) for one, deep in answers}
+        completed = {one.query: _with_tail_of(run.responses[one.query], deep, one) for one, deep in answers}
         run, beyond = replace(run, responses={**run.responses, **completed}), size
-    open_still = sum(map(_goes_on, run.responses.values()))
+    open_still = sum(map(_has_open_tail, run.responses.values()))
     return replace(run, tails=TailSearch(queries, beyond, time.perf_counter() - begun, open_still)) if queries else run
 
 
-def _goes_on(response: Response | None) -> bool:
+def _has_open_tail(response: Response | None) -> bool:
     """Whether unknown documents may have the score of the last hit."""
     groups = tie_groups(response) if isinstance(response, Ranking) else []
     return bool(groups) and not groups[-1].closed
 
 
-def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> SearchRequest | None:
+def _deeper_request(request: SearchRequest, suite: Suite, size: int, beyond: int) -> SearchRequest | None:
     """
     *request* with at most *size* hits, to find what ties with its last; None where that is no more than it requests
     itself, or than *beyond*.
@@ -174,16 +178,16 @@ def _deep(request: SearchRequest, suite: Suite, size: int, beyond: int) -> Searc
     if request.http is not None:
         return None
     size = min(size, deepest_size([request.url_params, request.body]))
-    return deeper(request, size) if size > max(_asked(request, suite), beyond) else None
+    return deeper(request, size) if size > max(_hits_requested(request, suite), beyond) else None
 
 
-def _completed(ranking: Response, deep: Response, sent: SearchRequest) -> Response:
+def _with_tail_of(ranking: Response, deep: Response, sent: SearchRequest) -> Response:
     """*ranking* with the tail from *deep*, the response to *sent*, if *deep* begins with the hits of *ranking*."""
     from harness.suites.depth import collapses
 
     if not isinstance(ranking, Ranking):
         return ranking
-    found = _known(deep, [sent], 0, len(ranking.hits), collapsed=collapses(sent.body))
+    found = _cut_with_tail(deep, [sent], 0, len(ranking.hits), collapsed=collapses(sent.body))
     if not isinstance(found, Ranking) or [hit.id for hit in found.hits] != [hit.id for hit in ranking.hits]:
         return ranking
     return replace(ranking, tail=found.tail, closed=found.closed)
@@ -254,7 +258,7 @@ def execute(
     def keep(found: Mapping[int, Response]) -> Mapping[str, Response]:
         """Keep what was *found*, by place in *left*, as far as it is needed."""
         newest = {
-            left[place]: _known(one, sent, place, _size(asking, template, place), collapsed=collapsed)
+            left[place]: _cut_with_tail(one, sent, place, _hits_needed(asking, template, place), collapsed=collapsed)
             for place, one in found.items()
         }
         responses.keep(newest)
@@ -359,14 +363,14 @@ def requests_of(
     """
     from harness.suites.requests import build_request
 
-    further = further and _goes_further(template)
+    further = further and _may_request_more(template)
     size = _size_of_all(suite, template) if further else suite.depth
     titles = _returns_titles(suite, template, titles=titles)
 
     def sent(query: Query) -> SearchRequest:
         asked = build_request(suite, template, query, size)
         if size is None:
-            asked = replace(asked, body={**asked.body, "size": _further_size(asked)})
+            asked = replace(asked, body={**asked.body, "size": _size_with_one_more(asked)})
         if titles:
             asked = replace(asked, title_field=suite.title_field)
         return asked if preference is None else preferring(preference, asked)
@@ -380,7 +384,7 @@ def _size_of_all(suite: Suite, template: RequestTemplate) -> int | None:
 
     if not suite.queries or not _are_alike(suite, template):
         return None
-    return _further_size(build_request(suite, template, suite.queries[0]))
+    return _size_with_one_more(build_request(suite, template, suite.queries[0]))
 
 
 def _are_alike(suite: Suite, template: RequestTemplate) -> bool:
