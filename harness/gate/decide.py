@@ -22,7 +22,6 @@ from harness.model import (
     Before,
     Condition,
     HitCount,
-    Instability,
     InTop,
     LatencyCondition,
     Query,
@@ -197,9 +196,7 @@ def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
 
 
 def _status_of(report: SuiteReport) -> int:
-    unstable = () if report.repeats is None else report.repeats.unstable
-    is_unanswered = any(query.cause is Instability.UNANSWERED for query in unstable)
-    return comparison_status(report.verdicts, unanswered=is_unanswered or bool(report.unanswered))
+    return comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
 
 
 def _skipped(gated: Gated, today: date) -> Verdict | None:

@@ -10,7 +10,7 @@ from harness.lazy import LazySequence
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
 from harness.model.measure import Profile
-from harness.model.run import Engine, Failure, SentRequest, TargetChecks, UnstableQuery, Verdict
+from harness.model.run import Engine, Failure, Instability, SentRequest, TargetChecks, UnstableQuery, Verdict
 from harness.model.scores import Outcome
 from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
 
@@ -303,6 +303,12 @@ class SuiteReport:
     def unanswered(self) -> dict[str, QueryReport]:
         """The outlines, by id, of the queries without a ranking: they failed or did not run."""
         return {query.id: query for query in self.unscored if query.outcome.is_unanswered}
+
+    @property
+    def unanswered_once(self) -> set[str]:
+        """The queries without a ranking in the run, or in one of its repeats: without an answer the run fails."""
+        unstable = self.repeats.unstable if self.repeats is not None else ()
+        return {*self.unanswered, *(query.query for query in unstable if query.cause is Instability.UNANSWERED)}
 
     def named(self, ids: Iterable[str]) -> list[QueryReport]:
         """The queries with *ids*, in that order; those that are not in the report are left out."""

@@ -217,7 +217,7 @@ def only_reports(report: Report) -> bool:
 def headline(report: Report) -> str:
     """Whether all thresholds hold; where none fails but the run does, why; or that nothing was to be decided."""
     verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
-    unanswered = sum(len(suite.unanswered) for suite in report.suites)
+    unanswered = sum(len(suite.unanswered_once) for suite in report.suites)
     if only_reports(report) and not unanswered:
         return "Nothing was decided: --report-only"
     return thresholds_headline(verdicts, unanswered, report.exit_status)

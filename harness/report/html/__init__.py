@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
@@ -16,6 +16,8 @@ from urllib.parse import quote
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from harness.errors import SearchError
+from harness.gate import exit_status
 from harness.means import are_weighted
 from harness.model import (
     MeasureSummary,
@@ -176,11 +178,16 @@ def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
         yield f"{count(len(verdicts) - max(bad, most), 'threshold')} that held"
 
 
-def worst_status(verdicts: Iterable[Verdict]) -> Status:
-    """The worst status of *verdicts*; undecided ones are worse than failures, as in the exit status."""
+def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
+    """
+    The worst status of *verdicts*, undecided ones before failures, as in the exit *status*: that of errors without
+    an undecided verdict is due to a query without an answer. NOT_DECIDED without verdicts.
+    """
     statuses = {verdict.status for verdict in verdicts}
+    if status == SearchError.exit_status and not any(status.is_undecided for status in statuses):
+        return Status.ERROR
     worse = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED)
-    return next((status for status in worse if status in statuses), Status.PASSED)
+    return next((status for status in worse if status in statuses), Status.PASSED if statuses else Status.NOT_DECIDED)
 
 
 def _is_held_by_query(verdict: Verdict) -> bool:
@@ -330,7 +337,7 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         address=address,
         name=name,
         suite=suite,
-        status=Status.NOT_DECIDED if suite.report_only else worst_status(suite.verdicts),
+        status=worst_status(suite.verdicts, exit_status([suite])),
         verdicts=verdict_views(suite.verdicts, anchors, limits.thresholds),
         measures=measures,
         queries=queries,

@@ -295,7 +295,7 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
         ["report.css", "comparison.css"],
         report=report,
         view=comparison_view(report, limits or Limits()),
-        status=worst_status(report.verdicts),
+        status=worst_status(report.verdicts, report.exit_status),
         product="Relevance comparison",
         headline=headline(report),
         closing=closing(report),

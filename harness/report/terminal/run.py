@@ -448,7 +448,7 @@ def _closing(report: Report) -> Text:
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
     total = f"{suites_text(report)}, {count(len(statuses), 'threshold')}"
     total = f"{total}: {tally_text(statuses)}" if statuses else total
-    if unanswered := sum(len(suite.unanswered) for suite in report.suites):
+    if unanswered := sum(len(suite.unanswered_once) for suite in report.suites):
         total = f"{total}; {count(unanswered, 'query')} without an answer"
     if only_reports(report):
         return Text(

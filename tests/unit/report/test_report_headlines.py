@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from harness.model import Report, Status
+from harness.model import Instability, RepeatSummary, Report, Status, UnstableQuery
 from harness.report.run_sentences import headline
 
 
@@ -17,6 +17,13 @@ def test_what_does_not_hold_comes_before_all_else(report):
 def test_a_run_that_fails_with_no_threshold_on_the_query_says_why(report):
     assert headline(with_verdicts(report, Status.PASSED, exit_status=3)) == "1 query had no answer"
     assert headline(with_verdicts(report, exit_status=3)) == "1 query had no answer"
+
+
+def test_a_query_without_an_answer_in_a_repeat_is_counted(report):
+    unstable = (UnstableQuery("slow", Instability.UNANSWERED, 1), UnstableQuery("tied", Instability.TIES, 2))
+    suite = replace(report.suites[0], queries=(), repeats=RepeatSummary(3, unstable=unstable))
+    run = with_verdicts(replace(report, suites=(suite,)), Status.PASSED, exit_status=3)
+    assert headline(run) == "1 query had no answer"
 
 
 def test_nothing_decided_is_not_all_well(report):

@@ -44,7 +44,8 @@ def unexpected(report, suite):
     reason = "2 documents match; passed, though expected to fail: waits for synonyms; remove the xfail"
     verdict = Verdict("q", "hits >= 1", Status.XPASSED, reason, 2, 1, query="q4", waiver=Waiver("waits for synonyms"))
     held = Verdict("p5", "median P@5 >= 0.1", Status.PASSED, "It holds.", 0.2, 0.1, "P@5", counted=3)
-    return replace(report, suites=(replace(suite, verdicts=(held, verdict)),), exit_status=0)
+    answered = tuple(query for query in suite.queries if not query.outcome.is_unanswered)
+    return replace(report, suites=(replace(suite, verdicts=(held, verdict), queries=answered),), exit_status=0)
 
 
 def test_an_unexpected_pass_holds_and_is_told_once(unexpected):
@@ -269,6 +270,28 @@ def test_what_is_cut_from_a_query_is_counted(report, suite):
     text = Page(render(replace(report, suites=(replace(suite, queries=(query,)),)))).text
     assert "and 10 hits more" in text
     assert "and 5 more" in text
+
+
+@pytest.mark.parametrize(
+    ("statuses", "unanswered", "chip"),
+    [
+        ((Status.PASSED,), False, "passed"),
+        ((Status.PASSED,), True, "error"),
+        ((Status.FAILED, Status.INCONCLUSIVE), False, "inconclusive"),
+        ((Status.FAILED, Status.PASSED), True, "error"),
+        ((), True, "error"),
+        ((), False, "not decided"),
+        ((Status.NOT_DECIDED,), False, "not decided"),
+    ],
+)
+def test_the_status_of_a_suite_is_that_of_the_exit_status(report, suite, statuses, unanswered, chip):
+    """A suite whose queries had no answer was `passed` in the page, where no threshold is about them."""
+    outcome = Outcome.ERROR if unanswered else Outcome.SCORED
+    verdicts = tuple(replace(suite.verdicts[0], status=status) for status in statuses)
+    one = replace(suite, verdicts=verdicts, queries=(QueryReport("shoes", "shoes", outcome, "no answer"),))
+    found = re.search(r'<h2 id="[^"]*-name">.*<span class="chip [^"]*">([^<]*)</span>', render(report_of(one)))
+    assert found is not None
+    assert found[1] == chip
 
 
 def test_a_report_without_queries_or_thresholds_is_a_page(report, suite):

@@ -34,7 +34,7 @@ def rows_of(page):
 def test_the_page_says_what_was_compared_and_what_it_came_to():
     text = Page(render(comparison_report())).text
     assert "1 threshold of 3 did not hold" in text
-    assert "candidate against baseline failed" in text
+    assert "candidate against baseline error" in text
     for fact in (
         "baseline of 2026-11-01 request",
         "opensearch 3.7.0 opensearch 3.8.0",
