@@ -24,7 +24,18 @@ from harness.judging.findings import (
 )
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.masking import Masker
-from harness.model import ANY_TEXT, FindingKind, Hit, JudgmentFinding, Mark, Pool, PooledDocument, Suite, with_ids
+from harness.model import (
+    ANY_TEXT,
+    FindingKind,
+    Hit,
+    JudgmentFinding,
+    Mark,
+    Pool,
+    PooledDocument,
+    SearchRequest,
+    Suite,
+    with_ids,
+)
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.connections import Connections, OpenCluster
@@ -319,9 +330,10 @@ def _look_up(
             else SearchError(f"no server was asked for index {index}")
         )
     search: Search = cluster.search
-    known = find_documents(search, index, sorted(ids), id_field=id_field)
+    request = SearchRequest("", index, {}, id_field=id_field)
+    known = find_documents(search, request, sorted(ids))
     others = {other for document in ids - known.found for other in other_spellings(document)} - ids
-    spelt = find_documents(search, index, sorted(others), id_field=id_field) if others else known
+    spelt = find_documents(search, request, sorted(others)) if others else known
     return known.found | spelt.found, known.repeated
 
 

@@ -34,9 +34,9 @@ from harness.model import (
     TargetChecks,
     column,
 )
+from harness.search.answers import BAD_REQUEST
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
-from harness.search.indexes import BAD_REQUEST
-from harness.search.lookup import batched, find_texts, ids_request, of_indexes, pinned_of
+from harness.search.lookup import batched, find_documents, find_texts, ids_request, of_indexes, pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
@@ -92,10 +92,9 @@ class Targets:
         The check of the target of *suite*; *sent* are the requests for *queries*, all made from *template*, over
         *search*.
 
-        None where no check is possible: an HTTP service has no index, and the body that a search template makes is not
-        known.
+        None where no check is possible: an HTTP service has no index.
         """
-        if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping) or "template" in sent[0].body:
+        if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping):
             return None
         pinned = pinned_of(sent[0].body)
         key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0]), sent[0].id_field], sort_keys=True))
@@ -128,14 +127,20 @@ class TargetCheck:
         self._known = known
         self._relevant = _relevant(suite)
         self._expected = _expected(suite)
-        self._counted = batched(sorted(self._relevant - self._expected - known.asked), IDS_AT_ONCE)
-        self._listed = batched(sorted(self._expected - known.asked), IDS_AT_ONCE)
+        counted = frozenset[str]() if self._may_repeat(suite) else self._relevant - self._expected
+        self._counted = batched(sorted(counted - known.asked), IDS_AT_ONCE)
+        self._listed = batched(sorted((self._relevant | self._expected) - counted - known.asked), IDS_AT_ONCE)
         requests = [
             *([self._sample()] if known.sample is None else []),
             *(_counting(self._look_up(part)) for part in self._counted),
             *map(self._look_up, self._listed),
         ]
         self.requests = tuple(requests)
+
+    def _may_repeat(self, suite: Suite) -> bool:
+        """Whether several documents may have one id, or one in another form: their number then says little."""
+        of_several = self._index is None or "," in self._index or "*" in self._index
+        return self._id_field is not None or suite.target.unique_ids or of_several
 
     def _look_up(self, ids: Sequence[str]) -> SearchRequest:
         return ids_request(self._sent[0], ids)
@@ -236,35 +241,29 @@ class TargetCheck:
             known.sample = left.pop(0)
             if isinstance(known.sample, Failure):
                 known.problems.append(f"its documents were not counted: {failure_text(known.sample)}")
-        parts = [tuple(part) for part in (*self._counted, *self._listed)]
-        answered = dict(zip(parts, left, strict=True))
-        unclear = [part for part in parts[: len(self._counted)] if not self._is_clear(part, answered.pop(part))]
-        for part, answer in (answered | self._ask_again(unclear)).items():
+        unclear: list[str] = []
+        for place, (part, answer) in enumerate(zip((*self._counted, *self._listed), left, strict=True)):
             known.asked.update(part)
-            if isinstance(answer, Failure):
-                known.unread.update(part)
-                known.problems.append(f"judged documents were not looked up: {failure_text(answer)}")
-                continue
-            known.found.update(hit.id for hit in answer.hits)
-            if answer.total is not None and answer.returned < answer.total:  # an id may be in several indexes
-                known.unread.update(part)
+            if isinstance(answer, Failure) and not (answer.status == BAD_REQUEST and self._id_field is not None):
+                self._leave_unread(part, failure_text(answer))
+            elif isinstance(answer, Ranking) and answer.total == answer.returned:
+                known.found.update(hit.id for hit in answer.hits)
+            elif isinstance(answer, Ranking) and place < len(self._counted) and answer.total == len(part):
+                known.found.update(part)
+            else:
+                unclear += part
+        self._find(unclear)
 
-    def _ask_again(self, parts: Sequence[tuple[str, ...]]) -> dict[tuple[str, ...], Response]:
-        """Look up the ids of *parts*, whose number of hits was ambiguous; not if the target has refused everything."""
-        if isinstance(self._known.sample, Failure):
-            return dict.fromkeys(parts, self._known.sample)
+    def _find(self, ids: Sequence[str]) -> None:
+        """Look up *ids*, about which an answer was ambiguous or refused, in smaller parts."""
         try:
-            return dict(zip(parts, self._search.search(list(map(self._look_up, parts))), strict=True)) if parts else {}
+            self._known.found |= find_documents(self._search, self._sent[0], ids).found
         except SearchError as error:
-            return dict.fromkeys(parts, Failure(FailureKind.ERROR, str(error)))
+            self._leave_unread(ids, str(error))
 
-    def _is_clear(self, part: Sequence[str], answer: Response) -> bool:
-        """Whether the number of documents in *answer* settles all of *part*: every id is there, or none is."""
-        if isinstance(answer, Failure) or answer.total not in (0, len(part)):
-            return False
-        self._known.asked.update(part)
-        self._known.found.update(part if answer.total else ())
-        return True
+    def _leave_unread(self, ids: Sequence[str], why: str) -> None:
+        self._known.unread.update(ids)
+        self._known.problems.append(f"judged documents were not looked up: {why}")
 
     def _checks(self, absent: set[str]) -> TargetChecks:
         sample = self._known.sample if isinstance(self._known.sample, Ranking) else Ranking()

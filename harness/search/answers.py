@@ -17,6 +17,9 @@ from harness.search.retries import retry_after
 BUSY = frozenset({429, 502, 503})
 """Statuses of a whole answer after which a retry may succeed."""
 
+BAD_REQUEST = 400
+"""The status of a search that the engine refuses, and of a document that it cannot index."""
+
 WHOLE = frozenset({200, 201, 203})
 """Statuses of a complete answer: 202 is pending, 206 is partial."""
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.model import Failure, Json, Mark
-from harness.search.answers import BUSY, WHOLE, json_of, reason_of, refusal_text
+from harness.search.answers import BAD_REQUEST, BUSY, WHOLE, json_of, reason_of, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.engine import count_in
 from harness.search.hits import is_text
@@ -182,7 +182,6 @@ def read_marker(meta: Json) -> Marker | None:
 MOST_DOCUMENTS = 500
 MOST_BYTES = 2 * 1024 * 1024
 SHOWN_ERRORS = 5
-BAD_REQUEST = 400
 PRIVILEGES = "building an index needs the privileges create_index, delete_index, manage, read and write on its name"
 
 

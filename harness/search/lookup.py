@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
+from harness.search.answers import BAD_REQUEST
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -21,6 +23,14 @@ HITS_AT_ONCE = 1000
 
 TEXTS_AT_ONCE = 20
 """Ids of one look-up with titles and snippets, whose documents may be large."""
+
+REFUSALS_DIVIDED = 200
+"""Refused look-ups that are divided to find the ids that the field cannot hold, at most."""
+
+NUMBERS = frozenset(
+    ("byte", "double", "float", "half_float", "integer", "long", "scaled_float", "short", "unsigned_long")
+)
+"""Types of fields that refuse a look-up by an id that is not a number."""
 
 COPIES = HITS_AT_ONCE // IDS_AT_ONCE
 """Indexes that may have the same id before a look-up is cut."""
@@ -81,24 +91,44 @@ def of_indexes(request: SearchRequest) -> dict[str, str]:
     return {name: value for name, value in request.url_params.items() if name in names}
 
 
-def find_documents(
-    search: Search, index: str | None, ids: Iterable[str], *, id_field: str | None = None
-) -> KnownDocuments:
+def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -> KnownDocuments:
     """
-    Which of *ids*, which *id_field* holds, or `_id` where it is None, are in *index*.
+    Which of *ids* are in the indexes or the point in time that *request* searches, as its hits have them.
+
+    An id that the id field cannot hold, such as a word in a field of numbers, is in no document.
 
     Raises:
         SearchError: A look-up has no answer.
     """
     found: set[str] = set()
     repeated: set[str] = set()
-    request = SearchRequest("", index, {}, id_field=id_field)
-    parts = batched(list(ids), IDS_AT_ONCE)
+    parts = batched(_possible(search, request, ids), IDS_AT_ONCE)
     for part, response in _looked_up(search, parts, lambda part: ids_request(request, part, size=HITS_AT_ONCE)):
-        ranking = _answered(response, index)
+        if request.id_field is not None and len(part) == 1 and _is_refused(response):
+            continue
+        ranking = _answered(response, request.index)
         found.update({hit.id for hit in ranking.hits} & set(part))
         repeated.update(ranking.duplicates)
     return KnownDocuments(frozenset(found), frozenset(repeated))
+
+
+def _possible(search: Search, request: SearchRequest, ids: Sequence[str]) -> Sequence[str]:
+    """Those of *ids* that the id field of *request* can hold, as far as its type is known."""
+    name = request.id_field
+    if name is None or request.index is None:
+        return ids
+    try:
+        types = search.field_types(request.index, [name], of_indexes(request)).get(name, frozenset())
+    except SearchError:
+        return ids
+    return [one for one in ids if _NUMBER.fullmatch(one)] if types and types <= NUMBERS else ids
+
+
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+
+
+def _is_refused(response: Response) -> bool:
+    return isinstance(response, Failure) and response.status == BAD_REQUEST
 
 
 def _looked_up(
@@ -107,14 +137,22 @@ def _looked_up(
     request_of: Callable[[Sequence[str]], SearchRequest],
     budget: float | None = None,
 ) -> Iterator[tuple[Sequence[str], Response]]:
-    """The response to the look-up of each of *parts*; where a response is cut, those of both halves follow."""
+    """
+    The response to the look-up of each of *parts*; where a response is cut, those of both halves follow. Where ids of
+    a field are refused, only those of the halves do: one id may be the cause.
+    """
+    refusals = 0
     while parts:
         sent = list(map(request_of, parts))
         smaller: list[list[str]] = []
         for part, request, response in zip(parts, sent, search.search(sent, budget=budget), strict=True):
-            yield part, response
-            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, request.body["size"]):
+            is_refused = request.id_field is not None and _is_refused(response) and refusals < REFUSALS_DIVIDED
+            is_cut = isinstance(response, Ranking) and _is_cut(response, request.body["size"])
+            refusals += is_refused
+            if len(part) > 1 and (is_cut or is_refused):
                 smaller += batched(part, (len(part) + 1) // 2)
+            if len(part) == 1 or not is_refused:
+                yield part, response
         parts = smaller
 
 

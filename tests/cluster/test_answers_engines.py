@@ -289,7 +289,7 @@ def test_the_same_id_under_two_routings_is_an_error_of_its_query(
 
 
 def test_a_look_up_finds_a_document_of_two_indexes(search: EngineSearch, alias: str) -> None:
-    known = find_documents(search, alias, ["1", "2", "3"])
+    known = find_documents(search, SearchRequest("", alias, {}), ["1", "2", "3"])
 
     assert (known.found, known.repeated) == (frozenset({"1", "2"}), frozenset({"1"}))
 

@@ -374,3 +374,82 @@ def test_an_index_that_keeps_no_source_costs_its_titles_and_nothing_else(
     for words in ([], ["--json"]):
         assert main(["run", "shop.relevance.yaml", "--url", engine_url, *words]) == 0
         assert "titles were not looked up: " in one_line(capsys.readouterr().out)
+
+
+NAMED = """\
+suite: shop
+target: {{{target}}}
+request: {request}
+thresholds: ["mean nDCG@10 >= 0"]
+queries: [{{id: shoes, text: shoes, judgments: {{{judged}}}, expect: [{expect}]}}]
+"""
+TEMPLATE = '{template: {source: {query: {match: {title: "{{q}}"}}, size: "{{size}}"}, params: {q: "{{text}}"}}}'
+
+
+@dataclass(frozen=True)
+class Ids:
+    """What is judged and expected in three documents with an id and a number of their own, two of one brand."""
+
+    target: str
+    judged: str
+    expect: str
+    said: str
+    request: str = REQUEST
+
+
+IDS = {
+    "a field that several documents share": Ids(
+        "index: {index}, id_field: brand, ids: unique",
+        "alpha: 2",
+        '"zeta not in top 10"',
+        "zeta is not visible through",
+        '{query: {match: {title: "{{text}}"}}, collapse: {field: brand}}',
+    ),
+    "an id that two indexes have": Ids(
+        'index: "{index}-*"', "s1: 2", '"b1 not in top 10", "zeta not in top 10"', "zeta is not visible through"
+    ),
+    "a number in another form": Ids(
+        "index: {index}, id_field: price", '"010": 3', "", "none of the 1 document judged relevant is visible through"
+    ),
+    "a word in a field of numbers": Ids(
+        "index: {index}, id_field: price", "10: 3", '"999 not in top 10", "zeta not in top 10"', "999 is not visible"
+    ),
+    "a number that the field cannot hold": Ids(
+        "index: {index}, id_field: price", "10: 3", '"99999999999 not in top 10"', "99999999999 is not visible through"
+    ),
+    "words only in a field of numbers": Ids(
+        "index: {index}, id_field: price", "zeta: 3, eta: 2", "", "none of the 2 documents judged relevant is visible"
+    ),
+    "a document that a template does not reach": Ids(
+        "index: {index}", "s1: 3", '"zeta not in top 10"', "zeta is not visible through", TEMPLATE
+    ),
+    "a template on another index": Ids(
+        "index: {index}", "p1: 3", "", "none of the 1 document judged relevant is visible through", TEMPLATE
+    ),
+}
+
+
+@pytest.mark.parametrize("named", IDS.values(), ids=IDS)
+def test_an_id_that_no_hit_can_have_is_an_error_in_whatever_field_it_is(
+    named: Ids,
+    index: Callable[..., str],
+    call: Call,
+    engine_url: str,
+    pytester: pytest.Pytester,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    made = index(DOCUMENTS, mappings=MAPPINGS)
+    others = [f"{made}-1", f"{made}-2"] if "*" in named.target else []
+    try:
+        for other in others:
+            call("PUT", f"/{other}/_doc/b1?refresh=true", DOCUMENTS["b1"])
+        if others:
+            call("PUT", f"/{others[0]}/_doc/s1?refresh=true", DOCUMENTS["s1"])
+        target = named.target.replace("{index}", made)
+        text = NAMED.format(target=target, request=named.request, judged=named.judged, expect=named.expect)
+        (pytester.path / "shop.relevance.yaml").write_text(text, encoding="utf-8")
+        assert main(["run", "shop.relevance.yaml", "--url", engine_url]) == 3
+        assert named.said in one_line(capsys.readouterr().out)
+    finally:
+        for other in others:
+            call("DELETE", f"/{other}")

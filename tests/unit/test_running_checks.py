@@ -158,7 +158,7 @@ def test_nothing_is_asked_of_a_target_twice() -> None:
         (None, 3),
         ({"values": ["a"]}, 0),
         ({"values": ["b", "z"]}, 0),
-        ({"values": ["b", "z"]}, 2),  # one of them is there
+        ({"values": ["b", "z"]}, 1000),  # one of them is there
     ]
     assert run.checks is not None
     assert (run.checks.documents, list(run.checks.absent)) == (3, ["z"])
@@ -175,17 +175,53 @@ def test_a_point_in_time_is_looked_into() -> None:
     assert run.checks.target is None
 
 
-@pytest.mark.parametrize(
-    "template",
-    [
-        RequestTemplate("request", {"template": {"id": "products"}}),
-        RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids")),
-    ],
-)
-def test_services_and_search_templates_are_not_checked(template: RequestTemplate) -> None:
+def test_services_are_not_checked() -> None:
     search = Index("", "x")
+    template = RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids"))
     assert run_on(search, expecting(a=1), requests={"request": template}).checks is None
     assert search.look_ups == []
+
+
+def test_of_a_search_template_the_documents_are_checked_and_no_fields() -> None:
+    search = Index("b", "b")
+    search.fields = []
+    template = RequestTemplate("request", {"template": {"id": "products", "params": {"match": {"titel": "x"}}}})
+    run = run_on(search, expecting("z not in top 3", b=1), requests={"request": template})
+    assert run.checks is not None
+    assert (list(run.checks.absent), run.checks.unknown_fields) == (["z"], ())
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        Target(index="products", id_field="sku"),
+        Target(index="products", unique_ids=True),
+        Target(index="products-*"),
+        Target(index="products,others"),
+    ],
+)
+def test_documents_that_may_share_an_id_are_not_counted(target: Target) -> None:
+    """Two documents with the id `a` are as many as `a` and `b` would be."""
+    search = Index("a c", "a", sample=Ranking(total=3), ids=Ranking((Hit("a"),), total=2, duplicates=("a",)))
+    run = run_on(search, expecting(a=1, b=1), target=target)
+    assert run.checks is not None
+    assert (run.checks.absent, run.checks.problems) == ({"b": None}, ())
+    assert search.look_ups[1].body["size"] == 2
+
+
+@pytest.mark.parametrize("status", [400, 503])
+def test_ids_that_a_field_refuses_are_absent(status: int) -> None:
+    class Numbers(Index):
+        def _respond(self, request: SearchRequest) -> Response:
+            if "zeta" in str(request.body):
+                return Failure(FailureKind.ERROR, 'For input string: "zeta"', status)
+            return super()._respond(request)
+
+    search = Numbers("1 2", "1")
+    run = run_on(search, expecting("zeta not in top 3", **{"1": 1, "9": 1}), target=Target(id_field="n"))
+    assert run.checks is not None
+    assert list(run.checks.absent) == (["9", "zeta"] if status == 400 else [])
+    assert bool(run.checks.problems) == (status == 503)
 
 
 def test_a_query_that_failed_says_more_than_a_check() -> None:

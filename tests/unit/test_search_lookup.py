@@ -18,6 +18,7 @@ from harness.search.lookup import (
 )
 from harness.search.testing import FakeSearch
 
+OF_PRODUCTS = SearchRequest("", "products", {})
 ASKED = SearchRequest("q", "products", {"query": {"match": {"title": "red shoes"}}, "size": 11})
 
 
@@ -39,7 +40,7 @@ class Documents(FakeSearch):
 
 def test_ids_are_found_in_batches():
     search = Documents({f"d{n}": 1 for n in range(0, 250, 2)})
-    known = find_documents(search, "products", [f"d{n}" for n in range(250)])
+    known = find_documents(search, OF_PRODUCTS, [f"d{n}" for n in range(250)])
     assert known.found == {f"d{n}" for n in range(0, 250, 2)}
     assert known.repeated == frozenset()
     assert [len(one.body["query"]["ids"]["values"]) for one in search.look_ups] == [IDS_AT_ONCE, IDS_AT_ONCE, 50]
@@ -48,12 +49,12 @@ def test_ids_are_found_in_batches():
 
 def test_nothing_is_asked_about_no_ids():
     search = Documents({})
-    assert find_documents(search, "products", []).found == frozenset()
+    assert find_documents(search, OF_PRODUCTS, []).found == frozenset()
     assert search.look_ups == []
 
 
 def test_ids_that_several_indexes_hold_are_named():
-    known = find_documents(Documents({"a": 2, "b": 1}), "products", ["a", "b", "c"])
+    known = find_documents(Documents({"a": 2, "b": 1}), OF_PRODUCTS, ["a", "b", "c"])
     assert (known.found, known.repeated) == ({"a", "b"}, {"a"})
 
 
@@ -61,19 +62,19 @@ def test_an_answer_that_was_cut_is_asked_for_again_in_parts():
     """Fifty indexes with the same hundred ids: the first thousand hits are those of twenty ids."""
     ids = [f"d{n}" for n in range(IDS_AT_ONCE)]
     search = Documents(dict.fromkeys(ids, 50))
-    known = find_documents(search, "products-*", ids)
+    known = find_documents(search, SearchRequest("", "products-*", {}), ids)
     assert known.found == known.repeated == set(ids)
     assert len(search.look_ups) > 1
     assert max(one.body["size"] for one in search.look_ups) == HITS_AT_ONCE
 
 
 def test_one_id_that_more_indexes_hold_than_are_asked_for_ends():
-    assert find_documents(Documents({"a": 2 * HITS_AT_ONCE}), "all", ["a"]).repeated == {"a"}
+    assert find_documents(Documents({"a": 2 * HITS_AT_ONCE}), OF_PRODUCTS, ["a"]).repeated == {"a"}
 
 
 def test_what_has_no_answer_is_not_taken_for_gone():
     with pytest.raises(SearchError, match="cannot look up documents in products: failed shards: gone"):
-        find_documents(Documents({"a": 1}, failing=["a"]), "products", ["a"])
+        find_documents(Documents({"a": 1}, failing=["a"]), OF_PRODUCTS, ["a"])
 
 
 def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
