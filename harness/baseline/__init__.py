@@ -26,7 +26,7 @@ from harness.baseline.entries import (
     request_fingerprint,
     with_entry,
 )
-from harness.baseline.files import baseline_path, read_baselines, remedy_for, write_baselines
+from harness.baseline.files import baseline_path, is_baseline_file, read_baselines, remedy_for, write_baselines
 from harness.errors import BaselineError, UsageError
 from harness.gate.reasons import changed_question
 from harness.gate.selection import compares_with_baseline
@@ -278,12 +278,17 @@ def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
 
 
 def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
-    """The file so far, and notes. A file that cannot be read is replaced, but never by a part of a suite."""
+    """
+    The file so far, and notes. A file that cannot be read is replaced, but never by a part of a suite, nor if it is
+    another file, such as the suite: neither its name nor its content is that of baselines.
+    """
     if not path.exists():
         return None, []
     try:
         return read_baselines(path), []
     except BaselineError as error:
+        if not is_baseline_file(path):
+            raise UsageError(f"{error}; it is not replaced, as it is no file of baselines: name another file") from None
         return None, [_replaced(error, partial=partial)]
 
 

@@ -10,6 +10,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,6 +22,11 @@ from harness.options import option_words
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+SUFFIX = ".baseline.json"
+"""How the name of a file of baselines ends beside its suite."""
+
+_FIRST_BYTES = 65_536
 
 SCHEMA = 2
 """The version that is written, and the only one that is read."""
@@ -35,7 +41,7 @@ def baseline_path(suite: str | Path) -> Path:
     """
     path = Path(suite)
     stem = path.name.removesuffix(path.suffix).removesuffix(".relevance")
-    return path.with_name(f"{stem}.baseline.json")
+    return path.with_name(f"{stem}{SUFFIX}")
 
 
 def remedy_for(suite: str | Path, file: Path | None = None, searched: Mapping[str, str | bool] | None = None) -> str:
@@ -101,6 +107,16 @@ def loads(text: str, path: str) -> BaselineFile:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise BaselineError(f"the baseline {path} cannot be read: at {place}: {first['msg']}") from None
+
+
+def is_baseline_file(path: Path) -> bool:
+    """Whether *path* is named like a file of baselines, is empty, or begins like one."""
+    if path.name.endswith(SUFFIX):
+        return True
+    with suppress(OSError), path.open("rb") as file:
+        begin = file.read(_FIRST_BYTES)
+        return not begin.strip() or (begin.startswith(b"{") and b'"requests"' in begin)
+    return False
 
 
 def _written_by(version: object) -> str:

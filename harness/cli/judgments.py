@@ -27,7 +27,7 @@ from harness.files.judgments import count_grades
 from harness.judging import Lint, PoolOptions, lint_suites, pool_suites
 from harness.judging.findings import parse_scale
 from harness.model import Pool
-from harness.report.outputs import Output, write_output
+from harness.report.outputs import Output, refuse_other_files, write_output
 from harness.report.pool_files import WRITERS
 from harness.report.sentences import printable
 from harness.report.terminal.judgments import closing_line, finding_lines, findings_json, pool_renderables
@@ -111,6 +111,7 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
         graded = count_grades(output.path) if output.path.is_file() else 0
         if graded:
             raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
+        refuse_other_files(output)
 
 
 def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:

@@ -30,7 +30,7 @@ from harness.options import (
     read_seconds,
 )
 from harness.report.github_step import GitHubStep, github_step
-from harness.report.outputs import KINDS, Output, remove_outdated
+from harness.report.outputs import KINDS, Output, refuse_other_files, remove_outdated
 from harness.report.sentences import printable
 from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text
 from harness.words import did_you_mean, one_of
@@ -309,7 +309,13 @@ class OutputType(click.ParamType[Output]):
             self.fail(f"{file} is a folder, expected a file", param, ctx)
         if not path.absolute().parent.is_dir():
             self.fail(f"the folder {path.parent} does not exist; create it first", param, ctx)
-        return Output(kind, path)
+        output = Output(kind, path)
+        if kind in KINDS:  # commands that write grades say themselves what they would write over
+            try:
+                refuse_other_files(output)
+            except UsageError as error:
+                self.fail(str(error), param, ctx)
+        return output
 
 
 @contextmanager

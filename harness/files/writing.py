@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-__all__ = ["write_whole"]
+__all__ = ["is_device", "write_whole"]
 
 
 def write_whole(
@@ -17,7 +17,7 @@ def write_whole(
 
     A reader never sees a part of it, and if it cannot be written, or the process is killed, the old file at *path*
     stays. A path that is not a regular file, such as ``/dev/stdout`` or a pipe, cannot be replaced and is written
-    directly.
+    directly; a file that it leads to is added to.
 
     *before* is called when all is written, right before the file is replaced; if it raises, the old file stays.
 
@@ -25,8 +25,8 @@ def write_whole(
         OSError: it cannot be written.
     """
     parts = [content] if isinstance(content, (str, bytes)) else content
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
+    if is_device(path) or (path.exists() and not path.is_file()):
+        with path.open("ab" if path.is_file() else "wb") as file:
             file.writelines(map(_encoded, parts))
         return
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
@@ -41,6 +41,11 @@ def write_whole(
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def is_device(path: Path) -> bool:
+    """Whether *path* names a device, such as ``/dev/stdout``, which may lead to a regular file."""
+    return path.is_absolute() and path.parts[1:2] == ("dev",)
 
 
 def _encoded(part: str | bytes) -> bytes:

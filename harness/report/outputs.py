@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
-from harness.files.writing import write_whole
+from harness.files.writing import is_device, write_whole
 
 if TYPE_CHECKING:
     from harness.model import ComparisonReport, Report
@@ -20,6 +21,7 @@ __all__ = [
     "SUFFIXES",
     "Output",
     "output_named",
+    "refuse_other_files",
     "remove_outdated",
     "render",
     "render_comparison",
@@ -35,6 +37,24 @@ COMPARISON_KINDS = ("html", "json", "markdown")
 
 SUFFIXES = {".html": "html", ".codequality.json": "codequality", ".json": "json", ".md": "markdown"}
 """The kind of a report by the end of its file name; the first that fits counts."""
+
+
+_FIRST_BYTES = 65_536
+
+_REPORT = re.compile(
+    rb"""<!doctype\ html>.{,500}content="relevance-harness"
+    | \{\s*"timing":.{,200}"harness":
+    | \#\#\ [^\n]*\n\n(?:[0-9,]+\ suites?,\ )?[0-9,]+\ quer(?:y|ies)\b  # the closing line follows the headline
+    | \[\s*(?:\]\s*\Z|\{.*"check_name":\ "relevance")
+    | \Z""",
+    re.VERBOSE | re.DOTALL,
+)
+_GRADES = {
+    "csv": re.compile(rb"(\xef\xbb\xbf)?query,document,grade|\Z"),
+    "jsonl": re.compile(rb'\{"query":|\Z'),
+    "yaml": re.compile(rb"# [^\n]*: unjudged documents|\Z"),
+}
+"""How files begin that a file of the kind replaces, by kind; those of other kinds replace `_REPORT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +74,25 @@ def output_named(path: Path) -> Output | None:
     """
     name = path.name.lower()
     return next((Output(kind, path) for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+
+
+def refuse_other_files(output: Output) -> None:
+    """
+    Refuse to replace a file that is none of the harness's own, such as a suite or its judgments.
+
+    Raises:
+        UsageError: there is such a file.
+    """
+    if is_device(output.path) or not output.path.is_file():
+        return
+    try:
+        with output.path.open("rb") as file:
+            begin = file.read(_FIRST_BYTES)
+    except OSError as error:
+        raise UsageError(f"{output.path} exists and cannot be read: {error.strerror or error}") from None
+    if not _GRADES.get(output.kind, _REPORT).match(begin):
+        what = "holds other documents than those to grade" if output.kind in _GRADES else "is not a report"
+        raise UsageError(f"{output.path} exists and {what}: name another file, or remove it")
 
 
 def shows_all_hits(outputs: Iterable[Output]) -> bool:
@@ -101,8 +140,9 @@ def write_output(output: Output, text: str | Iterable[str], called: str) -> None
     errors.
 
     Raises:
-        UsageError: the file could not be written.
+        UsageError: the file could not be written, or is none of the harness's own.
     """
+    refuse_other_files(output)
     try:
         output.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(output.path, text)
@@ -111,11 +151,17 @@ def write_output(output: Output, text: str | Iterable[str], called: str) -> None
 
 
 def remove_outdated(outputs: Iterable[Output]) -> tuple[list[Path], list[str]]:
-    """Remove the files of an earlier run; returns those removed, and sentences on those that could not be."""
+    """Remove the reports of an earlier run; returns those removed, and sentences on those that could not be."""
     removed, problems = [], []
-    for path in (output.path for output in outputs if output.path.is_file()):
+    for output in outputs:
+        path = output.path
+        if not path.is_file() or is_device(path):
+            continue
         try:
+            refuse_other_files(output)
             path.unlink()
+        except UsageError as error:
+            problems.append(str(error))
         except OSError as error:
             problems.append(f"{path}: the report of an earlier session could not be removed: {error.strerror or error}")
         else:

@@ -61,13 +61,13 @@ def test_a_session_that_runs_no_item_sends_nothing(
 ) -> None:
     suite(THRESHOLDS, shoes=EXPECTS)
     report = pytester.path / "report.json"
-    report.write_text("of an earlier session")
+    report.write_text(earlier := '{"timing": {}, "harness": "of an earlier session"}')
 
     result = run(*workers, option, "--relevance-report", "report.json", "--relevance-update-baseline")
 
     assert result.ret == pytest.ExitCode.OK
     assert engine.sent == []
-    assert report.read_text() == "of an earlier session"
+    assert report.read_text() == earlier
     assert not list(pytester.path.glob("*.baseline.json"))
     assert "did not run" not in result.stdout.str()
 

@@ -73,7 +73,7 @@ def test_a_report_that_cannot_be_written_is_said_and_ends_in_an_error(
     assert "Traceback" not in result.stdout.str()
 
 
-YESTERDAY = "yesterday's report"
+YESTERDAY = '{"timing": {}, "harness": "yesterday"}'
 
 
 @pytest.fixture

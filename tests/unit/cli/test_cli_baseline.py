@@ -193,6 +193,20 @@ def test_with_an_error_in_any_suite_nothing_is_written(folder, engine, capsys):
     assert not list(folder.glob("*.json"))
 
 
+@pytest.mark.parametrize("name", ["shop.relevance.yaml", "judged.qrels", "other.json", "own.json"])
+def test_a_file_of_something_else_is_not_replaced(folder, engine, capsys, name):
+    """The suite itself became a baseline."""
+    path = folder / name
+    if not path.exists():
+        path.write_text({"other.json": '{"a": 1}', "own.json": '{\n "requests": {'}.get(name, "q 0 d 3\n"))
+    before = path.read_text()
+    own = name == "own.json"
+    assert harness_baseline("save", "shop.relevance.yaml", "--baseline", name) == (0 if own else 2)
+    if not own:
+        assert "it is not replaced, as it is no file of baselines: name another file" in capsys.readouterr().err
+    assert (path.read_text() == before) == (not own)
+
+
 def test_a_file_of_another_version_is_replaced_by_a_whole_suite_and_not_by_a_part(folder, engine, capsys):
     path = folder / "shop.baseline.json"
     path.write_text('{"schema": 99}')

@@ -36,7 +36,7 @@ def silent_server():
 def test_an_interrupt_is_130_and_leaves_no_report(tmp_path, silent_server, name):
     url, asked = silent_server
     write_scaffold(tmp_path)
-    (tmp_path / "r.json").write_text("an older report")
+    (tmp_path / "r.json").write_text('{"timing": {}, "harness": "0.0.9"}')
     words = ["run", str(tmp_path), "--url", url, "--output", f"json={tmp_path}/r.json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "harness", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

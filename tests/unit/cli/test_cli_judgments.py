@@ -371,11 +371,19 @@ def test_what_somebody_has_graded_is_not_written_over(folder, engine, capsys, na
     assert engine.requests == []
 
 
-@pytest.mark.parametrize("content", ["query,document,grade\nshoes,x,\n", "something else\n", ""])
+@pytest.mark.parametrize("content", ["query,document,grade\nshoes,x,\n", ""])
 def test_a_file_without_grades_is_written_anew(folder, engine, content):
     (folder / "u.csv").write_text(content)
     assert pool("--output", "csv=u.csv") == 0
     assert len(table(folder / "u.csv")) == 3
+
+
+def test_a_file_of_something_else_is_not_written_over(folder, engine, capsys):
+    (folder / "documents.csv").write_text("sku,title\n1,Tent\n")
+    assert pool("--output", "csv=documents.csv") == 2
+    assert "documents.csv exists and holds other documents than those to grade" in capsys.readouterr().err
+    assert (folder / "documents.csv").read_text() == "sku,title\n1,Tent\n"
+    assert engine.requests == []
 
 
 # ------------------------------------------------------------------------------------------------ lint

@@ -205,11 +205,20 @@ def test_a_terminal_gets_colours_unless_told_not_to(tmp_path, no_colour, colours
 @pytest.mark.parametrize("error", [SuiteError([]), EngineStartError("no Java"), KeyboardInterrupt()])
 def test_a_run_that_comes_to_nothing_leaves_no_report_of_an_earlier_one(pipeline, tmp_path, capsys, error):
     page, absent = tmp_path / "report.html", tmp_path / "report.json"
-    page.write_text("yesterday's")
+    page.write_text('<!doctype html><meta name="generator" content="relevance-harness">')
     pipeline.answer = error
     assert main(["run", "a.yaml", "--output", f"html={page}", "--output", f"json={absent}"]) != 0
     assert list(tmp_path.iterdir()) == []
     assert f"removed {page}, the report of an earlier run" in capsys.readouterr().err
+
+
+def test_what_is_not_a_report_is_neither_removed_nor_written_over(pipeline, tmp_path, capsys):
+    """The suite itself was removed, as `the report of an earlier run`, where it had a mistake."""
+    suite = tmp_path / "a.relevance.yaml"
+    suite.write_text("suite: a\n")
+    assert main(["run", str(suite), "--output", f"json={suite}"]) == 2
+    assert "exists and is not a report: name another file, or remove it" in capsys.readouterr().err
+    assert suite.read_text() == "suite: a\n"
 
 
 def test_a_report_goes_to_a_device_that_an_error_leaves_alone(pipeline, tmp_path):
