@@ -9,7 +9,7 @@ from datetime import date
 from harness.gate.judge_agreements import judge_agreement
 from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth, why_moving
 from harness.gate.judge_drops import judge_pairs
-from harness.gate.judge_scores import judge_scores, with_ties, with_unjudged
+from harness.gate.judge_scores import judge_scores, with_short_rankings, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.repeats import over_repeats, unstable_queries
 from harness.gate.scope import Finding, scope_scores
@@ -225,6 +225,7 @@ def _judge(gated: Gated, judge: _Judge) -> Finding:
         gain = gain_text(condition.measure, suite)
         finding = judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
         finding = with_ties(finding, condition, scope, bands.extremes(condition.measure, scope.counted))
+        finding = with_short_rankings(finding, condition, scope, compared, asked)
         return with_unjudged(finding, condition, queries, run.responses)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)

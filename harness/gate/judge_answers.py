@@ -55,11 +55,15 @@ class RequestedDepth:
     The number of hits that a run requested.
 
     *doubt* is empty where the server returns as many hits, if so many match. Else it says why that is not known, and
-    what to do about it.
+    what to do about it. *own_total* says so of a response whose own total is greater, whatever other responses show.
     """
 
     depth: int
     doubt: str = ""
+    own_total: str = ""
+
+
+OF_SERVICE = "the service may return fewer by default: send it `{{depth}}`, and set `total`"
 
 
 def requested_depth(suite: Suite, run: Run) -> RequestedDepth:
@@ -67,19 +71,19 @@ def requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     How many hits *run* requested, and whether the server applied that size.
 
     An engine applies the size of a body. A service, or a template stored in the engine, may have a smaller size of its
-    own; one response with as many hits as were requested shows that it has not.
+    own; one response with as many hits as were requested shows that it has not. A service that returns fewer hits than
+    it says there are has one for that query.
     """
     template = suite.requests.get(run.request)
     is_service = template is not None and template.http is not None
     is_stored = template is not None and isinstance(template.body, Mapping) and "template" in template.body
-    rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
-    if not (is_service or is_stored) or any(ranking.returned >= suite.depth for ranking in rankings):
+    if not (is_service or is_stored):
         return RequestedDepth(suite.depth)
-    if is_service:
-        return RequestedDepth(
-            suite.depth, "the service may return fewer by default: send it `{{depth}}`, and set `total`"
-        )
-    return RequestedDepth(suite.depth, "the search template may have its own size: use `{{size}}` in it")
+    doubt = OF_SERVICE if is_service else "the search template may have its own size: use `{{size}}` in it"
+    own_total = OF_SERVICE if is_service else ""
+    rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
+    is_shown = any(ranking.returned >= suite.depth for ranking in rankings)
+    return RequestedDepth(suite.depth, "" if is_shown else doubt, own_total)
 
 
 def judge_expectation(
@@ -135,8 +139,9 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Reque
     bound = _bound(condition.k, Unit.RANK, Operator.ABOVE if condition.negated else Operator.AT_MOST)
     rank = _rank(condition.document, ranking)
     further = what_may_follow(ranking, asked)
-    if rank is None and further and condition.k > ranking.returned:
-        remedy = f", set `depth: {condition.k}`" if ranking.returned >= asked.depth else ""
+    if rank is None and further and condition.k > len(ranking.hits):
+        deeper = condition.k + len(ranking.duplicates)
+        remedy = f", set `depth: {deeper}`" if ranking.returned >= asked.depth else ""
         reason = f"cannot be decided: {condition.document} is not in the {further}{remedy}"
         return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     inside = rank is not None and rank <= condition.k
@@ -212,11 +217,13 @@ def what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
         return ""
     if returned >= asked.depth:
-        return f"{count(asked.depth, 'hit')} requested"
-    if not asked.doubt or not returned:
+        repeated = f", {len(ranking.duplicates)} of which repeat a document" if ranking.duplicates else ""
+        return f"{count(asked.depth, 'hit')} requested{repeated}"
+    doubt = asked.doubt or (asked.own_total if ranking.total is not None else "")
+    if not doubt or not returned:
         return ""
     match = "" if ranking.total is None else f" and {ranking.total} match"
-    return f"{count(returned, 'hit')} returned, where {asked.depth} were requested{match}; {asked.doubt}"
+    return f"{count(returned, 'hit')} returned, where {asked.depth} were requested{match}; {doubt}"
 
 
 def _bound(required: float | None, unit: Unit, operator: Operator) -> Finding:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from harness.gate.grammar import TOLERANCE
+from harness.gate.judge_answers import RequestedDepth, what_may_follow
+from harness.gate.pairs import Compared
 from harness.gate.reasons import by_cause, mean_word, number, number_beside, weight_aside
 from harness.gate.scope import Finding, Scope, holds, merit
 from harness.means import mean, mean_of
+from harness.metrics.score import score_of
 from harness.model import (
+    Hit,
     Operator,
     Query,
     Ranking,
@@ -27,6 +31,7 @@ from harness.words import count, listed
 __all__ = [
     "judge_scores",
     "median",
+    "with_short_rankings",
     "with_ties",
     "with_unjudged",
 ]
@@ -284,6 +289,75 @@ def _nothing(name: str, scope: Scope) -> str:
         f"{len(group)} {word}" for group, word in ((scope.skipped, "skipped"), (scope.undefined, "undefined")) if group
     ]
     return f"{name} has nothing to decide: every query is left out ({', '.join(parts)})"
+
+
+# Rankings that are shorter than requested, where it is not known whether more documents match.
+
+
+def with_short_rankings(
+    finding: Finding, condition: ScoreCondition, scope: Scope, compared: Compared, asked: RequestedDepth
+) -> Finding:
+    """
+    Add to *finding* which rankings are short of hits, and why; INCONCLUSIVE where it passes and would not with hits
+    that may follow: unjudged ones, those of no gain, or relevant ones.
+
+    Args:
+        finding: The outcome of *condition*.
+        condition: The threshold.
+        scope: The scores of its measure over its queries.
+        compared: The suite with its run.
+        asked: The number of hits that were requested.
+    """
+    short = dict(_short_rankings(condition, scope, compared, asked))
+    if not short or finding.status not in (Status.PASSED, Status.FAILED):
+        return finding
+    why = f"{listed(list(short))}: {next(iter(short.values()))[1]}"
+    if finding.status is Status.FAILED:
+        return replace(finding, reason=f"{finding.reason}; {why}")
+    queries = with_ids(compared.suite.queries, short)
+    continued = {query.id: _continued(query, short[query.id][0], asked) for query in queries}
+    for place in range(CONTINUATIONS):
+        run = replace(compared.run, responses={name: rankings[place] for name, rankings in continued.items()})
+        scores = {query.id: score_of(compared.suite, query, condition.measure, run).value for query in queries}
+        values = scope.counted.changed((name, value) for name, value in scores.items() if value is not None)
+        if not holds(_aggregate(condition, values, scope.weights), condition.operator, condition.required):
+            reason = f"cannot be decided: {why}; {finding.reason}"
+            return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(short))
+    return finding
+
+
+def _short_rankings(
+    condition: ScoreCondition, scope: Scope, compared: Compared, asked: RequestedDepth
+) -> Iterator[tuple[str, tuple[Ranking, str]]]:
+    """The rankings that lack hits that *condition* counts, by query, with what may follow them."""
+    needed = condition.measure.cutoff or asked.depth
+    for name in scope.counted if asked.doubt or asked.own_total else ():
+        ranking = compared.run.responses.get(name)
+        if isinstance(ranking, Ranking) and ranking.returned < min(needed, asked.depth):
+            why = what_may_follow(ranking, asked)
+            if why:
+                yield name, (ranking, why)
+
+
+CONTINUATIONS = 3
+
+
+def _continued(query: Query, ranking: Ranking, asked: RequestedDepth) -> list[Ranking]:
+    """
+    *ranking* with as many hits as were requested, or as match, in `CONTINUATIONS` ways: followed by unjudged documents,
+    by the judged ones of no gain first, and by the best judged ones first.
+    """
+    returned = {hit.id for hit in ranking.hits}
+    best = sorted((pair for pair in query.judgments.items() if pair[0] not in returned), key=lambda pair: -pair[1])
+    without_gain = [pair for pair in reversed(best) if pair[1] <= 0]
+    size = asked.depth if ranking.total is None or ranking.total_is_lower_bound else min(asked.depth, ranking.total)
+    score = ranking.hits[-1].score
+    below = None if score is None else score - 1  # a profile may sort by score
+    unjudged = [(f"\0{place}", 0.0) for place in range(size)]  # no document has such an id
+    return [
+        replace(ranking, hits=(*ranking.hits, *(Hit(one, score=below) for one, _ in [*judged, *unjudged]))[:size])
+        for judged in ([], without_gain, best)
+    ]
 
 
 # The documents that keep a threshold on Judged@k from holding.

@@ -131,8 +131,12 @@ class _Found:
             return replace(document, absence=Absence.NOT_VISIBLE, target=self.sent.index)
         if _lacks(self.matching, document.id):
             return replace(document, absence=Absence.NO_MATCH)
-        if not isinstance(self.deep, Ranking) or "template" in self.sent.body:
+        if not isinstance(self.deep, Ranking):
             return document
+        if "template" in self.sent.body and self.deep.returned < SEARCHED:
+            is_whole = self.deep.total is not None and self.deep.total <= self.deep.returned
+            absence = Absence.NO_MATCH if is_whole else Absence.BEYOND
+            return replace(document, absence=absence, searched=self.deep.returned)
         matches = isinstance(self.matching, Ranking)
         if self.deep.returned >= SEARCHED:
             return replace(document, absence=Absence.BELOW) if matches else document

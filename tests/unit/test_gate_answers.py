@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of
+from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of, threshold
 from harness.gate import decide
 from harness.gate.grammar import parse_expectation
-from harness.gate.judge_answers import why_moving
+from harness.gate.judge_answers import OF_SERVICE, why_moving
+from harness.metrics.score import score_run
 from harness.model import (
     Engine,
     Failure,
@@ -120,6 +121,7 @@ def test_a_ranking_as_deep_as_asked_for_is_whole_where_no_more_match(text):
 
 
 SERVICE = RequestTemplate("current", None, http=HttpRequest("GET", "/search", ids="$.ids"))
+JUDGED = {"a": 1, "b": 1, "c": 1, "d": -1, "e": -1, "f": 1}
 STORED = RequestTemplate("current", {"template": {"id": "products-search", "params": {"q": "{{text}}"}}})
 BODY = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
 
@@ -172,6 +174,68 @@ def test_fewer_hits_than_asked_for_decide_where_nothing_is_in_doubt(template, te
 
 def test_an_engine_heeds_the_size_of_a_body_though_more_documents_match_than_it_has_groups():
     assert expect_of(BODY, "x not in top 8", ranking("abc", total=213)).status is Status.PASSED
+
+
+def scored(template, text, response, judgments=JUDGED):
+    """The verdict of a threshold on a measure over one query, in a suite that requests eight hits."""
+    query = Query("q", "q", judgments=judgments)
+    suite = suite_of([query], threshold(text), depth=8)
+    suite = replace(suite, requests={"current": template})
+    run = Run({"q": response}, Engine("fake"), "current")
+    [verdict] = decide(suite, run, score_run(suite, run), today=TODAY)
+    return verdict
+
+
+@pytest.mark.parametrize("template", [SERVICE, STORED])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "every Judged@8 = 1",
+        "every P(over=hits)@8 >= 0.9",
+        "mean SetP >= 0.9",
+        "mean nDCG(gain={-1: -1, 0: 0, 1: 1})@8 >= 0.8",
+        "mean P@8 <= 0.4",
+    ],
+)
+def test_a_measure_that_further_hits_could_change_is_inconclusive(template, text):
+    verdict = scored(template, text, ranking("abc", total=30))
+    assert verdict.status is Status.INCONCLUSIVE, verdict.reason
+    assert verdict.reason.startswith("cannot be decided: q: 3 hits returned, where 8 were requested and 30 match; the ")
+    assert verdict.blamed == ("q",)
+    assert scored(BODY, text, ranking("abc", total=3)).status is Status.PASSED
+    assert scored(template, text, ranking("abc", total=3)).status is Status.PASSED
+
+
+@pytest.mark.parametrize(
+    "text", ["mean nDCG@8 >= 0.5", "every RR@8 = 1", "mean AP@8 >= 0.5", "every P@3 = 1", "mean Judged@3 = 1"]
+)
+def test_a_measure_that_further_hits_cannot_lower_is_decided(text):
+    assert scored(STORED, text, ranking("abc", total=30)).status is Status.PASSED
+
+
+def test_a_score_that_is_low_for_want_of_hits_says_so():
+    verdict = scored(SERVICE, "mean R@8 >= 0.9", ranking("ab", total=30))
+    assert verdict.status is Status.FAILED
+    assert verdict.reason.endswith("; q: 2 hits returned, where 8 were requested and 30 match; " + OF_SERVICE)
+
+
+def test_a_total_of_its_own_contradicts_that_a_service_returned_all():
+    """The query was decided by whether another one had a long answer."""
+    short, long = ranking("abcde", total=30), ranking("fghijklm")
+    assert expect_of(SERVICE, "x not in top 8", short, long).status is Status.INCONCLUSIVE
+    assert expect_of(STORED, "x not in top 8", short, long).status is Status.PASSED  # it may collapse
+
+
+def test_a_rank_below_the_documents_is_unknown_where_hits_repeat_some():
+    """Ten hits of seven documents: the eighth may be anywhere below."""
+    repeated = replace(ranking("abcdefg", total=30), duplicates=("a", "b", "c"))
+    query = Query("q", "q", thresholds=(Threshold("x not in top 8", parse_expectation("x not in top 8")),))
+    suite = replace(suite_of([query], depth=10), requests={"current": BODY})
+    [verdict] = decide(suite, Run({"q": repeated}, Engine("fake"), "current"), [], today=TODAY)
+    assert verdict.status is Status.INCONCLUSIVE
+    assert verdict.reason == (
+        "cannot be decided: x is not in the 10 hits requested, 3 of which repeat a document, set `depth: 11`"
+    )
 
 
 def test_neither_document_in_a_short_answer_says_that_more_may_follow():

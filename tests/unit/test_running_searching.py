@@ -227,6 +227,16 @@ class TestLocateMissing:
 
         assert search.requests[-1].body["template"]["params"] == {"q": "red shoes", "size": SEARCHED}
 
+    @pytest.mark.parametrize(("total", "absence"), [(30, Absence.BEYOND), (2, Absence.NO_MATCH)])
+    def test_a_template_with_a_size_of_its_own_shows_no_thousand_ranks(self, total: int, absence: Absence) -> None:
+        """The deeper search returned as few hits; the document was said not to be in the first 1,000."""
+        tested = suite(SHOES, body={"template": {"id": "products"}})
+        few = Ranking((Hit("x"), Hit("y")), total=total)
+        run, search = self.run_of(tested, {"shoes": few, "others": ["a", "b", "c"]})
+
+        for missing in located(tested, run, search, ["shoes"])["shoes"]:
+            assert (missing.absence, missing.searched) == (absence, 2)
+
     def test_the_index_that_was_searched_is_searched_again(self) -> None:
         tested = suite(SHOES)
         built = replace(tested, target=replace(tested.target, index="products-0123456789ab"))
