@@ -166,13 +166,13 @@ class Rules:
     """
     A profile.
 
-    *gain* applies where neither a measure's text nor the caller gives one, *defaults* the parameters of measures where
-    their text gives none; those of "" are every measure's. *zero_undefined*: a query with nothing relevant scores 0.
-    *skips_unjudged*: a query without any judgment is left out. *sorts*: hits are ordered by score, not taken as they
-    come. *cuts_first*: before unjudged documents are taken out. *grades_unjudged*: an unjudged hit may be given a
-    grade. *least_judged*: below this grade, `judged_only` takes a document for unjudged. *level* gives the least
-    relevant grade from all grades of a query, where a measure's text names none. *formulas* replaces those of the
-    registry by name, and *ranges* says how far these go.
+    *gain* applies where neither a measure's text nor the caller gives another one, *defaults* the parameters of
+    measures where their text gives none; those of "" are every measure's. *zero_undefined*: a query with nothing
+    relevant scores 0. *skips_unjudged*: a query without any judgment is left out. *sorts*: hits are ordered by score,
+    not taken as they come. *cuts_first*: before unjudged documents are taken out. *grades_unjudged*: an unjudged hit
+    may be given a grade. *least_judged*: below this grade, `judged_only` takes a document for unjudged. *level* gives
+    the least relevant grade from all grades of a query, where a measure's text names none. *formulas* replaces those of
+    the registry by name, and *ranges* says how far these go.
     """
 
     gain: GainKind = GainKind.EXPONENTIAL

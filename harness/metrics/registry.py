@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, SupportsFloat, TypeVar
 from harness.errors import HarnessError, MeasureError, UndefinedScore, UnknownMeasure, UsageError
 from harness.metrics import binary, cumulative, diversity, incomplete, rank_correlation, sets, user_models
 from harness.metrics.definition import BatchFormula, Definition, Range, Settings, read_gain
-from harness.metrics.profiles import rules_of
+from harness.metrics.profiles import profile_gain, rules_of
 from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
@@ -349,14 +349,20 @@ def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile =
     """
     The gain that a score is computed with: the measure's own, else *gain*, else the profile's.
 
+    A *gain* equal to the profile's general one leaves the profile's gain for this measure in force: suites, reports and
+    baselines hold the general gain, whether it was named or not.
+
     Raises:
         UsageError: *gain* is not a gain; it must not be treated as None.
     """
-    given = dict(measure.parameters).get("gain", gain)
+    own, general = dict(measure.parameters).get("gain"), profile_gain(profile)
+    given = own if own is not None else gain
     if given is not None:
-        return given if isinstance(given, Gain) else read_gain(given)
+        given = given if isinstance(given, Gain) else read_gain(given)
+        if own is not None or given != general:
+            return given
     profiled = dict(rules_of(profile).defaults_of(measure.name)).get("gain")
-    return profiled if isinstance(profiled, Gain) else Gain(rules_of(profile).gain)
+    return profiled if isinstance(profiled, Gain) else general
 
 
 def measure_range(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Range:

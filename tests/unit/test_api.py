@@ -102,6 +102,11 @@ def test_a_gain_is_given_as_in_a_suite(gain, same):
     assert evaluations[0].mean("DCG@5") == evaluations[1].mean("DCG@5")
 
 
+def test_quepids_cg_is_of_grades():
+    evaluation = evaluate({"q": ["a", "b"]}, {"q": {"a": 3, "b": 1}}, measures=["CG@5", "DCG@1"], profile="quepid")
+    assert evaluation.means() == {"CG@5": 4, "DCG@1": 7}
+
+
 def test_a_linear_gain_is_linear():
     assert evaluate({"q": ["a"]}, {"q": {"a": 3}}, measures=[], gain="linear").mean("CG@1") == 3
     assert evaluate({"q": ["a"]}, {"q": {"a": 3}}, measures=[], gain={3: 2.5}).mean("CG@1") == 2.5

@@ -209,6 +209,16 @@ class TestGainInForce:
         assert gain_in_force(plain, None, Profile.TREC) == LINEAR
         assert gain_in_force(plain) == EXPONENTIAL
 
+    def test_a_measure_s_gain_in_the_profile_stands_beside_the_profile_s_own(self):
+        cg = parse_measure("CG@5")
+        assert gain_in_force(cg, None, Profile.QUEPID) == LINEAR
+        assert gain_in_force(cg, EXPONENTIAL, Profile.QUEPID) == LINEAR, "a suite's gain where it names none"
+        assert gain_in_force(cg, EXPONENTIAL) == EXPONENTIAL
+        assert gain_in_force(parse_measure("CG(gain=exponential)@5"), LINEAR, Profile.QUEPID) == EXPONENTIAL
+        doubled = Gain(GainKind.MAP, ((0, 0), (1, 2)))
+        assert gain_in_force(cg, doubled, Profile.QUEPID) == doubled
+        assert gain_in_force(parse_measure("DCG@5"), EXPONENTIAL, Profile.QUEPID) == EXPONENTIAL
+
     def test_each_profile_has_its_gain(self):
         assert profile_gain(Profile.TREC) == LINEAR
         others = set(Profile) - {Profile.TREC}

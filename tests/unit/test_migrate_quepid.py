@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from builders.moving import bodies, exported, judgments, moved, write_files
 from harness.cli import main
+from harness.metrics.score import gain_text, score_run
+from harness.model import Engine, Hit, Ranking, Run
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 BODY = {"query": {"match": {"title": "{{text}}"}}}
@@ -156,6 +158,15 @@ def test_a_case_gives_a_suite_that_runs(capsys):
         }
     }
     assert "# information need: Shoes to run in" in Path("moved.relevance.yaml").read_text()
+
+
+def test_the_cg_of_a_case_is_of_grades():
+    write_files({"case.json": {**CASE, "scorer": {"name": "CG@5"}}})
+    suite = moved("quepid", ["case.json"])
+    [cg] = suite.measures
+    ranking = Ranking((Hit("sku-1"), Hit("sku-2")), total=2)
+    assert score_run(suite, Run({"red-shoes": ranking}, Engine("fake")))[0].value == 3
+    assert gain_text(cg, suite) == "linear"
 
 
 def test_what_a_case_has_beside_is_listed_and_no_secret_is(capsys):

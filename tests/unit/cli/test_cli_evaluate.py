@@ -158,6 +158,12 @@ def test_the_gain_can_be_chosen_and_written_as_a_map(files, capsys):
     assert mapped["measures"]["DCG@1"]["queries"]["q1"] == 50
 
 
+def test_quepids_cg_is_of_grades(files, capsys):
+    words = [*files, "--measure", "CG@5", "--profile", "quepid"]
+    for gain in ([], ["--gain", "exponential"]):
+        assert evaluated(capsys, [*words, *gain])["measures"]["CG@5"]["queries"]["q1"] == 3
+
+
 @pytest.mark.parametrize(
     ("measure", "heading"), [("nDCG@10", "mean  counted  undefined"), ("NumRet", "mean  sum  counted  undefined")]
 )
