@@ -18,7 +18,7 @@ from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress, show
 from harness.errors import UsageError
 from harness.judging import PoolOptions, read_judged
-from harness.judging.agreement import Rule, agreement_of, resolve
+from harness.judging.agreement import Pair, Rule, agreement_of, resolve
 from harness.judging.findings import Scale, parse_scale
 from harness.judging.page import JudgingServer, require_installed
 from harness.judging.session import (
@@ -139,8 +139,8 @@ def command(
     name = judge or SOMEBODY
     mine = judges.setdefault(name, JudgeFile(progress_path(path, name, folder)))
     settler = name if settle else None
-    target = _Target(GradedFiles.read(path), judges, Rule(rule), most_apart, outputs, bounds, settler)
-    target.check()
+    target = _Target(GradedFiles.read(path), folder, Rule(rule), most_apart, outputs, bounds, settler)
+    target.check(judges)
     if only_write:
         for line in target.write():
             click.echo(printable(line))
@@ -250,20 +250,21 @@ class _Target:
     """
     Where grades are written: the *files* of the suite, or *outputs*; by which *rule*, and on which *scale*.
 
-    Grades of the *settler* take precedence over the rule.
+    The files of the judges are in *folder*, or beside the suite, and are read when grades are written: others may judge
+    meanwhile. Grades of the *settler* take precedence over the rule.
     """
 
     files: GradedFiles
-    judges: dict[str, JudgeFile]
+    folder: Path | None
     rule: Rule
     most_apart: float
     outputs: Sequence[Output]
     scale: Scale | None
     settler: str | None = None
 
-    def check(self) -> None:
+    def check(self, judges: Mapping[str, JudgeFile]) -> None:
         """
-        Check that no output holds grades of others.
+        Check that no output holds grades of others than *judges*.
 
         Raises:
             UsageError: An output does.
@@ -271,7 +272,7 @@ class _Target:
         for output in self.outputs:
             if output.path.resolve() == self.files.suite.resolve():
                 raise UsageError(f"{output.path} is the suite itself; write to another file")
-            check_output(output.path, all_given(self.judges.values()))
+            check_output(output.path, all_given(judges.values()))
 
     def reread(self) -> None:
         """Read the files again."""
@@ -284,24 +285,26 @@ class _Target:
         Raises:
             HarnessError: Nothing was written.
         """
-        check_on_scale(self.judges.values(), read_judged(self.files.suite, None)[0].suite, self.scale)
-        graded = {name: kept.grades for name, kept in self.judges.items()}
+        judges = kept_by_judge(self.files.suite, self.folder)
+        check_on_scale(judges.values(), read_judged(self.files.suite, None)[0].suite, self.scale)
+        graded = {name: kept.grades for name, kept in judges.items()}
         found = resolve(graded, self.rule, most_apart=self.most_apart, settler=self.settler)
-        said = list(self._to_outputs(found.grades) if self.outputs else self._to_suite(found.grades))
+        write = self._to_outputs if self.outputs else self._to_suite
+        said = list(write(found.grades, judges))
         if found.open:
             left = count(len(found.open), "document")
             options = "harness judge SUITE --agreement, --settle or --resolve"
             said.append(f"no grade for {left} on which judges differ; see {options}")
         return said
 
-    def _to_outputs(self, grades: Any) -> Iterator[str]:
-        self.check()
+    def _to_outputs(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> Iterator[str]:
+        self.check(judges)
         for output in self.outputs:
             write_output(output, WRITERS[output.kind](grades), "the grades")
             yield f"wrote {count(len(grades), 'grade')} to {output.path}"
 
-    def _to_suite(self, grades: Any) -> Iterator[str]:
-        written = self.files.write(grades, all_given(self.judges.values()))
+    def _to_suite(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> Iterator[str]:
+        written = self.files.write(grades, all_given(judges.values()))
         self.reread()
         if not written.files:
             yield "no grade is new; nothing was written"

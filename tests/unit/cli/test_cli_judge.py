@@ -167,6 +167,24 @@ def test_a_grade_that_was_corrected_by_hand_stays(folder, judge, capsys):
     ]
 
 
+def test_grades_that_another_session_kept_meanwhile_count(folder, judge, capsys):
+    def act(page):
+        (folder / "shop.relevance.yaml").write_text(SUITE.replace("b: 0}", "b: 0, x: 1}"))
+        (folder / "shop.judged-by.anna.jsonl").write_text('{"query": "shoes", "document": "x", "grade": 1}\n')
+        with (folder / "shop.judged-by.judge.jsonl").open("a") as own:
+            own.write('{"query": "shoes", "document": "y", "grade": 2}\n')
+        assert "changed" in page.ask("/finish", {"reread": False})
+        page.ask("/finish", {"reread": True})
+
+    assert judge("--scale", "0..3", act=act, shoes__x=0, shoes__y=1) == 0
+    assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 1, y: 2}}   # two")
+    options = "harness judge SUITE --agreement, --settle or --resolve"
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "wrote 1 new grade to shop.relevance.yaml",
+        f"no grade for 1 document on which judges differ; see {options}",
+    ]
+
+
 def test_grades_go_to_files_of_their_own_where_these_are_named(folder, judge, capsys):
     outputs = ("--output", "csv=out.csv", "--output", "jsonl=out.jsonl")
     assert judge(*outputs, shoes__x=1, boots__z=2) == 0
