@@ -23,6 +23,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from math import sqrt
 from pathlib import Path
 from statistics import NormalDist
@@ -42,6 +43,8 @@ __all__ = ["ClickModel", "ClickedDocument", "grade_clicks", "import_clicks", "re
 CUT_POINTS = (0.5, 1.0, 2.0)
 LEAST_IMPRESSIONS = 20
 CONFIDENCE = 0.95
+LEAST_EXPECTED = 2.0**-900
+"""Fewer expected clicks are none: with them, COEC may be too large for a float."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +108,9 @@ def wilson(clicks: int, impressions: int, confidence: float = CONFIDENCE) -> tup
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument], dict[int, float]]:
+def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument], dict[int, Fraction]]:
     """
-    Grade the documents of *log* for its queries.
+    Grade the documents of *log* for its queries. COEC is rounded once, so that it reaches a cut point that it equals.
 
     Args:
         log: The leftovers of *log* get what is not graded.
@@ -130,10 +133,10 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
             _leave(log, f"documents at a position without a propensity, such as {missing[0]}")
         elif impressions < model.least_impressions:
             _leave(log, f"documents with fewer than {model.least_impressions} impressions for their query")
-        elif not (expected := sum(count * rates[position] for position, count in shown.items() if count)):
+        elif (expected := float(exact := _expected(shown, rates))) < LEAST_EXPECTED:
             _leave(log, "documents at positions where nothing was clicked")
         else:
-            coec = clicks / expected
+            coec = clicks * exact.denominator / exact.numerator
             low, high = (end * impressions / expected for end in wilson(clicks, impressions))
             found.append(ClickedDocument(*pair, model.grade(coec), impressions, clicks, expected, coec, low, high))
     return found, rates
@@ -143,7 +146,11 @@ def _clicks(log: ClickLog, pair: Pair) -> int:
     return log.clicked.get(pair, Counter()).total()
 
 
-def _rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickModel) -> dict[int, float]:
+def _expected(shown: Mapping[int, int], rates: Mapping[int, Fraction]) -> Fraction:
+    return sum((count * rates[position] for position, count in shown.items() if count), Fraction(0))
+
+
+def _rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickModel) -> dict[int, Fraction]:
     """The click rate at each position, from the documents in *counted*."""
     shown = _by_position(counted.values())
     clicked = _by_position(log.clicked[pair] for pair in counted if pair in log.clicked)
@@ -151,11 +158,12 @@ def _rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickMode
         sentence = "the sources have no click on a document that was shown, so there is nothing to grade by"
         raise UsageError("\n  ".join([sentence, *map(str, log.leftovers.values())]))
     if model.propensities is None:
-        return {position: clicked[position] / count for position, count in sorted(shown.items()) if count}
-    seen = sum(count * model.propensities.get(position, 0.0) for position, count in shown.items())
-    known = sum(count for position, count in clicked.items() if position in model.propensities)
-    factor = known / seen if seen else 0.0
-    return {position: propensity * factor for position, propensity in sorted(model.propensities.items())}
+        return {position: Fraction(clicked[position], count) for position, count in sorted(shown.items()) if count}
+    propensities = {position: Fraction(str(given)) for position, given in sorted(model.propensities.items())}
+    seen = sum(count * propensities.get(position, 0) for position, count in shown.items())
+    known = sum(count for position, count in clicked.items() if position in propensities)
+    factor = Fraction(known, seen) if seen else Fraction(0)
+    return {position: propensity * factor for position, propensity in propensities.items()}
 
 
 def _by_position(counts: Iterable[Counter[int]]) -> Counter[int]:
@@ -292,7 +300,7 @@ def _provenance(
     sources: Json,
     log: ClickLog,
     model: ClickModel,
-    rates: Mapping[int, float],
+    rates: Mapping[int, Fraction],
     found: Sequence[ClickedDocument],
 ) -> str:
     """JSON with everything that is needed to compute the grades again."""
@@ -303,7 +311,7 @@ def _provenance(
         "impressions_from": log.basis,
         "click_actions": list(model.actions),
         "position_bias": "estimated from the log" if model.propensities is None else "given",
-        "click_rate_by_position": {str(position): rate for position, rate in rates.items()},
+        "click_rate_by_position": {str(position): float(rate) for position, rate in rates.items()},
         "interval": f"Wilson, {CONFIDENCE:.0%}, of clicks of impressions, times impressions / expected",
         "least_impressions": model.least_impressions,
         "grade_cut_points": list(model.cut_points),

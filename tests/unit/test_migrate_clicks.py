@@ -100,6 +100,23 @@ def test_the_cut_points_are_given(graded):
     assert provenance["grade_cut_points"] == [0.3, 1.25]
 
 
+def test_a_coec_that_is_a_cut_point_reaches_it(graded, tmp_path):
+    header = "query,document,position,impressions,clicks\n"
+    _, rows, _, _ = graded("clicks", f"{header}tent,a,1,60,31\nrope,c,2,40,10\n")
+    assert {name: (row["grade"], row["coec"]) for name, row in rows.items()} == {"a": ("2", "1"), "c": ("2", "1")}
+    (tmp_path / "seen.csv").write_text("position,propensity\n1,0.7\n2,0.1\n")
+    given = f"{header}tent,a,1,60,42\nrope,c,2,420,42\n"
+    _, rows, _, _ = graded("clicks", given, "--propensities", "seen.csv", output="given.csv")
+    assert {name: row["grade"] for name, row in rows.items()} == {"a": "2", "c": "2"}
+
+
+def test_a_propensity_that_leaves_almost_no_click_to_expect_grades_nothing(graded, tmp_path):
+    (tmp_path / "seen.csv").write_text("position,propensity\n1,1\n2,1e-320\n")
+    _, rows, _, told = graded("clicks", COUNTED, "--propensities", "seen.csv")
+    assert set(rows) == {"a", "c"}
+    assert "documents at positions where nothing was clicked (2 times)" in told
+
+
 @pytest.mark.parametrize("points", ["1,0.5", "0,1", "x", "1,1", "inf"])
 def test_cut_points_that_do_not_rise_are_refused(graded, points):
     status, _, _, told = graded("clicks", COUNTED, "--cut-points", points)
