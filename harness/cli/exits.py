@@ -64,6 +64,7 @@ _OUR_FOLDER = Path(__file__).parents[1]
 
 def guarded(action: Callable[[], object]) -> int:
     """Run *action*; return its exit status: the number that it returns, 0 for None, or that of the error it raises."""
+    _open_closed_streams()
     _print_whatever_comes()
     try:
         with terminated_as_interrupted():
@@ -123,6 +124,13 @@ def silence_stdout() -> None:
         return  # standard output is not a real file, such as in a test
     finally:
         os.close(nowhere)
+
+
+def _open_closed_streams() -> None:
+    """Discard what is printed where the shell closed an output (``>&-``): Python has no stream for it then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _print_whatever_comes() -> None:

@@ -149,6 +149,19 @@ def test_output_that_does_not_fit_on_a_disk_is_told_and_no_fault_of_ours():
     assert (done.returncode, done.stderr) == (2, said)
 
 
+@pytest.mark.parametrize(("words", "status"), [("--help", 0), ("schema", 0), ("validate .", 0), ("validate none", 2)])
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_without_an_output_a_command_ends_with_its_own_status(tmp_path, words, status, closed):
+    (tmp_path / "a.relevance.yaml").write_text(
+        "suite: a\ntarget: {index: i}\nrequest: {query: {match: {t: '{{text}}'}}}\n"
+        "queries: [{id: q, text: q, judgments: {d: 1}}]\n"
+    )
+    command = f'"{sys.executable}" -m harness {words} {closed}'
+    done = subprocess.run(command, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == status
+    assert "internal error" not in done.stderr + done.stdout
+
+
 def test_a_terminal_that_lacks_a_character_gets_its_escape():
     code = "import sys; from harness.cli.exits import guarded; sys.exit(guarded(lambda: print('靴')))"
     environ = os.environ | {"PYTHONIOENCODING": "ascii"}
