@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from shutil import get_terminal_size
 from typing import NoReturn, TextIO
 
 import click
@@ -20,6 +20,9 @@ from harness.report.terminal import WIDTH, plain
 from harness.run.execution import Progress
 from harness.words import count
 
+LEAST_WIDTH = 80
+"""Columns that a layout takes in any case, so that no figure is cut; a narrower terminal wraps its lines."""
+
 
 def show(renderables: Iterable[RenderableType]) -> None:
     """
@@ -27,19 +30,20 @@ def show(renderables: Iterable[RenderableType]) -> None:
 
     A log has the same width everywhere, unless COLUMNS is set. Plain texts are not wrapped, so that they can be copied.
     """
-    console = _Terminal()
+    width = max(get_terminal_size((WIDTH, 0)).columns, LEAST_WIDTH)
+    console = _Terminal(width)
     if console.is_terminal:
         for renderable in renderables:
             console.print(renderable, soft_wrap=isinstance(renderable, str))
     else:
-        click.echo(plain(renderables, console.width if "COLUMNS" in os.environ else WIDTH))
+        click.echo(plain(renderables, width))
 
 
 class _Terminal(Console):
     """Prints text unchanged: ids and titles have no markup, no highlighted numbers and no names of emoji."""
 
-    def __init__(self) -> None:
-        super().__init__(file=sys.stdout, highlight=False, markup=False, emoji=False)
+    def __init__(self, width: int) -> None:
+        super().__init__(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
 
     def on_broken_pipe(self) -> NoReturn:
         """Leave it to the command: rich itself would end the process with 1, the status of a threshold that failed."""

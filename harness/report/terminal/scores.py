@@ -11,7 +11,7 @@ from rich.text import Text
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
-from harness.report.terminal import columns
+from harness.report.terminal import Fitting, columns
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def score_renderables(
     """The profile, and a line per measure under its requested text; with *per_query* a line per query before."""
     yield Text(f"profile {evaluation.profile}")
     if per_query:
-        yield _score_table(evaluation, measures)
+        yield Fitting(_score_table(evaluation, measures), _score_lines(evaluation, measures))
         yield Text()
     table = columns()
     table.add_column("measure", overflow="fold")
@@ -118,4 +118,17 @@ def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> Ren
     scores = [evaluation.scores[measure.text] for measure in measures.values()]
     for query in scores[0]:
         table.add_row(Text(printable(query)), *(score_text(of_query[query]) for of_query in scores))
+    return table
+
+
+def _score_lines(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+    """A line per query and measure, where a column for each measure takes too many."""
+    table = columns()
+    table.add_column("query", overflow="fold")
+    table.add_column("measure", overflow="fold")
+    table.add_column("score", justify="right", no_wrap=True)
+    scores = {asked: evaluation.scores[measure.text] for asked, measure in measures.items()}
+    for query in next(iter(scores.values())):
+        for asked, of_query in scores.items():
+            table.add_row(Text(printable(query)), Text(asked), score_text(of_query[query]))
     return table

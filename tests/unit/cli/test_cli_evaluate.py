@@ -173,6 +173,15 @@ def test_the_table_has_a_sum_where_a_measure_has_one(files, capsys, measure, hea
     assert f"measure {' '.join(heading.split())} gain" in table
 
 
+def test_scores_that_are_too_wide_for_a_table_have_a_line_each(files, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    asked = [word for cutoff in range(1, 12) for word in ("--measure", f"nDCG@{cutoff}")]
+    assert main([*files, *asked, "--per-query"]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert lines[1:3] == [["query", "measure", "score"], ["q1", "nDCG@1", "1.0000"]]
+    assert len([line for line in lines if line[:1] == ["q2"]]) == 11
+
+
 def test_people_get_a_table_with_profile_gain_and_what_is_left_out(files, capsys):
     assert main([*files, "--measure", "nDCG@10", "--measure", "NumRet", "--per-query"]) == 0
     printed = capsys.readouterr()

@@ -5,8 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.text import Text
 
 from harness.cli import main
+from harness.cli.terminal import show
 from harness.errors import EngineStartError, SuiteError
 from harness.model import Engine, Outcome, Profile, QueryReport, Report, ReportTiming, Status, SuiteReport, Verdict
 from harness.report import json
@@ -146,12 +148,14 @@ def test_all_outputs_are_written(pipeline, tmp_path):
     assert "靴" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_columns_set_the_width(pipeline, capsys, monkeypatch):
-    long = report(Status.FAILED, 1)
-    pipeline.answer = long
-    monkeypatch.setenv("COLUMNS", "40")
-    main(["run", "a.yaml"])
-    assert max(map(len, capsys.readouterr().out.splitlines())) <= 40
+@pytest.mark.parametrize(("asked", "width"), [("100", 100), ("40", 80), ("0", 120), ("wide", 120), (None, 120)])
+def test_columns_set_the_width_from_80_on(monkeypatch, capsys, asked, width):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("COLUMNS", asked)
+    show([Text("word " * 100)])
+    lines = capsys.readouterr().out.splitlines()
+    assert width - 5 <= max(map(len, lines)) <= width
 
 
 REPORTS_AND_LEAVES = """
