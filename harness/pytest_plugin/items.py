@@ -41,10 +41,17 @@ def looks_like_suite(path: Path) -> bool:
 
 
 class SuiteFile(pytest.File):
-    """One suite; collected without the environment, so that variables need not be set before it runs."""
+    """
+    One suite; collected without the environment, so that variables need not be set before it runs.
 
-    def __init__(self, *, runs: SessionRuns, **others: Any) -> None:
-        super().__init__(**others)
+    Outside of the rootdir its node id is its absolute path: pytest would take an empty one for each file that is named,
+    and pytest-xdist runs one of several items of the same id.
+    """
+
+    def __init__(self, *, runs: SessionRuns, path: Path, parent: pytest.Collector, **others: Any) -> None:
+        if not path.is_relative_to(parent.config.rootpath):
+            others["nodeid"] = path.as_posix()
+        super().__init__(path=path, parent=parent, **others)
         self.runs = runs
         self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
         self._planned: tuple[PlannedItem, ...] = ()

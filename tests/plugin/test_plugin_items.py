@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import subprocess
@@ -237,6 +238,31 @@ def test_ff_runs_first_what_failed(suite: Suite, run: Run, engine: object) -> No
     engine.rankings["red shoes"] = ["a", "b"]
 
     assert ran(run("-v", "--ff")) == [SHOES, MEAN.replace("0.8", "0.5")]
+
+
+@pytest.mark.parametrize("folder", ["", "sub"])
+def test_suites_outside_of_the_rootdir_are_chosen_as_others_are(
+    suite: Suite, run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, folder: str
+) -> None:
+    pytester.mkdir("ci").joinpath("pytest.ini").write_text("[pytest]\n")
+    (pytester.path / "sub").mkdir()
+    monkeypatch.chdir(pytester.path / folder)
+    inside = suite('thresholds: ["mean nDCG@10 >= 0.9"]', name="ci/a.relevance.yaml")
+    first, second = (suite('thresholds: ["mean nDCG@10 >= 0.9"]', name=f"s{n}/a.relevance.yaml") for n in (1, 2))
+    first.write_text(first.read_text().replace("0.9", "0.8"))
+
+    def chosen(*words: str) -> list[str]:
+        result = run("-v", "-c", str(pytester.path / "ci/pytest.ini"), *words)
+        return sorted(line.split()[0] for line in result.outlines if re.search(r"::\S+ (PASSED|FAILED)", line))
+
+    named = [str(path) for path in (inside, first, second)]
+    limits = (0.9, 0.8, 0.9)
+    ids = [os.path.relpath(f"{path}::mean-nDCG-10-ge-{limit}") for path, limit in zip(named, limits, strict=True)]
+    assert chosen(*named) == sorted(ids)
+    assert chosen(ids[2]) == ids[2:]
+    assert chosen(*named, "--lf") == sorted([ids[0], ids[2]])
+    assert chosen(*named, "--deselect", f"{second}::") == sorted(ids[:2])
+    assert chosen(*named, "-k", "ge-0.8") == [ids[1]]
 
 
 @pytest.mark.parametrize(("option", "failed"), [("-x", 1), ("--maxfail=2", 2)])

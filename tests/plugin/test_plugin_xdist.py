@@ -41,6 +41,21 @@ def test_with_every_dist_a_suite_runs_once(
     assert list((pytester.path / "temporary").iterdir()) == []
 
 
+@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "loadgroup"])
+@pytest.mark.parametrize("named", [["suites"], ["suites/a.relevance.yaml", "suites/b.relevance.yaml"]])
+def test_suites_outside_of_the_rootdir_all_run(
+    suite: Suite, run_in_two: Run, pytester: pytest.Pytester, mode: str, named: list[str]
+) -> None:
+    pytester.mkdir("ci").joinpath("pytest.ini").write_text("[pytest]\n")
+    suite('thresholds: ["mean nDCG@10 >= 0.8"]', name="suites/a.relevance.yaml")
+    other = suite('thresholds: ["mean nDCG@10 >= 0.8"]', name="suites/b.relevance.yaml")
+    other.write_text(other.read_text().replace("{d: 3}", "{d: 3, f: 3, g: 3}"))
+
+    result = run_in_two("-c", "ci/pytest.ini", "--dist", mode, *named)
+
+    result.assert_outcomes(passed=1, failed=1)
+
+
 def test_where_every_worker_runs_everything_a_suite_still_runs_once(
     suite: Suite, run_in_two: Run, engine: object
 ) -> None:
