@@ -183,14 +183,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Record whether a suite is to run, after all plugins have deselected items."""
+    """Record whether a suite is to run, after all plugins have deselected items; refuse one baseline for several."""
     relevance = session.config.stash[SESSION]
-    chosen = False
+    suites: set[Path] = set()
     if relevance.suites_collected:
         from harness.pytest_plugin.items import SuiteItem
 
-        chosen = any(isinstance(item, SuiteItem) for item in session.items)
-    relevance.is_due = not only_shows(session.config) and (chosen or bool(relevance.refusals))
+        suites = {item.path for item in session.items if isinstance(item, SuiteItem)}
+    relevance.is_due = not only_shows(session.config) and bool(suites or relevance.refusals)
+    refusal = relevance.baseline_refusal(len(suites))
+    if refusal and not relevance.is_worker:
+        raise pytest.UsageError(refusal)
+    relevance.problems.extend([refusal] if refusal else [])
     has_suites = bool(relevance.suites_collected or relevance.refusals)
     if not has_suites and session.items and relevance.left_out:
         from harness.config import config_path

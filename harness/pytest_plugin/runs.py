@@ -263,6 +263,10 @@ class SessionRuns:
         except HarnessError as error:
             session.problems.append(str(error))
             return
+        refusal = session.baseline_refusal(len({one.report.path for one in finished}))
+        if refusal:
+            session.problems = list(dict.fromkeys([*session.problems, refusal]))
+            return
         for one in finished:
             try:
                 kept = keep_run(

@@ -63,6 +63,13 @@ class RelevanceSession:
         """Record problems in suites, each once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
+    def baseline_refusal(self, suites: int) -> str | None:
+        """The reason why the baseline file of the options cannot be that of so many suites; None where it can."""
+        file = self.options.run.baseline
+        if file is None or suites < 2:
+            return None
+        return f"--relevance-baseline: {from_here(file)} is the baseline of one suite, but {suites} suites were chosen"
+
     def ignores(self, path: Path) -> bool:
         """
         Whether to ignore *path* as pytest would; an ignored path is recorded.

@@ -320,6 +320,27 @@ def test_another_file_is_written_and_compared_with(suite: Suite, run: Run, pytes
     run().assert_outcomes(failed=1)
 
 
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")])
+def test_a_file_is_the_baseline_of_one_suite(
+    suite: Suite, run: Run, pytester: pytest.Pytester, engine, workers: tuple[str, ...]
+) -> None:
+    suite(DROP)
+    suite(DROP, name="other.relevance.yaml")
+    words = ("--relevance-baseline", "one.json", *workers)
+
+    result = run("--relevance-update-baseline", *words)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    sentence = "--relevance-baseline: one.json is the baseline of one suite, but 2 suites were chosen"
+    assert (result.stdout.str() + result.stderr.str()).count(sentence) == 1
+    assert not list(pytester.path.glob("*.json"))
+    if not workers:
+        assert engine.asked == {}
+    assert run("--relevance-update-baseline", *words, "-k", "other").ret == pytest.ExitCode.OK
+    assert run(*words, "other.relevance.yaml").ret == pytest.ExitCode.OK
+    assert run(*words).ret == pytest.ExitCode.USAGE_ERROR
+
+
 def test_a_failure_without_a_threshold_on_drops_shows_what_changed_since_the_baseline(
     suite: Suite, save, junit, engine
 ) -> None:
