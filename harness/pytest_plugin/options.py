@@ -198,11 +198,16 @@ def _value(config: pytest.Config, option: RunOption) -> Any:
 
 
 def _is_strict(config: pytest.Config) -> bool:
-    """Whether an unexpected pass fails, as pytest's own xfail takes it; `strict` of pytest 9 includes that."""
-    given = config.getini("xfail_strict")
-    with suppress(ValueError):  # before pytest 9 there is no `strict`
-        given = config.getini("strict") if given is None else given
-    return bool(given) and not config.getoption("runxfail")
+    """
+    Whether an unexpected pass fails, as pytest's own xfail takes it; `strict` of pytest 9 includes that.
+
+    With ``-p no:skipping`` pytest has no `xfail_strict`, and before pytest 9 no `strict`.
+    """
+    given = None
+    for name in ("xfail_strict", "strict"):
+        with suppress(ValueError):
+            given = config.getini(name) if given is None else given
+    return bool(given) and not config.getoption("runxfail", False)
 
 
 def only_shows(config: pytest.Config) -> bool:

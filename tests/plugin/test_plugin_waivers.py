@@ -246,3 +246,8 @@ def test_where_every_threshold_of_a_query_is_skipped_so_is_its_item(suite: Suite
 
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines("*::query.boots SKIPPED (unclear)*")
+
+
+def test_without_pytest_s_plugin_for_skips_thresholds_are_decided(suite: Suite, run: Run) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.8", "mean nDCG@10 >= 0.9"]')
+    run("-p", "no:skipping").assert_outcomes(passed=1, failed=1)
