@@ -35,6 +35,7 @@ __all__ = [
     "UnansweredBaseline",
     "UndefinedScore",
     "UnknownMeasure",
+    "UnwritableBaseline",
     "UsageError",
 ]
 
@@ -212,6 +213,12 @@ class BaselineError(HarnessError):
     """A baseline is missing, unreadable or older than its suite."""
 
     exit_status = 1
+
+
+class UnwritableBaseline(BaselineError):
+    """The file of a baseline cannot be written."""
+
+    exit_status = 2
 
 
 class UnansweredBaseline(BaselineError):

@@ -218,7 +218,7 @@ class BaselineUpdate:
         return self.file.requests[self.request]
 
     def write(self) -> None:
-        """Write the file, whole or not at all; BaselineError where it cannot be written."""
+        """Write the file, whole or not at all; UnwritableBaseline where it cannot be written."""
         write_baselines(self.path, self.file)
 
 

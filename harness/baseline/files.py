@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import BaselineError
+from harness.errors import BaselineError, UnwritableBaseline
 from harness.files.writing import write_whole
 from harness.model import BaselineFile, Json
 from harness.options import option_words
@@ -130,13 +130,13 @@ def write_baselines(path: Path, file: BaselineFile) -> None:
     Write *file*, whole or not at all.
 
     Raises:
-        BaselineError: It cannot be written.
+        UnwritableBaseline: It cannot be written.
     """
     try:
         write_whole(path, _encoded(file))
     except OSError as error:
         reason = error.strerror or error
-        raise BaselineError(f"the baseline {path.as_posix()} cannot be written: {reason}") from None
+        raise UnwritableBaseline(f"the baseline {path.as_posix()} cannot be written: {reason}") from None
 
 
 def _encoded(file: BaselineFile) -> bytes:

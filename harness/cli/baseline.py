@@ -74,6 +74,8 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
     if len(set(matrix.indexes)) > 1:
         raise click.UsageError("a baseline has one run per request; give one --index")
+    if file is not None and not file.absolute().parent.is_dir():
+        raise click.UsageError(f"--baseline {file}: the folder {file.parent} does not exist; create it first")
     found = found_suites(suites)
     kept = _kept(_finished(found.suites, options, matrix, quiet=quiet), options, file)
     for each in kept:

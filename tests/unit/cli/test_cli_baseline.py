@@ -1,5 +1,6 @@
 """``harness baseline``: from suites in files over a search that needs no server to the files that are written."""
 
+import errno
 import json
 
 import pytest
@@ -231,6 +232,21 @@ def test_a_suite_that_was_renamed_keeps_its_other_requests(folder, engine):
     (folder / "shop.relevance.yaml").write_text(SUITE.format(name="store"))
     assert harness_baseline("save", "shop.relevance.yaml") == 0
     assert set(kept(folder)) == {"current", "candidate"}
+
+
+def test_a_file_that_cannot_be_written_is_wrong_use_and_its_folder_is_looked_for_first(
+    folder, engine, capsys, monkeypatch
+):
+    missing = harness_baseline("save", "shop.relevance.yaml", "-q", "--baseline", "no/such/x.json")
+    said = "--baseline no/such/x.json: the folder no/such does not exist; create it first"
+    assert (missing, said in capsys.readouterr().err, engine.requests) == (2, True, [])
+
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr("harness.baseline.files.write_whole", refuse)
+    assert harness_baseline("save", "shop.relevance.yaml", "-q") == 2
+    assert "the baseline shop.baseline.json cannot be written: Permission denied" in capsys.readouterr().err
 
 
 def test_show_prints_every_request_and_the_queries_that_ties_move(folder, engine, capsys):
