@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 
 import click
@@ -49,8 +50,8 @@ def command(folder: Path, url: str | None, cluster: str | None, index: str | Non
 def _of_nothing(folder: Path) -> int:
     for path in write_scaffold(folder):
         click.echo(f"wrote {path}")
-    suite = folder / "products.relevance.yaml"
-    click.echo(f"\nRun it:\n  harness run {suite} --embedded --allow-write")
+    suite = str(folder / "products.relevance.yaml")
+    click.echo(f"\nRun it:\n{_command('run', suite, '--embedded', '--allow-write')}")
     return 0
 
 
@@ -67,7 +68,12 @@ def _of_index(folder: Path, index: str, queries: Path | None, options: RunOption
     draft = draft_of_index(folder, index, queries, options, environ=os.environ)
     migrated = write_drafts([draft], folder, ImportOptions())
     say_migrated(migrated, strict=False)
-    suite = printable(str(migrated.written[0]))
-    click.echo(f"\nRun it, and collect what to judge:\n  harness run {suite}")
-    click.echo(f"  harness judgments pool {suite} --output csv=judged.csv")
+    suite = str(migrated.written[0])
+    click.echo(f"\nRun it, and collect what to judge:\n{_command('run', suite)}")
+    click.echo(_command("judgments", "pool", suite, "--output", "csv=judged.csv"))
     return 0
+
+
+def _command(*words: str) -> str:
+    """A command to copy into a shell."""
+    return f"  {printable(shlex.join(['harness', *words]))}"

@@ -24,6 +24,12 @@ def test_the_suite_its_documents_and_judgments_are_written(tmp_path, capsys):
     assert f"harness run {folder}/products.relevance.yaml --embedded --allow-write" in capsys.readouterr().out
 
 
+def test_the_next_step_is_quoted_for_a_shell(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "sp ace"]) == 0
+    assert "  harness run 'sp ace/products.relevance.yaml' --embedded --allow-write\n" in capsys.readouterr().out
+
+
 def test_without_a_folder_it_writes_here(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main(["init"]) == 0
