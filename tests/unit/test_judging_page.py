@@ -2,6 +2,8 @@
 
 import http.client
 import json
+import socket
+import time
 from dataclasses import replace
 
 import pytest
@@ -39,7 +41,7 @@ def ask(server):
         if method == "POST":
             own |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
         connection.putrequest(method, path, skip_host=True)
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         for name, value in (own | {"Content-Length": str(len(data))}).items():
@@ -162,6 +164,14 @@ def test_what_is_no_json_object_is_a_bad_request_and_finishes_nothing(server, as
     assert headers.items() >= HEADERS.items()
     assert not server.finished.is_set()
     assert capfd.readouterr().err == ""
+
+
+def test_a_body_that_does_not_arrive_keeps_nobody_waiting(server, ask):
+    head = f"POST /grade HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Judging-Token: {server.token}\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as waiting:
+        waiting.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 50\r\n\r\n".encode())
+        time.sleep(0.2)
+        assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})[0] == 200
 
 
 def test_truth_is_no_grade(server, ask):

@@ -13,7 +13,7 @@ import json
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any
@@ -155,8 +155,9 @@ class JudgingServer:
         action = ACTIONS.get((request.method, request.path))
         if action is None:
             return 404, "text/plain", "there is no such page\n"
+        given = _given(request)  # outside of the lock: a body may never arrive
         with self._lock:
-            status, answer = self._act(action, request)
+            status, answer = self._act(action, given)
         return status, "application/json", json.dumps(answer)
 
     def _refusal(self, request: Request) -> str:
@@ -174,9 +175,9 @@ class JudgingServer:
             return "the token is missing or wrong; open the address that the command printed"
         return ""
 
-    def _act(self, action: str, request: Request) -> tuple[int, dict[str, Any]]:
+    def _act(self, action: str, given: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         try:
-            return 200, getattr(self, f"_{action}")(request)
+            return 200, getattr(self, f"_{action}")(given)
         except FilesChanged as error:
             return 409, {"error": str(error), "changed": True}
         except HarnessError as error:
@@ -184,18 +185,17 @@ class JudgingServer:
         except OSError as error:
             return 500, {"error": f"the grade could not be kept: {error.strerror or error}"}
 
-    def _show(self, request: Request) -> dict[str, Any]:  # noqa: ARG002
+    def _show(self, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         return self.session.as_json()
 
-    def _grade(self, request: Request) -> dict[str, Any]:
-        given = _given(request)
+    def _grade(self, given: Mapping[str, Any]) -> dict[str, Any]:
         pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
         if "grade" not in given or not self.session.takes(pair, grade):
             raise UsageError("found no document of this pool with a grade of its scale")
         self.session.file.grade(pair, None if grade is None else float(grade))
         return self._state(pair)
 
-    def _undo(self, request: Request) -> dict[str, Any]:  # noqa: ARG002
+    def _undo(self, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         return self._state(self.session.file.undo())
 
     def _state(self, pair: Pair | None) -> dict[str, Any]:
@@ -204,8 +204,8 @@ class JudgingServer:
             return {}
         return {"query": pair[0], "document": pair[1], "grade": self.session.file.grades.get(pair)}
 
-    def _finish(self, request: Request) -> dict[str, Any]:
-        if _given(request).get("reread") is True:
+    def _finish(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        if given.get("reread") is True:
             self.reread()
         self.said = self.write()
         self._over = True
