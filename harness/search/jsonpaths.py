@@ -87,6 +87,10 @@ def _read(content: Json, http: HttpRequest) -> Ranking:
         raise MalformedAnswer(f"the answer should be an object or a list, found {kind_of(content)}")
     ids = _find(content, http.ids)
     scores = _column(content, http.scores, ids)
+    if ids and not scores and http.scores is not None:
+        raise MalformedAnswer(
+            f"`{http.scores}` finds no score of {count(len(ids), 'hit')}; if there are none, remove it"
+        )
     titles = _column(content, http.titles, ids)
     hits = [
         Hit(_id(value, http.ids), read_score(scores.get(place), f"`{http.scores}`"), _title(titles.get(place)))
@@ -188,6 +192,10 @@ def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
         if found and (wrong or not held):
             what = "nothing" if not held else "an empty object" if wrong[0] == {} else kind_of(wrong[0])
             raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
+        if len(held) < len(found):
+            raise MalformedAnswer(
+                f"`{text}` should find items at each `{container}`, found {len(held)} of {len(found)}"
+            )
         found = _cut(path, choice + 1).findall(content)
     if not found and any(isinstance(path.segments[choice], JSONPathRecursiveDescentSegment) for choice in choices):
         raise MalformedAnswer(
@@ -211,7 +219,7 @@ def _members(content: Json) -> str:
 
 
 def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
-    """Scores or titles; an item may lack one, but each must belong to an item."""
+    """Scores or titles by place; an item may lack one, but each must belong to an item."""
     if text is None:
         return {}
     path = compiled(text)

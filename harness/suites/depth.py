@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -136,8 +138,9 @@ def window_problem(template: Json, body: Json, depth: int) -> str | None:
     """
     if not isinstance(template, Mapping) or not isinstance(body, Mapping):
         return None
+    rendered = _rendered(body["template"]) if "template" in body else body
     for key in SKIPPING:
-        if skips_hits(key, body.get(key)):
+        if skips_hits(key, body.get(key)) or skips_hits(key, rendered.get(key)):
             return BEGINS_LATER.format(key=key)
     size = body.get("size")
     if not isinstance(template.get("size"), str):
@@ -147,6 +150,31 @@ def window_problem(template: Json, body: Json, depth: int) -> str | None:
     if size < depth:
         return f"the size becomes {size}, but the suite needs {depth} hits: write {{{{depth}}}}, or set 'depth'"
     return None
+
+
+QUOTE = '"'
+_PARAM = re.compile(r'("?)\{\{\{?\s*(\w+)\s*\}?\}\}("?)')
+
+
+def _rendered(template: Json) -> Mapping[str, Json]:
+    """The body that a search template with a source becomes, as far as its params alone decide it; else empty."""
+    if not isinstance(template, Mapping) or "source" not in template:
+        return {}
+    params = template.get("params")
+    given = params if isinstance(params, Mapping) else {}
+
+    def value(found: re.Match[str]) -> str:
+        written = json.dumps(given.get(found[2]))
+        if found[1] and found[3]:
+            return written
+        return f"{found[1]}{written[1:-1] if written.startswith(QUOTE) else written}{found[3]}"
+
+    source = template["source"]
+    try:
+        body = json.loads(_PARAM.sub(value, source if isinstance(source, str) else json.dumps(source)))
+    except ValueError:
+        return {}
+    return body if isinstance(body, Mapping) else {}
 
 
 COSTLY = frozenset(

@@ -68,6 +68,24 @@ def test_a_filter_may_leave_nothing() -> None:
     assert [hit.id for hit in read(content, "$.results[?@.type == 'ad'].id").hits] == ["a"]
 
 
+def test_each_group_must_have_its_list() -> None:
+    content = {"groups": [{"items": [{"sku": "a"}]}, {"error": 1}, {"items": [{"sku": "b"}]}]}
+
+    with pytest.raises(MalformedAnswer, match=r"should find items at each `.*`, found 2 of 3"):
+        read(content, "$.groups[*].items[*].sku")
+
+
+def test_scores_that_no_hit_has_are_a_wrong_path() -> None:
+    content = {"results": [{"sku": "a", "score": 2}, {"sku": "b"}]}
+
+    with pytest.raises(
+        MalformedAnswer, match=r"`\$.results\[\*\].scor` finds no score of 2 hits; if there are none, re"
+    ):
+        read(content, "$.results[*].sku", scores="$.results[*].scor")
+    assert [hit.score for hit in read(content, "$.results[*].sku", scores="$.results[*].score").hits] == [2, None]
+    assert read({"results": []}, "$.results[*].sku", scores="$.results[*].scor").hits == ()
+
+
 def test_a_document_that_comes_twice_is_kept_once() -> None:
     found = read({"ids": ["a", "b", "a"]}, "$.ids")
 

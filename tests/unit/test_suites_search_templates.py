@@ -107,6 +107,27 @@ def test_what_is_wrong_with_a_template_is_told(load, request_, refusal):
     assert refusals(load, request_, SUITE.replace(", params: {brand: acme}", "")) == [refusal]
 
 
+@pytest.mark.parametrize(
+    ("source", "params", "is_refused"),
+    [
+        ('{from: "{{from}}", query: {match: {t: "{{q}}"}}}', '{q: "{{text}}", from: 5}', True),
+        ('{from: "{{from}}", query: {match: {t: "{{q}}"}}}', '{q: "{{text}}", from: 0}', False),
+        ("""'{"from": 5, "query": {"match": {"t": "the {{q}} b"}}}'""", '{q: "{{text}}"}', True),
+        ("""'{"from": {{start}}, "query": {"match": {"t": "{{q}}"}}}'""", '{q: "{{text}}", start: 5}', True),
+        ("""'{"query": {"range": {"price": {"from": 5}}, "match": {"t": "{{q}}"}}}'""", '{q: "{{text}}"}', False),
+        ("""'{"query": {"match": {"t": "{{q}}"}}{{#p}}, "size": 5{{/p}}}'""", '{q: "{{text}}"}', False),
+    ],
+)
+def test_a_template_that_skips_hits_by_its_text_or_a_param_is_refused(load, source, params, is_refused):
+    text = SUITE.replace(", params: {brand: acme}", "")
+    suite = load(f"{{template: {{source: {source}, params: {params}}}}}", text)
+    if not is_refused:
+        build_requests(suite, None)
+        return
+    with pytest.raises(SuiteError, match="a ranking begins at its first hit; remove `from`, which skips hits"):
+        build_requests(suite, None)
+
+
 def test_a_template_that_does_not_say_its_size_gets_the_ten_hits_of_the_engine(load):
     text = SUITE.replace(", params: {brand: acme}", "").replace("nDCG@5", "nDCG@20")
     request = '{template: {source: {query: {match: {t: "{{q}}"}}}, params: {q: "{{text}}"}}}'
