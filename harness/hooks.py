@@ -67,6 +67,8 @@ class Hooks:
         body = changed.body
         if isinstance(body, dict) and isinstance(request.body, dict) and "size" in request.body:
             body = {"size": request.body["size"], **body}
+            if wrong := _wrong_window(body, request.body):
+                raise self.wrong(REQUEST, f"{wrong} for query {query.id!r}")
         return replace(request, body=body, http=changed.http, url_params=changed.url_params)
 
     def response(self, response: Response, request: SearchRequest) -> Response:
@@ -113,6 +115,15 @@ class Hooks:
         files = {_file(each) for each in self._implementations(name)}
         passed = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in files]
         return f" in line {passed[-1]}" if passed else ""
+
+
+def _wrong_window(body: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """What a hook did so that the answer to *body*, which was *before*, may not be the best hits; else empty."""
+    size, needed = body["size"], before["size"]
+    if isinstance(size, int) and isinstance(needed, int) and size < needed:
+        return f"set the size to {size}, where {needed} hits are requested,"
+    key = next((key for key in ("from", "search_after") if body.get(key) and not before.get(key)), "")
+    return f"set `{key}`, which skips hits," if key else ""
 
 
 def _checked_failure(failure: Failure) -> Failure:

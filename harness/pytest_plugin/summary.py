@@ -50,7 +50,8 @@ def _print_suites(
             terminal.write_line(printable(f"{suite.name}: {line}"), yellow=True)
         for line in caveat_lines(suite):
             terminal.write_line(line)
-        for line in stability_lines(suite):
+        unchecked = suite.checks.problems if suite.checks is not None else ()
+        for line in (*unchecked, *stability_lines(suite)):
             terminal.write_line(printable(f"{suite.name}: {line}"))
     for failed in failures:
         terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)

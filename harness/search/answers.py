@@ -134,7 +134,11 @@ def _whole_number(digits: str) -> float:
 def failure_of(answer: Answer) -> Failure:
     """The failure of *answer*, whose status is no success, with the engine's reason if there is one."""
     if answer.status < 400:
-        return _malformed("the server did not return a complete answer", answer)
+        place = answer.headers.get("location")
+        redirect = (
+            f"the server redirects to {excerpt(place, 200)}; no redirect is followed: correct the URL" if place else ""
+        )
+        return _malformed(redirect or "the server did not return a complete answer", answer)
     kind = FailureKind.TIMEOUT if answer.status in TOO_SLOW else FailureKind.ERROR
     return Failure(kind, _words(answer), answer.status)
 

@@ -135,6 +135,7 @@ def _query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
         for number, name in enumerate(fields if isinstance(fields, list) else ()):
             if isinstance(name, str):
                 yield name.partition("^")[0], f"{at}.fields[{number}]"
+        yield from _text(inner.get("default_field"), f"{at}.default_field")
     elif kind in NAMING:
         yield from _text(inner.get("field"), f"{at}.field")
     elif kind == "knn":

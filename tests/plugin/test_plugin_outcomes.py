@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -273,3 +274,21 @@ def test_causes_that_differ_are_printed_where_they_are(
     result = run()
 
     assert not [line for line in result.outlines if "has an answer" in line]
+
+
+def test_what_could_not_be_checked_is_printed_at_the_end(suite: Suite, run: Run, engine: ScriptedEngine) -> None:
+    """`not in top` passes for a document of which nobody knows whether it is there."""
+
+    def refuse_look_up(answer: dict[str, Any]) -> dict[str, Any]:
+        if len(answer["responses"]) > 3:  # the sample, the judged documents, those of expectations, the queries
+            reason = {"type": "security_exception", "reason": "no permission"}
+            answer["responses"][2] = {"error": reason, "status": 403}
+        return answer
+
+    suite(shoes='expect: ["x not in top 3"]')
+    engine.change_all = refuse_look_up
+
+    result = run()
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines("shop: judged documents were not looked up: engine error (403)*no permission*")

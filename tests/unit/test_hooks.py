@@ -117,6 +117,20 @@ def test_a_hook_that_fails_ends_with_3_and_a_sentence(shop, install, capsys):
     assert "Traceback" not in printed.out + printed.err
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"size": 3}, "set the size to 3, where 10 hits are requested, for query 'shoes'"),
+        ({"from": 5}, "set `from`, which skips hits, for query 'shoes'"),
+    ],
+)
+def test_a_hook_that_hides_the_best_hits_is_an_error(shop, install, capsys, changed, said):
+    """`not in top` would pass for hits that nobody requested."""
+    install(SimpleNamespace(pytest_relevance_request=lambda request: request.body.update(changed)))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 3
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 TWO = SUITE + "  - {id: boots, text: rubber boots, judgments: {d: 1}}\n"
 
 

@@ -25,6 +25,14 @@ NAMED: dict[str, tuple[Any, dict[str, str]]] = {
         {"query": {"multi_match": {"query": "x", "fields": ["title^3", "text.*", "*_en^2", "brand"]}}},
         {"title": "query.multi_match.fields[0]", "brand": "query.multi_match.fields[3]"},
     ),
+    "the default of a query string": (
+        {"query": {"query_string": {"query": "x", "default_field": "titel"}}},
+        {"titel": "query.query_string.default_field"},
+    ),
+    "the default of a query string that is every field": (
+        {"query": {"query_string": {"query": "x", "default_field": "*"}}},
+        {},
+    ),
     "terms and ranges in filters": (
         {
             "query": {

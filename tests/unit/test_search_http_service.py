@@ -112,7 +112,8 @@ def test_many_at_once_keep_their_order_and_are_counted(httpserver: HTTPServer) -
         (Response("<html>", 200), FailureKind.MALFORMED, "not JSON"),
         (Response("", 200), FailureKind.MALFORMED, "empty"),
         (Response('{"id": []}', 200), FailureKind.MALFORMED, r"`\$.ids`"),
-        (Response("", 302, {"location": "/login"}), FailureKind.MALFORMED, "did not return a complete answer"),
+        (Response("", 302, {"location": "/login"}), FailureKind.MALFORMED, "the server redirects to /login; no redire"),
+        (Response("", 302), FailureKind.MALFORMED, "did not return a complete answer"),
     ],
 )
 def test_what_is_no_answer(httpserver: HTTPServer, answer: Response, kind: FailureKind, words: str) -> None:
