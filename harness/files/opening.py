@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property, partial
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, ClassVar
 
 from harness.errors import FormatError, InputError, Problem, UsageError
 
@@ -182,7 +182,8 @@ class _Frames(io.RawIOBase):
 # error with its place, not something to be repaired.
 
 
-_LINE_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
+_LINE_BREAK = re.compile(r"\r\n|[\n\r]")
+_YAML_LINE_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _NOT_TEXT = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _EXCERPT_COLUMNS = 100
@@ -194,6 +195,8 @@ BLOCK = 1 << 17
 
 class Source:
     """The text of a file, in parts that end where a line does; *path* is its name in errors."""
+
+    line_break: ClassVar[re.Pattern[str]] = _LINE_BREAK
 
     def __init__(self, path: str, *parts: str, again: Callable[[], Source] | None = None) -> None:
         """*again* reads the file again; without it the text stays in memory."""
@@ -212,19 +215,19 @@ class Source:
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines without their ends; a YAML reader counts them in the same way."""
-        return _LINE_BREAK.split(self.text)
+        """The lines without their ends."""
+        return self.line_break.split(self.text)
 
     def each_line(self) -> Iterator[str]:
         """The same lines one after the other, of a text that may be long."""
-        return _each_line(self._parts)
+        return _each_line(self._parts, self.line_break)
 
     def drained(self) -> Iterator[str]:
         """As `each_line`, for one pass over a long file: the text that was passed does not stay in memory."""
         parts = deque(self._parts)
         if self._again is not None:
             self._parts = []
-        return _each_line(parts.popleft() for _ in range(len(parts)))
+        return _each_line((parts.popleft() for _ in range(len(parts))), self.line_break)
 
     def line(self, number: int) -> str:
         """Line *number*, from 1; empty beyond the end."""
@@ -232,7 +235,7 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1, of the character at *offset* from 0."""
-        before = _LINE_BREAK.split(self.text[:offset])
+        before = self.line_break.split(self.text[:offset])
         return len(before), len(before[-1]) + 1
 
     def problem(self, line: int, column: int, message: str) -> Problem:
@@ -250,17 +253,23 @@ class Source:
         return f"{gutter}{_printable(shown)}\n{' ' * (len(gutter) - 2)}| {' ' * indent}^"
 
 
-def _each_line(parts: Iterable[str]) -> Iterator[str]:
+class YamlSource(Source):
+    """The text of a YAML file, whose lines and places are those that a YAML reader counts."""
+
+    line_break = _YAML_LINE_BREAK
+
+
+def _each_line(parts: Iterable[str], line_break: re.Pattern[str]) -> Iterator[str]:
     text, begin = "", 0
     for text in parts:
         begin = 0
-        for found in _LINE_BREAK.finditer(text):
+        for found in line_break.finditer(text):
             yield text[begin : found.start()]
             begin = found.end()
     yield text[begin:]
 
 
-def read_source(path: Path, name: str, *, limit: int) -> Source:
+def read_source(path: Path, name: str, *, limit: int, kind: type[Source] = Source) -> Source:
     """
     Read a text file.
 
@@ -268,12 +277,14 @@ def read_source(path: Path, name: str, *, limit: int) -> Source:
         path: The file.
         name: What errors call it.
         limit: The greatest size in bytes that is read.
+        kind: The class of the result, which says where lines end.
 
     Raises:
         InputError: The file is missing, cannot be read, is too large, is not UTF-8, or holds control characters.
     """
     with opened(path, name) as file:
-        return _decoded(_blocks(file, name, limit), name, again=partial(read_source, path, name, limit=limit))
+        again = partial(read_source, path, name, limit=limit, kind=kind)
+        return _decoded(_blocks(file, name, limit), name, kind, again)
 
 
 def _blocks(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
@@ -319,10 +330,12 @@ def _absence(path: Path) -> str:
 
 def decode(content: bytes, name: str) -> Source:
     """The text of *content*, a leading byte order mark left out; errors as `read_source` has them."""
-    return _decoded([content], name)
+    return _decoded([content], name, Source)
 
 
-def _decoded(blocks: Iterable[bytes], name: str, again: Callable[[], Source] | None = None) -> Source:
+def _decoded(
+    blocks: Iterable[bytes], name: str, kind: type[Source], again: Callable[[], Source] | None = None
+) -> Source:
     parts: list[str] = []
     for place, block in enumerate(blocks):
         if not place and block.startswith(_UTF16_MARKS):
@@ -331,16 +344,16 @@ def _decoded(blocks: Iterable[bytes], name: str, again: Callable[[], Source] | N
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
-            valid = Source(name, *parts, content[: error.start].decode())
+            valid = kind(name, *parts, content[: error.start].decode())
             line, column = valid.place(len(valid.text))
             message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
             raise InputError([valid.problem(line, column, message)]) from None
         wrong = _NOT_TEXT.search(text)
         if wrong:
-            source, offset = Source(name, *parts, text), sum(map(len, parts)) + wrong.start()
+            source, offset = kind(name, *parts, text), sum(map(len, parts)) + wrong.start()
             raise InputError([source.problem(*source.place(offset), _control_sentence(wrong.group()))])
         parts.append(text)
-    return Source(name, *parts, again=again)
+    return kind(name, *parts, again=again)
 
 
 def _control_sentence(character: str) -> str:
@@ -448,14 +461,20 @@ def with_excerpts(path: Path, problems: list[Problem]) -> list[Problem]:
     if not wanted or form_of(path) is Form.PARQUET:
         return problems
     with open_bytes(path, problems[0].path) as file:
-        numbered = zip(range(1, max(wanted) + 1), file, strict=False)
-        lines = {number: line.decode(errors="replace").rstrip("\r\n") for number, line in numbered if number in wanted}
+        numbered = zip(range(1, max(wanted) + 1), _lines_of(file, form_of(path)), strict=False)
+        lines = {number: line for number, line in numbered if number in wanted}
     return [
         replace(problem, excerpt=excerpt_of(problem.line, problem.column, lines[problem.line]))
         if problem.line in lines
         else problem
         for problem in problems
     ]
+
+
+def _lines_of(file: IO[bytes], form: Form) -> Iterable[str]:
+    if form is Form.YAML:
+        return YamlSource("", file.read().decode(errors="replace")).lines
+    return (line.decode(errors="replace").rstrip("\r\n") for line in file)
 
 
 def excerpt_of(line: int, column: int, text: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from harness.errors import InputError, SuiteError
-from harness.files.opening import read_source
+from harness.files.opening import YamlSource, read_source
 from harness.model import Mark
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe, resolve, shortened
@@ -167,7 +167,7 @@ def read_suite_file(path: Path, environ: Mapping[str, str] | None) -> Reading:
         SuiteError: The file cannot be read, or is not one YAML mapping. Other problems are in the reading.
     """
     try:
-        source = read_source(path, str(path), limit=MOST_BYTES)
+        source = read_source(path, str(path), limit=MOST_BYTES, kind=YamlSource)
     except InputError as error:
         raise SuiteError(error.problems) from None
     problems = Problems(source)

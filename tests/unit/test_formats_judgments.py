@@ -244,6 +244,13 @@ def test_all_wrong_lines_are_told_up_to_a_number(write):
     assert refused.count("found 'x'") == 20
 
 
+def test_the_line_of_a_yaml_file_is_the_one_that_yaml_counts(write):
+    refused = refusal(write("j.yaml", 'q1:\n  d1: "a\u2028  b"\n'))
+    assert refused.startswith("j.yaml:2:3: found 'a")
+    refused = refusal(write("j.yaml", "# a\u2028# b\nq1:\n  d1: x\n"))
+    assert refused.endswith("    4 |   d1: x\n      |   ^")
+
+
 def test_a_file_that_is_not_there_or_damaged_is_told(write):
     assert refusal(Path("none.qrels")) == "none.qrels: there is no such file"
     assert refusal(write("j.qrels.gz", b"no gzip")).startswith(

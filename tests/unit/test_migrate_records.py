@@ -149,6 +149,9 @@ HOSTILE = [
     "a\nb",
     "ünï",
     "a;b",
+    "a\u2028b",
+    "a\u2029b",
+    "a\x85b",
 ]
 
 
@@ -221,3 +224,10 @@ def test_all_lines_of_a_csv_file_that_are_wrong_are_told(tmp_path, monkeypatch, 
     assert "many.csv: 6 more problems are not shown" in said
     assert "26 problems" in said
     assert not (tmp_path / "x.relevance.yaml").exists()
+
+
+@pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85"])
+def test_only_line_ends_are_counted_in_a_wrong_csv_file(tmp_path, capsys, separator):
+    write_files({"many.csv": f"query,docid,rating\nred{separator}shoes,a,1\nblue,b,x\n"})
+    assert main(["import", "csv", "many.csv", "--output", "x.relevance.yaml"]) == 2
+    assert "many.csv:3:1: found 'x' as rating, expected a finite number\n    3 | blue,b,x\n" in capsys.readouterr().err

@@ -4,7 +4,7 @@ import pytest
 
 from harness.errors import InputError
 from harness.files import opening
-from harness.files.opening import Source, decode, read_source
+from harness.files.opening import Source, YamlSource, decode, read_source
 
 
 def test_a_place_counts_lines_and_columns_from_1():
@@ -12,8 +12,12 @@ def test_a_place_counts_lines_and_columns_from_1():
     assert [source.place(offset) for offset in (0, 2, 3, 7, 10)] == [(1, 1), (1, 3), (2, 1), (3, 1), (4, 1)]
 
 
-def test_the_line_separators_of_yaml_part_lines():
-    assert Source("a", "1\x852\u20283\u20294").lines == ["1", "2", "3", "4"]
+def test_the_line_separators_of_yaml_part_the_lines_of_yaml_alone():
+    text = "1\x852\u20283\u20294"
+    assert YamlSource("a", text).lines == ["1", "2", "3", "4"]
+    assert YamlSource("a", text).place(6) == (4, 1)
+    assert Source("a", text).lines == [text]
+    assert Source("a", text).place(6) == (1, 7)
 
 
 def test_an_excerpt_shows_the_line_with_a_caret_below():
