@@ -184,7 +184,9 @@ class _Frames(io.RawIOBase):
 
 _LINE_BREAK = re.compile(r"\r\n|[\n\r]")
 _YAML_LINE_BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
-_NOT_TEXT = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+NOT_TEXT = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""A character that a text file must not contain."""
+
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _EXCERPT_COLUMNS = 100
 
@@ -348,7 +350,7 @@ def _decoded(
             line, column = valid.place(len(valid.text))
             message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
             raise InputError([valid.problem(line, column, message)]) from None
-        wrong = _NOT_TEXT.search(text)
+        wrong = NOT_TEXT.search(text)
         if wrong:
             source, offset = kind(name, *parts, text), sum(map(len, parts)) + wrong.start()
             raise InputError([source.problem(*source.place(offset), _control_sentence(wrong.group()))])

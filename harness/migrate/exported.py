@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from harness.files.opening import NOT_TEXT
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Leftovers
@@ -26,8 +27,9 @@ def whole(number: float) -> float:
 
 
 def json_lines(entries: Iterable[Json]) -> str:
-    """*entries* as JSON lines."""
-    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+    """*entries* as JSON lines; what a text file must not contain is escaped."""
+    text = "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+    return NOT_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from harness.errors import FormatError
 from harness.files.opening import read_source
-from harness.files.records import mark_as_text, read_number, without_mark
+from harness.files.records import mark_as_text, without_mark
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported, json_lines, suite_stem, whole
 from harness.migrate.json_nodes import MOST_BYTES, JsonNode, node_lines
@@ -90,18 +90,19 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     params = [column for column in table.columns if column.startswith(_PARAM)]
     table.used.update(params)
     for row in table.rows:
-        id_cell, query_cell, text_cell, document_cell = (
-            without_mark(row.cells[column].strip()) if column else "" for column in (query_id, query, text, document)
+        id_cell, query_cell, text_cell = (
+            without_mark(row.cells[column].strip()) if column else "" for column in (query_id, query, text)
         )
+        document_cell = row.cells[document] if document else ""
         with table.told_together():
             entry = _Entry(
                 row.place,
                 id_cell,
                 query_cell,
                 text_cell,
-                document_cell,
+                without_mark(document_cell) if document_cell.strip() else "",
                 grade=row.grade(grade) if grade else None,
-                tags=[tag.strip() for tag in row.cells[tags].split(";") if tag.strip()] if tags else (),
+                tags=_tags(row.cells[tags]) if tags else (),
                 weight=row.grade(weight) if weight else None,
                 params={
                     name.removeprefix(_PARAM): without_mark(row.cells[name].strip())
@@ -112,6 +113,10 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
             yield entry
     table.raise_problems()
     table.leave_unread(draft.leftovers)
+
+
+def _tags(cell: str) -> list[str]:
+    return [tag.strip() for tag in without_mark(cell.strip()).split(";") if tag.strip()]
 
 
 def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
@@ -217,16 +222,15 @@ def write(suite: Suite, form: str) -> Exported:
     weighted = any(query.weight != 1.0 for query in suite.queries)
     name = suite_stem(suite.path)
     if form == "csv":
-        exported.files[f"{name}.queries.csv"] = _queries_csv(suite, exported, weighted=weighted)
-        judged = csv_text(["query", "document", "grade"], _writable(suite, exported))
-        exported.files[f"{name}.judgments.csv"] = _for_spreadsheets(judged)
+        queries = [query for query in suite.queries if _fits_csv(query, exported)]
+        exported.files[f"{name}.queries.csv"] = _queries_csv(queries, exported, weighted=weighted)
+        judged = _judgments(queries, exported, csv=True)
+        rows = ([mark_as_text(query), mark_as_text(document), repr(grade)] for query, document, grade in judged)
+        exported.files[f"{name}.judgments.csv"] = _for_spreadsheets(csv_text(["query", "document", "grade"], rows))
         return exported
     entries = [_entry(query, weighted=weighted) for query in suite.queries]
-    grades = [
-        {"query": query.id, "document": document, "grade": whole(grade)}
-        for query in suite.queries
-        for document, grade in query.judgments.items()
-    ]
+    judged = _judgments(suite.queries, exported, csv=False)
+    grades = [{"query": query, "document": document, "grade": grade} for query, document, grade in judged]
     exported.files[f"{name}.queries.jsonl"] = json_lines(entries)
     exported.files[f"{name}.judgments.jsonl"] = json_lines(grades)
     return exported
@@ -243,27 +247,45 @@ def _entry(query: Query, *, weighted: bool) -> dict[str, Json]:
     return found | ({"params": dict(query.params)} if query.params else {})
 
 
-def _queries_csv(suite: Suite, exported: Exported, *, weighted: bool) -> str:
-    params = list(dict.fromkeys(name for query in suite.queries for name in query.params))
-    tagged = any(query.tags for query in suite.queries)
+def _fits_csv(query: Query, exported: Exported) -> bool:
+    """Whether CSV keeps the id, the text and the params of *query*; another query is noted."""
+    texts = [query.id, query.text, *(value for value in query.params.values() if isinstance(value, str))]
+    if not any(map(_is_lost, texts)):
+        return True
+    what = f"query {query.id!r} with its judgments: CSV keeps no control characters and no blanks around a text"
+    exported.leave(query.mark, what)
+    return False
+
+
+def _queries_csv(queries: Sequence[Query], exported: Exported, *, weighted: bool) -> str:
+    params = list(dict.fromkeys(name for query in queries for name in query.params))
+    tagged = any(query.tags for query in queries)
     header = ["id", "text", *(["weight"] if weighted else []), *(["tags"] if tagged else [])]
     rows = []
-    for query in suite.queries:
-        tags = [";".join(tag for tag in query.tags if ";" not in tag)] if tagged else []
+    for query in queries:
+        tags = [_tags_cell(query, exported)] if tagged else []
         values = [_cell(query, name, exported) for name in params]
-        if any(map(_is_lost, [query.id, query.text, *tags, *values])):
-            exported.leave(
-                query.mark, f"query {query.id!r}: CSV keeps no control characters and no blanks around a text"
-            )
-            continue
         weight = [repr(query.weight)] if weighted else []
         texts = [mark_as_text(cell) for cell in (query.id, query.text, *tags, *values)]
         rows.append([*texts[:2], *weight, *texts[2:]])
     return _for_spreadsheets(csv_text([*header, *(f"{_PARAM}{name}" for name in params)], rows))
 
 
+def _tags_cell(query: Query, exported: Exported) -> str:
+    kept = [tag for tag in query.tags if ";" not in tag and not _is_lost(tag)]
+    for tag in query.tags:
+        if tag not in kept:
+            what = f"the tag {tag!r}: CSV keeps no semicolons, control characters or blanks around a tag"
+            exported.leave(query.mark, what)
+    return ";".join(kept)
+
+
 def _cell(query: Query, name: str, exported: Exported) -> str:
-    value = query.params.get(name, "")
+    if name not in query.params:
+        return ""
+    value = query.params[name]
+    if value == "":
+        exported.leave(query.mark, f"the empty param {name!r}; CSV has no empty texts")
     if isinstance(value, str):
         return value
     exported.leave(query.mark, f"the type of the param {name!r}; in CSV it is a text")
@@ -279,14 +301,12 @@ def _is_lost(text: str) -> bool:
     return unwritable(text) or text != text.strip()
 
 
-def _writable(suite: Suite, exported: Exported) -> Iterator[list[str]]:
-    for query in suite.queries:
+def _judgments(queries: Sequence[Query], exported: Exported, *, csv: bool) -> Iterator[tuple[str, str, int | float]]:
+    """Query, document and grade of each judgment that a file holds; the others are noted."""
+    for query in queries:
         for document, grade in query.judgments.items():
-            if unwritable(query.id) or unwritable(document) or not document.strip():
-                exported.leave(
-                    query.mark, f"document {document!r} of query {query.id!r}: CSV has no control characters"
-                )
+            if not document.strip() or (csv and unwritable(document)):
+                why = "an id must not be blank" if not document.strip() else "CSV has no control characters"
+                exported.leave(query.mark, f"document {document!r} of query {query.id!r}: {why}")
             else:
-                number = whole(grade)
-                assert read_number(repr(number)) is not None
-                yield [mark_as_text(query.id), mark_as_text(document), repr(number)]
+                yield query.id, document, whole(grade)

@@ -231,3 +231,55 @@ def test_only_line_ends_are_counted_in_a_wrong_csv_file(tmp_path, capsys, separa
     write_files({"many.csv": f"query,docid,rating\nred{separator}shoes,a,1\nblue,b,x\n"})
     assert main(["import", "csv", "many.csv", "--output", "x.relevance.yaml"]) == 2
     assert "many.csv:3:1: found 'x' as rating, expected a finite number\n    3 | blue,b,x\n" in capsys.readouterr().err
+
+
+LOSSY = r"""suite: s
+target: {index: i}
+request: {query: {match: {t: "{{text}} {{brand}}"}}}
+measures: [nDCG@10]
+queries:
+- id: q1
+  text: tent
+  tags: ["a;b", c, "d ", "=x"]
+  params: {brand: ""}
+  judgments: {" x": 1, "y\x7F": 2, "  ": 3}
+- {id: " q2", text: rope, params: {brand: "=b"}, judgments: {a: 1}}
+- {id: q3, text: "lamp\uFEFF", params: {brand: b}, judgments: {a: 1}}
+"""
+
+
+def test_what_csv_cannot_hold_is_listed_and_all_else_comes_back(capsys):
+    write_files({"s.relevance.yaml": LOSSY, "both.json": {"query": {"match": {"t": "{{text}} {{brand}}"}}}})
+    back = exported("csv", "s.relevance.yaml")
+    said = capsys.readouterr().err
+    for left in (
+        "s.relevance.yaml:6:7: the tag 'a;b': CSV keeps no semicolons, control characters or blanks around a tag",
+        "s.relevance.yaml:6:7: the tag 'd ': CSV keeps no semicolons, control characters or blanks around a tag",
+        "s.relevance.yaml:6:7: the empty param 'brand'; CSV has no empty texts",
+        "s.relevance.yaml:6:7: document 'y\\x7f' of query 'q1': CSV has no control characters",
+        "s.relevance.yaml:6:7: document '  ' of query 'q1': an id must not be blank",
+        "query ' q2' with its judgments: CSV keeps no control characters and no blanks around a text",
+        "query 'q3' with its judgments: CSV keeps no control characters and no blanks around a text",
+    ):
+        assert left in said
+    request = ("--index", "shop", "--request-file", "body.json")
+    [query] = moved("csv", sorted(map(str, back.iterdir())), *request).queries
+    assert (query.id, query.text, query.tags, dict(query.judgments)) == ("q1", "tent", ("c", "=x"), {" x": 1})
+
+
+def test_a_tag_that_a_spreadsheet_would_change_comes_back():
+    write_files({"s.jsonl": '{"id": "q1", "text": "tent", "tags": ["=x"], "judgments": {"a": 1}}\n'})
+    moved("jsonl", ["s.jsonl"], *REQUEST)
+    back = exported("csv")
+    [query] = moved("csv", sorted(map(str, back.iterdir())), *REQUEST, output="b.relevance.yaml").queries
+    assert query.tags == ("=x",)
+
+
+def test_json_lines_hold_characters_that_a_text_file_must_not_contain(capsys):
+    write_files({"s.relevance.yaml": LOSSY, "both.json": {"query": {"match": {"t": "{{text}} {{brand}}"}}}})
+    back = exported("jsonl", "s.relevance.yaml")
+    assert "s.relevance.yaml:6:7: document '  ' of query 'q1': an id must not be blank" in capsys.readouterr().err
+    request = ("--index", "shop", "--request-file", "both.json")
+    suite = moved("jsonl", sorted(map(str, back.iterdir())), *request)
+    assert [query.text for query in suite.queries] == ["tent", "rope", "lamp\ufeff"]
+    assert dict(suite.queries[0].judgments) == {" x": 1, "y\x7f": 2}
