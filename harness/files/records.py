@@ -101,6 +101,7 @@ COMMENT = "#"
 
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _BLANKS = " \t\r\n\v\f"
+_BREAK_INSIDE = re.compile(r"[\r\v\f]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 
@@ -158,6 +159,10 @@ def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Recor
     document, value = columns.index("document"), columns.index(layout.value)
     widths: dict[int, tuple[int, str]] = {}
     for number, text in text_lines(file, findings):
+        if inside := _BREAK_INSIDE.search(text):
+            message = f"found the character U+{ord(inside[0]):04X}; expected blanks or tabs, and a line feed at the end"
+            findings.add(number, message, text, inside.start() + 1)
+            continue
         if text.startswith(COMMENT):
             continue
         fields = split_blanks(text)

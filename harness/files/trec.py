@@ -119,7 +119,7 @@ def read_blocks(path: Path, name: str, size: int = BLOCK) -> Iterator[bytes]:
     The lines of a file, some *size* bytes of whole lines at a time, each line ended, without comments.
 
     Raises:
-        Irregular: It begins with a byte order mark, or holds NUL.
+        Irregular: It begins with a byte order mark, or holds NUL or a break inside a line.
         FormatError: The file cannot be read. It is called *name*.
     """
     with open_bytes(path, name) as file:
@@ -128,11 +128,17 @@ def read_blocks(path: Path, name: str, size: int = BLOCK) -> Iterator[bytes]:
             chunk = file.read(size)
             lines = partial + chunk
             end = lines.rfind(b"\n") + 1 if chunk else len(lines)
-            lines, partial = _without_comments(lines[:end]), lines[end:]
-            if b"\0" in lines or lines.startswith(BYTE_ORDER_MARK):
+            lines, partial = lines[:end], lines[end:]
+            if b"\0" in lines or lines.startswith(BYTE_ORDER_MARK) or _has_break_inside(lines):
                 raise Irregular
+            lines = _without_comments(lines)
             if lines:
                 yield lines if lines.endswith(b"\n") else lines + b"\n"
+
+
+def _has_break_inside(lines: bytes) -> bool:
+    """Whether a line holds a vertical tab, a form feed, or a carriage return before its end."""
+    return b"\v" in lines or b"\f" in lines or (b"\r" in lines and lines.count(b"\r") != lines.count(b"\r\n"))
 
 
 def _columns(path: Path, name: str, width: int) -> Iterator[Sequence[Sequence[str]]]:

@@ -15,12 +15,12 @@ from harness.files.runs import read_run
 WORDS = st.sampled_from(
     ["q1", "q2", "d1", "d2", "ü", "0", "1", "-2", "1.5", "nan", "inf", "1_0", "x", "\u00a0", "\x1f"]
 )
-BLANKS = st.sampled_from([" ", "  ", "\t", " \t"])
+BLANKS = st.sampled_from([" ", "  ", "\t", " \t", "\r", "\v", "\f"])
 LINES = st.builds(
     lambda words, blank, end: blank.join(words) + end,
     st.lists(WORDS, max_size=7),
     BLANKS,
-    st.sampled_from(["\n", "\r\n", " \n", ""]),
+    st.sampled_from(["\n", "\r\n", "\r\r\n", "\r", " \n", ""]),
 )
 FOUR = st.builds(
     lambda query, document, grade: f"{query} 0 {document} {grade}\n",
