@@ -97,7 +97,7 @@ def evaluate_frames(
     query: str = "query",
     document: str = "document",
     grade: str = "grade",
-    score: str = "score",
+    score: str | None = None,
     gain: AnyGain | None = None,
     profile: Profile | str = Profile.STANDARD,
 ) -> dict[str, dict[str, float | None]]:
@@ -107,13 +107,13 @@ def evaluate_frames(
     Args:
         run: A row per hit, with columns of the query, the document and the score, in any order. The highest score comes
             first, equal ones in the order of the rows, or as the trec profile has them; without a column of scores the
-            order of the rows is the ranking.
+            order of the rows is the ranking under every profile.
         judgments: A row per judgment: query, document, grade.
         measures: Such as ``nDCG@10``; those that are computed from ids, such as Compat, are refused.
         query: The name of the column of queries, in both.
         document: The name of the column of documents, in both; ids that are not texts are converted.
         grade: The name of the column of grades.
-        score: The name of the column of scores.
+        score: The name of the column of scores; None for ``score`` where the run has it.
         gain: As `evaluate` takes it.
         profile: The profile to reproduce.
 
@@ -123,20 +123,24 @@ def evaluate_frames(
 
     Raises:
         MeasureError: as `evaluate_arrays`.
-        UsageError: a column or a value is missing, a value is not a number, or a document comes twice for a query.
+        UsageError: a frame is not one, a column or a value is missing, a value is not a number, or a document comes
+            twice for a query.
     """
     np = _require_numpy()
     from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
 
     worth, whose = read_argument("gain", gain), read_argument("profile", profile)
-    ties_by_id = rules_of(whose).sorts
+    names = _names(run, "run")
+    _names(judgments, "judgments")
+    score = "score" if score is None and "score" in names else score
+    ties_by_id = score is not None and rules_of(whose).sorts
     hits = [_texts(run, name, "run") for name in (query, document)]
     known = [_texts(judgments, name, "judgments") for name in (query, document)]
     queries = _numbers([*hits[0], *known[0]])
     documents = _numbers(sorted({*hits[1], *known[1]}, key=_in_bytes) if ties_by_id else [*hits[1], *known[1]])
     of_hit, hit = _coded(hits, queries, documents, twice="comes twice")
     of_judged, judged = _coded(known, queries, documents, twice="is judged twice")
-    scores = np.array(_floats(run, score, "run")) if score in run.columns else np.zeros(len(hit))
+    scores = np.zeros(len(hit)) if score is None else np.array(_floats(run, score, "run"))
     order = np.lexsort((-hit, -scores, of_hit) if ties_by_id else (-scores, of_hit))
     batches = batches_of_codes(
         CodedRun(of_hit[order], hit[order]),
@@ -220,11 +224,22 @@ def _floats(frame: Frame, name: str, what: str) -> list[float]:
         raise UsageError(f"the column {name!r} of the {what} has a value that is no number, or one too large") from None
 
 
+def _names(frame: object, what: str) -> list[Any]:
+    """The names of the columns; UsageError if *frame* is not a data frame in memory."""
+    if callable(getattr(frame, "collect", None)):
+        raise UsageError(f"{what} is of type {type(frame).__name__}, whose rows are not computed; pass its collect()")
+    columns = getattr(frame, "columns", None)
+    if not isinstance(columns, Iterable) or not hasattr(frame, "__getitem__"):
+        refuse(what, frame, "a data frame of pandas or polars")
+    return list(columns)
+
+
 def _column(frame: Frame, name: str, what: str) -> list[Any]:
-    if name not in frame.columns:
-        raise UsageError(
-            f"the frame of the {what} has no column {name!r}; it has {', '.join(map(repr, frame.columns))}"
-        )
+    names = _names(frame, what)
+    if name not in names:
+        raise UsageError(f"the frame of the {what} has no column {name!r}; it has {', '.join(map(repr, names))}")
+    if names.count(name) > 1:
+        raise UsageError(f"the frame of the {what} has {names.count(name)} columns {name!r}, expected one")
     values = frame[name].to_list()
     if any(value is None or value != value for value in values):
         raise UsageError(f"the column {name!r} of the {what} has empty values")

@@ -18,7 +18,7 @@ from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, sco
 from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
 
-NDCG, AP, JUDGED, COUNT = (parse_measure(text) for text in ("nDCG@10", "AP", "Judged@10", "NumRel"))
+NDCG, AP, RR, JUDGED, COUNT = (parse_measure(text) for text in ("nDCG@10", "AP", "RR", "Judged@10", "NumRel"))
 TREC = Profile.TREC
 
 SOME_JUDGMENTS = {"both": {"a": 1}, "missing": {"a": 1, "b": 1}, "nothing relevant": {"a": 0}}
@@ -282,6 +282,23 @@ class TestFrames:
         run = library.DataFrame({name: FRAME_RUN[name] for name in ("query", "document")})
         assert evaluate_frames(run, library.DataFrame(FRAME_JUDGMENTS), measures=["nDCG@10"])["nDCG@10"]["q1"] < 1
 
+    @pytest.mark.parametrize("profile", [Profile.STANDARD, Profile.TREC])
+    def test_without_scores_the_rows_are_the_ranking_under_every_profile(self, library, profile):
+        run = library.DataFrame({"query": ["q", "q"], "document": ["a", "b"]})
+        judgments = library.DataFrame({"query": ["q"], "document": ["a"], "grade": [1]})
+        found = evaluate_frames(run, judgments, measures=["RR"], profile=profile)
+        assert (
+            found["RR"]
+            == evaluate({"q": ["a", "b"]}, {"q": {"a": 1}}, [RR], profile=profile).scores["RR"]
+            == {"q": 1.0}
+        )
+
+    @pytest.mark.parametrize("name", ["skore", "score"])
+    def test_a_named_column_of_scores_that_is_not_there(self, library, name):
+        run = library.DataFrame({"query": ["q"], "document": ["a"]})
+        with pytest.raises(UsageError, match=f"the frame of the run has no column '{name}'; it has 'query'"):
+            evaluate_frames(run, library.DataFrame(FRAME_JUDGMENTS), measures=["RR"], score=name)
+
     def test_a_query_that_only_one_frame_has_is_there(self, library):
         run = library.DataFrame({"query": ["q1", "q3"], "document": ["a", "a"]})
         found = {
@@ -305,6 +322,13 @@ class TestFrames:
             evaluate_frames(
                 library.DataFrame({"query": ["q1"]}), library.DataFrame(FRAME_JUDGMENTS), measures=["nDCG@10"]
             )
+
+    @pytest.mark.parametrize("other", [None, {"query": ["q"]}, [("q", "a")], 3])
+    def test_what_is_no_frame(self, library, other):
+        frame = library.DataFrame(FRAME_JUDGMENTS)
+        for frames, name in (((other, frame), "run"), ((frame, other), "judgments")):
+            with pytest.raises(UsageError, match=f"{name} is .*, expected a data frame of pandas or polars"):
+                evaluate_frames(*frames, measures=["RR"])
 
     def test_a_value_that_is_not_there(self, library):
         run = library.DataFrame({**FRAME_RUN, "score": [1.0, None, 2.0]})
@@ -376,6 +400,29 @@ def test_a_grade_that_is_no_finite_number_is_refused_on_every_path(grade, shown,
         UsageError, match=rf"the grade of document 'a' is {re.escape(shown)}, and must be a finite number"
     ):
         evaluate({"p": ["a"], "q": ["a", "b"]}, judgments, [NDCG])
+
+
+def test_a_frame_whose_rows_are_not_computed():
+    lazy = polars.LazyFrame(FRAME_RUN)
+    with pytest.raises(
+        UsageError, match=r"run is of type LazyFrame, whose rows are not computed; pass its collect\(\)"
+    ):
+        evaluate_frames(lazy, polars.DataFrame(FRAME_JUDGMENTS), measures=["RR"])
+
+
+def test_a_frame_with_a_column_twice():
+    judgments = pandas.DataFrame([["q", "a", 1, 2]], columns=["query", "document", "grade", "grade"])
+    with pytest.raises(UsageError, match="the frame of the judgments has 2 columns 'grade', expected one"):
+        evaluate_frames(pandas.DataFrame(FRAME_RUN), judgments, measures=["RR"])
+
+
+@pytest.mark.parametrize("kind", ["uint8", "int32", "uint64"])
+def test_offsets_of_every_type_of_whole_numbers(kind):
+    offsets, judged = np.array([0, 2, 3], kind), np.array([0, 1, 2], kind)
+    found = evaluate_arrays(offsets, [nan, 1, 0], judged, [1, 2], measures=["RR"])
+    assert found["RR"].tolist() == [0.5, 0.0]
+    with pytest.raises(UsageError, match="the offsets of the hits must rise from 0 to 3"):
+        evaluate_arrays(np.array([0, 5, 3], kind), [nan, 1, 0], judged, [1, 2], measures=["RR"])
 
 
 def test_a_number_in_a_frame_that_is_too_large():
