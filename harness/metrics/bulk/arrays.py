@@ -40,7 +40,7 @@ def batch_of_grades(
     A batch from the grades themselves.
 
     Args:
-        offsets: int64, one more than there are queries: query i's hits are ``grades[offsets[i]:offsets[i + 1]]``.
+        offsets: Whole numbers, one more than queries: query i's hits are ``grades[offsets[i]:offsets[i + 1]]``.
         grades: The grade of each hit, best first; NaN where it is unjudged.
         judged_offsets: As *offsets*, for *judged_grades*.
         judged_grades: The grade of every judged document, in any order within its query.
@@ -57,7 +57,7 @@ def batch_of_grades(
     known = judged if judged is not None else ~np.isnan(grades) if grades.dtype.kind == "f" else None
     at = np.arange(len(grades)) if known is None else np.flatnonzero(known)
     query = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[at]
-    rank = at - np.asarray(offsets)[query] + 1
+    rank = at - (np.cumsum(sizes) - sizes)[query] + 1
     judged_query = np.repeat(np.arange(len(sizes), dtype=np.int32), judged_sizes)
     return Batch(sizes, query, rank, compact(grades[at]), judged_query, compact(judged_grades))
 
@@ -115,12 +115,11 @@ def _join(hits: _Keys, known: _Keys, codes: Numbers, levels: Numbers, queries: i
 
 
 def _sizes(offsets: Numbers, values: Numbers, what: str) -> Numbers:
-    sizes = np.diff(offsets)
-    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values) or (sizes < 0).any():
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values) or (offsets[1:] < offsets[:-1]).any():
         raise UsageError(
             f"the offsets of the {what} must rise from 0 to {len(values)}, one more than there are queries"
         )
-    return sizes
+    return np.diff(offsets).astype(np.int64)
 
 
 def _check_columns(run: CodedRun, judgments: CodedJudgments, queries: int) -> None:
