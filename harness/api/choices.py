@@ -63,6 +63,7 @@ KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("samples", "seed"), WHOLE_NUMBER),
     "qrels": replace(FILE, optional=True),
     "suite": Kind("the path of a suite", FILE.fits),
+    "path": FILE,
     "root": Kind("the path of a folder", FILE.fits, Path, optional=True),
     "measures": MEASURES,
     "gain": Kind("a gain", lambda _: True, read_gain, optional=True),

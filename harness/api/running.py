@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date
@@ -84,9 +85,10 @@ class SuiteRun(Scores):
         Write the report, as the end of the name says: `.html`, `.json`, `.md`, or `.codequality.json` for GitLab.
 
         Raises:
-            UsageError: the suffix is unknown, or the file could not be written; an existing file then stays.
+            UsageError: *path* is no path, the suffix is unknown, or the file could not be written; an existing file
+                then stays.
         """
-        output = output_named(Path(path))
+        output = output_named(read_argument("path", path))
         if output is None:
             raise UsageError(f"{os.fspath(path)}: a report's name ends with {one_of(SUFFIXES)}")
         write_report(make_report([self.report]), output)
@@ -118,7 +120,11 @@ T = TypeVar("T")
 
 
 def _raised_here(call: Callable[P, T]) -> Callable[P, T]:
-    """*call*, whose errors for users have no frames below: their local variables hold logins and texts of queries."""
+    """
+    *call*, whose errors for users have no frames below: their local variables hold logins and texts of queries.
+
+    A file name that the system does not take is one of them.
+    """
 
     @wraps(call)
     def called(*arguments: P.args, **named: P.kwargs) -> T:
@@ -127,6 +133,10 @@ def _raised_here(call: Callable[P, T]) -> Callable[P, T]:
             return call(*arguments, **named)
         except HarnessError as error:
             raise error.with_traceback(None) from None
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            raise UsageError(f"{str(error.filename)[:100]}…: the file name is too long") from None
 
     return called
 

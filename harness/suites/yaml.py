@@ -49,6 +49,10 @@ class Written(str):
         written.whole = False
         return written
 
+    def __getnewargs_ex__(self) -> tuple[tuple[str, Mark], dict[str, bool]]:
+        """The arguments that a copy is made with; `str` has the text alone."""
+        return (str(self), self.mark), {"plain": self.plain}
+
     def filled(
         self, text: str, masked: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool
     ) -> Written:

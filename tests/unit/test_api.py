@@ -1,6 +1,9 @@
 """The Python API gives a number only where nothing is missing."""
 
+import copy
 import doctest
+import pickle
+import re
 from dataclasses import fields
 from datetime import date, datetime
 from pathlib import Path
@@ -12,7 +15,7 @@ import harness.search
 from harness.api import Options, Relevance, SuiteRun, evaluate
 from harness.api.choices import KINDS, CompareChoices
 from harness.cli import main
-from harness.errors import EngineUnreachable, MeasureError, SearchError, UndefinedScore, UsageError
+from harness.errors import EngineUnreachable, InputError, MeasureError, SearchError, UndefinedScore, UsageError
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
 from harness.metrics import parse_measure
@@ -343,6 +346,15 @@ def test_a_run_writes_its_report_as_the_name_of_the_file_says(tmp_path):
         run.write_report(tmp_path / "report.pdf")
 
 
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [(None, "None"), (3, "3"), (b"o.html", "of type bytes"), ("a\0.html", r"the text 'a\x00.html'")],
+)
+def test_a_report_is_not_written_to_what_is_no_path(path, shown):
+    with pytest.raises(UsageError, match=f"^path is {re.escape(shown)}, expected the path of a file$"):
+        suite_run({"q": GOOD}).write_report(path)
+
+
 def test_a_suite_without_thresholds_asserts_nothing_and_says_so():
     with pytest.raises(UsageError, match=r"s.yaml: there are no thresholds"):
         suite_run({"q": GOOD}).assert_thresholds()
@@ -538,6 +550,14 @@ def test_a_folder_is_no_suite(tmp_path):
             Relevance(tmp_path).run(given)
 
 
+def test_a_name_that_is_too_long_for_the_system_is_refused():
+    long = "x" * 5000
+    relevance = Relevance()
+    for call in (lambda: relevance.run(long), lambda: relevance.compare(long, "b.run")):
+        with pytest.raises((UsageError, InputError), match="too long"):  # Python 3.14 opens it to see that
+            call()
+
+
 def test_a_gain_of_a_comparison_by_judgments_is_given_as_in_a_suite(tmp_path):
     (tmp_path / "qrels").write_text("q 0 a 3\nq 0 b 1\n")
     for name, order in (("a.run", "ab"), ("b.run", "ba")):
@@ -598,6 +618,16 @@ def test_suites_run_one_after_another_share_their_connection(tmp_path, monkeypat
         assert [given is client for _, given, _ in opened] == [False, False, True, False]
         assert not any(search.closed for _, _, search in opened)
     assert all(search.closed for _, _, search in opened)
+
+
+def test_a_run_can_be_copied_and_sent_to_another_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: FakeSearch({"q": ["a"]}))
+    match = '{title: {query: "{{text}}", operator: and}}'
+    (tmp_path / "small.relevance.yaml").write_text(SUITE.replace('{title: "{{text}}"}', match))
+    run = Relevance(tmp_path, environ={}).run("small.relevance.yaml")
+    for copied in (copy.deepcopy(run), pickle.loads(pickle.dumps(run))):
+        assert copied.report == run.report
+        assert copied.mean("P@1") == 1.0
 
 
 def test_a_server_that_was_away_is_asked_again_by_the_next_call(tmp_path, monkeypatch):
