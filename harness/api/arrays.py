@@ -123,8 +123,8 @@ def evaluate_frames(
 
     Raises:
         MeasureError: as `evaluate_arrays`.
-        UsageError: a frame is not one, a column or a value is missing, a value is not a number, or a document comes
-            twice for a query.
+        UsageError: a frame is not one, a column or a value is missing, an id is a floating-point number, a value is
+            not a number, or a document comes twice for a query.
     """
     np = _require_numpy()
     from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
@@ -214,7 +214,10 @@ def _coded(
 
 
 def _texts(frame: Frame, name: str, what: str) -> list[str]:
-    return list(map(str, _column(frame, name, what)))
+    values = _column(frame, name, what)
+    if float in set(map(type, values)):
+        raise UsageError(f"the column {name!r} of the {what} has floating-point numbers, expected strings or integers")
+    return list(map(str, values))
 
 
 def _floats(frame: Frame, name: str, what: str) -> list[float]:

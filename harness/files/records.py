@@ -11,6 +11,7 @@ import json
 import re
 from codecs import BOM_UTF8
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from decimal import Decimal
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeAlias
@@ -391,6 +392,7 @@ def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[
     for number, (query, document, value) in enumerate(_rows(path, layout, findings), start=1):
         if value is None and layout is JUDGMENTS:
             value = ""
+        value = float(value) if isinstance(value, Decimal) else value
         if query is None or document is None or value is None:
             findings.add(number, "a value is null; expected a query, a document and a number")
         elif isinstance(value, bool) or not isinstance(value, (int, float, str)):
@@ -418,9 +420,8 @@ def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any,
             if too_large := _is_too_large(source.metadata, len(content)):
                 findings.add(0, too_large)
                 return
-            missing = [name for name in names if name not in source.schema_arrow.names]
-            if missing:
-                findings.add(0, f"the table lacks {', '.join(missing)}; expected the columns {', '.join(names)}")
+            if wrong := _wrong_columns(source.schema_arrow, names):
+                findings.add(0, wrong)
                 return
             for batch in source.iter_batches(columns=names):
                 columns = batch.to_pydict()
@@ -429,6 +430,30 @@ def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any,
             findings.add(0, "the table has text that is not UTF-8")
         except arrow.ArrowException as error:
             findings.add(0, f"this is not a Parquet file: {error}")
+
+
+_OF_IDS = re.compile(r"u?int\d+|(?:large_)?(?:string|binary)|(?:string|binary)_view|fixed_size_binary\[\d+\]|null")
+"""Types of columns with texts or whole numbers; a column without a value has the type null."""
+
+_OF_FLOATS = re.compile(r"halffloat|float|double")
+
+
+def _wrong_columns(schema: Any, names: Sequence[str]) -> str:
+    """Why the columns *names* of a table are not those of a query, a document and a value; empty where they are."""
+    missing = [name for name in names if name not in schema.names]
+    twice = [name for name in names if schema.names.count(name) > 1]
+    if missing:
+        return f"the table lacks {', '.join(missing)}; expected the columns {', '.join(names)}"
+    if twice:
+        return f"the table names {', '.join(twice)} twice"
+    for name in ("query", "document"):
+        kind = schema.field(name).type
+        text = str(kind.value_type if str(kind).startswith("dictionary<") else kind)
+        if _OF_FLOATS.fullmatch(text):
+            return f"the column {name!r} has floating-point numbers; write it as integers or strings"
+        if not _OF_IDS.fullmatch(text):
+            return f"the column {name!r} has values of the type {text}; expected strings or whole numbers"
+    return ""
 
 
 MOST_ROWS, ROWS_A_BYTE = 1_000_000, 100

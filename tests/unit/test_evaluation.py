@@ -317,6 +317,11 @@ class TestFrames:
         names = {"query": "qid", "document": "docno", "grade": "label", "score": "sim"}
         assert evaluate_frames(run, judgments, measures=["nDCG@10"], **names) == {"nDCG@10": {"1": 1.0}}
 
+    def test_ids_that_are_floating_point_numbers(self, library):
+        run = library.DataFrame({"query": ["q"], "document": [1.0]})
+        with pytest.raises(UsageError, match="the column 'document' of the run has floating-point numbers, expected"):
+            evaluate_frames(run, library.DataFrame(FRAME_JUDGMENTS), measures=["RR"])
+
     def test_a_column_that_is_not_there(self, library):
         with pytest.raises(UsageError, match="the frame of the run has no column 'document'; it has 'query'"):
             evaluate_frames(

@@ -2,6 +2,8 @@
 
 import gzip
 import random
+from datetime import date
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
@@ -291,6 +293,49 @@ def test_a_parquet_table_without_the_columns_is_told(write):
     )
     pyarrow.parquet.write_table(pyarrow.table({"query": ["q"], "document": [None], "grade": [1]}), "k.parquet")
     assert refusal(Path("k.parquet")) == ("k.parquet:1:1: a value is null; expected a query, a document and a number")
+
+
+FLOATS = "has floating-point numbers; write it as integers or strings"
+
+
+@pytest.mark.parametrize(
+    ("ids", "problem"),
+    [
+        (arrow.array([1.0]), FLOATS),
+        (arrow.array([1.0], arrow.float32()).dictionary_encode(), FLOATS),
+        (arrow.array([True]), "has values of the type bool; expected strings or whole numbers"),
+        (arrow.array([date(2026, 1, 2)]), "has values of the type date32[day]; expected strings or whole numbers"),
+        (arrow.array([Decimal(1)]), "has values of the type decimal128(1, 0); expected strings or whole numbers"),
+    ],
+)
+@pytest.mark.parametrize("name", ["query", "document"])
+def test_what_is_no_id_in_parquet_is_told_with_its_column(write, name, ids, problem):
+    parquet.write_table(arrow.table({"query": ["q"], "document": ["a"], "grade": [1], name: ids}), "j.parquet")
+    assert refusal(Path("j.parquet")) == f"j.parquet: the column '{name}' {problem}"
+
+
+def test_a_column_of_lists_in_parquet_is_no_column_of_ids(write):
+    parquet.write_table(arrow.table({"query": ["q"], "document": [["a"]], "grade": [1]}), "j.parquet")
+    assert "the column 'document' has values of the type list<" in refusal(Path("j.parquet"))
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        arrow.array([7], arrow.uint8()),
+        arrow.array(["7"], arrow.large_string()),
+        arrow.array([b"7"], arrow.binary(1)),
+        arrow.array(["7"]).dictionary_encode(),
+    ],
+)
+def test_texts_and_whole_numbers_in_parquet_are_ids(write, ids):
+    parquet.write_table(arrow.table({"query": ids, "document": ids, "grade": [Decimal("1.5")]}), "j.parquet")
+    assert read_judgments(Path("j.parquet")) == {"7": {"7": 1.5}}
+
+
+def test_a_column_that_is_twice_in_parquet_is_told(write):
+    parquet.write_table(arrow.table([["p"], ["q"], ["a"], [1]], ["query", "query", "document", "grade"]), "j.parquet")
+    assert refusal(Path("j.parquet")) == "j.parquet: the table names query twice"
 
 
 def test_the_place_of_a_judgment_can_be_looked_up(write):
