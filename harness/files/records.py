@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from harness.errors import UsageError
+from harness.files.json import WrongJson, parse_json
 from harness.files.opening import (
     JUDGMENTS,
     MOST_TIMES,
@@ -272,13 +273,9 @@ def _checked_header(header: list[str], line: int, layout: Layout, findings: Find
 def _json_lines(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
     for number, text in text_lines(file, findings):
         try:
-            entry = json.loads(text)
-        except RecursionError:
-            findings.add(number, "the JSON is nested too deeply")
-            continue
-        except ValueError as error:
-            column = getattr(error, "colno", 1)
-            findings.add(number, f"this is not JSON: {getattr(error, 'msg', error)}", text, column)
+            entry = parse_json(text)
+        except WrongJson as error:
+            findings.add(number, str(error), text, error.column)
             continue
         record = _json_record(entry, number, text, layout, findings)
         if record is not None:

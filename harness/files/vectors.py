@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import FormatError, InputError, UsageError
+from harness.files.json import WrongJson, parse_json
 from harness.files.opening import Findings, Form, form_of, open_bytes, read_source
 from harness.files.records import is_id, text_lines
 from harness.words import count, listed
@@ -145,10 +146,9 @@ def _read_json_lines(path: Path, vectors: _Vectors) -> None:
     with open_bytes(path, findings.name) as file:
         for number, text in text_lines(file, findings):
             try:
-                entry = json.loads(text)
-            except (ValueError, RecursionError) as error:
-                column = getattr(error, "colno", 1)
-                findings.add(number, f"this is not JSON: {getattr(error, 'msg', error)}", text, column)
+                entry = parse_json(text)
+            except WrongJson as error:
+                findings.add(number, str(error), text, error.column)
                 continue
             sentence = _why_no_entry(entry)
             if sentence:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness.errors import FormatError
+from harness.files.json import each_key_once
 from harness.files.opening import Source, read_source
 from harness.files.records import without_mark
 from harness.migrate.draft import Leftovers, Place
@@ -173,17 +174,9 @@ def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
 
 def _parsed(source: Source, text: str, line: int) -> Json:
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        return json.loads(text, object_pairs_hook=each_key_once)
     except (ValueError, RecursionError) as error:
         raise FormatError([source.problem(line, 1, f"this is not JSON: {error}")]) from None
-
-
-def _unique(pairs: Sequence[tuple[str, Json]]) -> Json:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the object has the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
-    return found
 
 
 def _source(found: Json, source: Source, line: int) -> Mapping[str, Json]:

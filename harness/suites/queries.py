@@ -17,6 +17,7 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem, SuiteError
+from harness.files.json import WrongJson, parse_json
 from harness.files.opening import read_source
 from harness.files.records import read_number, separator_of, without_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
@@ -192,12 +193,11 @@ def _json_lines(problems: Problems) -> Iterator[MappingNode]:
             continue
         mark = Mark(source.path, number, 1)
         try:
-            node = _node(json.loads(line), mark)
+            node = _node(parse_json(line), mark)
+        except WrongJson as error:
+            problems.at(Mark(source.path, number, error.column), str(error))
         except RecursionError:
             problems.at(mark, "the JSON is nested too deeply")
-        except ValueError as error:
-            place = Mark(source.path, number, getattr(error, "colno", 1))
-            problems.at(place, f"this is not JSON: {getattr(error, 'msg', error)}")
         else:
             if isinstance(node, MappingNode):
                 yield node

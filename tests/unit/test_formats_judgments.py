@@ -210,6 +210,12 @@ WRONG = {
         "[1]\n",
         "j.jsonl:1:1: found no object; expected an object with query, document, grade\n    1 | [1]\n      | ^",
     ),
+    "key twice": (
+        "j.jsonl",
+        '{"query": "q", "document": "d", "grade": 1, "grade": 0}\n',
+        "j.jsonl:1:1: the object has the key 'grade' twice\n"
+        '    1 | {"query": "q", "document": "d", "grade": 1, "grade": 0}\n      | ^',
+    ),
     "missing key": (
         "j.jsonl",
         '{"query": "q", "doc": "d", "grade": 1}\n',

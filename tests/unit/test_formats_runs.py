@@ -109,6 +109,11 @@ def test_scores_are_64_bit_floats_and_may_be_infinite(tmp_path):
             '{"query": "q", "document": "d", "score": NaN}\n',
             ":1:1: the score of document 'd' for query 'q' is NaN",
         ),
+        (
+            "r.jsonl",
+            '{"query": "p", "query": "q", "document": "d", "score": 1}\n',
+            ":1:1: the object has the key 'query' twice",
+        ),
     ],
 )
 def test_a_wrong_line_is_told(tmp_path, monkeypatch, name, content, message):

@@ -542,6 +542,11 @@ def test_the_same_said_twice_is_no_contradiction(write):
         ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
         ("csv", 'id,text\n1,"a\n', "q.csv:2:1: this is not CSV: unexpected end of data"),
         ("jsonl", "{\n", "q.jsonl:1:2: this is not JSON: Expecting property name enclosed in double quotes"),
+        (
+            "jsonl",
+            '{"id": 1, "text": "a", "params": {"b": 1, "b": 2}}\n',
+            "q.jsonl:1:1: the object has the key 'b' twice",
+        ),
         ("jsonl", "[1]\n", "q.jsonl:1:1: found [1], expected an object with id and text"),
         ("jsonl", '{"id": [1], "text": "a"}\n', "q.jsonl:1:1: id: found a list, expected"),
         ("jsonl", '{"text": "a"}\n', "q.jsonl:1:1: the key 'id' is missing"),

@@ -110,6 +110,7 @@ WRONG_LINES = {
     '{"id": null, "vector": [1]}': "found null as id, expected a string or a whole number",
     "[1, 2]": "found no object, expected an object with id and vector",
     "{": "this is not JSON: Expecting property name enclosed in double quotes",
+    '{"id": "tents", "vector": [1, 1], "vector": [1, 2]}': "the object has the key 'vector' twice",
     '{"id": "7", "vector": [1, 2]}': "found a second vector of query '7', expected one; the first is in line 1",
     '{"id": "tents", "vector": [1, 2, 3]}': "the vector of query 'tents' has 3 numbers, expected 2 as in line 1",
 }

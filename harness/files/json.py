@@ -1,0 +1,53 @@
+"""JSON whose objects have each key once; `json.loads` takes the last value of a key that comes twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["WrongJson", "each_key_once", "parse_json"]
+
+
+class WrongJson(ValueError):
+    """A line that is not JSON, or has an object with a key twice; *column* is the place in it."""
+
+    def __init__(self, message: str, column: int = 1) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+def parse_json(line: str) -> Any:
+    """
+    The value of a line of JSON.
+
+    Raises:
+        WrongJson: The line is not JSON, is nested too deeply, or has an object with a key twice.
+    """
+    try:
+        return _DECODER.decode(line)
+    except WrongJson:
+        raise
+    except RecursionError:
+        raise WrongJson("the JSON is nested too deeply") from None
+    except ValueError as error:
+        column = getattr(error, "colno", 1)
+        raise WrongJson(f"this is not JSON: {getattr(error, 'msg', error)}", column) from None
+
+
+def each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """
+    The object with these *pairs*, for the `object_pairs_hook` of a decoder.
+
+    Raises:
+        WrongJson: A key comes twice.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise WrongJson(f"the object has the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=each_key_once)
+"""One for all lines: `json.loads` with a hook makes one for each, which takes as long as the line."""
