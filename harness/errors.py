@@ -5,6 +5,7 @@ of the command.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -19,6 +20,7 @@ __all__ = [
     "EntryPoint",
     "FixtureError",
     "FormatError",
+    "GradeError",
     "GrammarError",
     "HarnessError",
     "HookError",
@@ -167,6 +169,14 @@ class GrammarError(HarnessError):
 
 class MeasureError(GrammarError):
     """The text of a measure is not one that the registry knows."""
+
+
+class GradeError(MeasureError):
+    """A measure or its gain does not take the *grade* of a document."""
+
+    def __init__(self, message: str, grade: float = math.nan) -> None:
+        self.grade = grade
+        super().__init__(message)
 
 
 class UnknownMeasure(MeasureError):

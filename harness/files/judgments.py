@@ -78,6 +78,12 @@ def query_line(path: Path, query: str, *, name: str | None = None) -> int:
     return next((record.line for record in records if record.query == query), 0)
 
 
+def grade_line(path: Path, grade: float) -> int:
+    """The first line with *grade*; 0 where there is none, or the file can be read only once."""
+    records = read_records(path, JUDGMENTS, Findings(str(path))) if path.is_file() else ()
+    return next((record.line for record in records if read_number(record.value) == grade), 0)
+
+
 def count_grades(path: Path) -> int:
     """The number of lines with a grade, valid or not; 0 for another kind of file."""
     try:

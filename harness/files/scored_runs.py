@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.errors import MeasureError, UsageError
+from harness.errors import GradeError, MeasureError, UsageError
 from harness.files.opening import Form, form_of
 from harness.files.trec import Irregular, read_blocks
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
@@ -149,8 +149,11 @@ class FileScorer:
             scores: Query id to the score of each document, for profiles that order by them.
 
         Raises:
-            MeasureError: a grade that a gain map or a measure's scale does not hold; names the file of the judgments.
+            MeasureError: a grade that a gain map or a measure's scale does not hold; names the file of the judgments
+                and the first line with that grade.
         """
+        from harness.files.judgments import grade_line
+
         judged, complete = self._judged, self.complete
         try:
             if judged.subtopics is not None:
@@ -166,6 +169,9 @@ class FileScorer:
                 scores=scores,
                 complete=complete,
             )
+        except GradeError as error:
+            line = grade_line(self.judgments, error.grade)
+            raise MeasureError(f"{self.judgments}{f':{line}:1' if line else ''}: {error}") from None
         except MeasureError as error:
             raise MeasureError(f"{self.judgments}: {error}") from None
 

@@ -10,7 +10,7 @@ from math import ceil, inf, isnan, log
 from operator import gt
 from typing import cast
 
-from harness.errors import MeasureError, UsageError
+from harness.errors import GradeError, UsageError
 from harness.metrics.definition import SMALLEST_POSITIVE, Formula, Reach, Settings
 from harness.metrics.ranking import GradedRanking
 from harness.model import Gain, GainKind, Parameter, Profile
@@ -40,7 +40,7 @@ def _gain(grade: float) -> Decimal:
     try:
         return EXACT.subtract(Decimal(repr(2.0**grade)), ONE)
     except OverflowError:
-        raise MeasureError(f"the gain of grade {grade:g} is too large for a float") from None
+        raise GradeError(f"the gain of grade {grade:g} is too large for a float", grade) from None
 
 
 def _discounted(gain: Decimal, rank: int) -> Decimal:

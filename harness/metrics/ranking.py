@@ -9,7 +9,7 @@ from math import inf, isfinite
 from numbers import Real
 from typing import TypeVar, cast
 
-from harness.errors import MeasureError, UsageError
+from harness.errors import GradeError, UsageError
 from harness.model import Gain, GainKind
 
 __all__ = [
@@ -70,9 +70,8 @@ def _exponential(grade: float) -> float:
     try:
         return float(2.0**grade) - 1.0
     except OverflowError:
-        raise MeasureError(
-            f"the exponential gain of grade {grade:g} is too large for a float; use gain: linear or a map"
-        ) from None
+        message = f"the exponential gain of grade {grade:g} is too large for a float; use gain: linear or a map"
+        raise GradeError(message, grade) from None
 
 
 def _mapped(gain: Gain) -> Callable[[float], float]:
@@ -82,7 +81,7 @@ def _mapped(gain: Gain) -> Callable[[float], float]:
         try:
             return table[grade]
         except KeyError:
-            raise MeasureError(f"grade {grade:g} has no gain: the map in use is {gain}") from None
+            raise GradeError(f"grade {grade:g} has no gain: the map in use is {gain}", grade) from None
 
     return mapped
 

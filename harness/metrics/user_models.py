@@ -8,7 +8,7 @@ from math import ceil, inf, log, prod
 from operator import mul
 from typing import TYPE_CHECKING
 
-from harness.errors import MeasureError
+from harness.errors import GradeError
 from harness.metrics.binary import expected_success, relevance
 from harness.metrics.cumulative import DEEPEST_SUM
 from harness.metrics.definition import (
@@ -56,7 +56,7 @@ def stop_probability(grade: float, top: float) -> float:
 def _within(grade: float, top: float, name: str) -> None:
     if grade > top:
         hint = f"name the scale's, as {name}(max={grade:g})"
-        raise MeasureError(f"grade {grade:g} is above the top grade {top:g} of {name}; {hint}")
+        raise GradeError(f"grade {grade:g} is above the top grade {top:g} of {name}; {hint}", grade)
 
 
 def err(stops: Sequence[float]) -> float:

@@ -1,12 +1,15 @@
 """Which files are scored as columns, which as dicts, and that what is wrong is told all the same."""
 
 import gzip
+import os
+from threading import Thread
 
 import pytest
 import zstandard
 
 from harness.errors import FormatError, MeasureError
 from harness.files.scored_runs import FileScorer, read_measures
+from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Profile
 
 QRELS = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\nq3 0 d9 1\n"
@@ -102,6 +105,30 @@ def test_what_is_wrong_is_told_with_its_line(scorer, given, told):
     files, run = scorer(**given)
     with pytest.raises(FormatError, match=told):
         files.score(run)
+
+
+@pytest.mark.parametrize(
+    ("grade", "measure", "told"),
+    [
+        ("1e300", "nDCG@10", r"any\.qrels:5:1: the exponential gain of grade 1e\+300 is too large"),
+        ("9", "nDCG(gain={0: 0, 1: 1, 2: 2})@10", r"any\.qrels:5:1: grade 9 has no gain"),
+        ("9", "ERR(max=4)@10", r"any\.qrels:5:1: grade 9 is above the top grade 4 of ERR"),
+    ],
+)
+def test_a_grade_that_a_measure_does_not_take_is_told_with_its_line(scorer, grade, measure, told):
+    files, run = scorer(qrels=QRELS + f"q1 0 d7 {grade}\n", measures=[measure], profile=Profile.STANDARD)
+    with pytest.raises(MeasureError, match=told):
+        files.score(run)
+
+
+def test_a_pipe_of_judgments_is_not_read_again_for_the_line(tmp_path):
+    os.mkfifo(tmp_path / "any.qrels")
+    (tmp_path / "any.run").write_text(RUN)
+    Thread(target=lambda: (tmp_path / "any.qrels").write_text(QRELS), daemon=True).start()
+    gain = Gain(GainKind.MAP, ((0.0, 0.0), (1.0, 1.0)))
+    files = FileScorer(tmp_path / "any.qrels", [parse_measure("DCG@10")], gain, Profile.STANDARD)
+    with pytest.raises(MeasureError, match=r"any\.qrels: grade 2 has no gain"):
+        files.score(tmp_path / "any.run")
 
 
 def test_a_file_that_is_wrong_is_told_before_a_grade_without_a_gain(scorer):

@@ -105,7 +105,7 @@ def test_a_grade_without_a_gain_is_told_with_the_file_that_it_stands_in(files, c
     judged = ["--qrels", str(files / "j"), "--measure", "nDCG@3", "--gain", "{0: 0}"]
     word = "run:" if command == "compare" else ""
     assert main([command, f"{word}{files / 'good'}", f"{word}{files / 'bad'}", *judged]) == 2
-    assert f"{files / 'j'}: grade 1 has no gain" in " ".join(capsys.readouterr().err.split())
+    assert f"{files / 'j'}:1:1: grade 1 has no gain" in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_has_to_be_installed_is_said(files, capsys, monkeypatch):
