@@ -206,6 +206,9 @@ def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, 
         if opened is None and (tag is None or not tag[1]):
             _leave_between(text[end : tag.start() if tag else None], draft, (source.path, *source.place(end)))
             opened = tag
+            if tag is not None and tag[3].endswith("/"):
+                yield tag[3], "", (source.path, *source.place(tag.start()))
+                opened, end = None, tag.end()
         elif opened is not None and (tag is None or (not tag[1] and tag[2].lower() == opened[2].lower())):
             message = f"this <{opened[2]}> is not closed"
             raise FormatError([source.problem(*source.place(opened.start()), message)])

@@ -219,6 +219,10 @@ def test_judgments_of_other_queries_are_listed(capsys):
     [
         ({"topics=a": "301\n"}, "a:1:1: found a line that is no topic"),
         ({"a": "<top>\n<num> 3\n</top>"}, "a:1:1: this topic has no title or query"),
+        (
+            {"a": "<topic number='1' query='a'/>\n<topic number='2' type='f'/>"},
+            "a:2:1: this topic has no title or query",
+        ),
         ({"a": "<top><num>1<title>a\n<top><num>2<title>b</top>"}, "a:1:1: this <top> is not closed"),
         ({"a": "<top><num>1<title>a</top>\n<top><num>2<title>b"}, "a:2:1: this <top> is not closed"),
         ({"topics=a": '[{"id":"1", "text":"map"}]\n'}, "a:1:1: found a line that is no topic"),
