@@ -166,7 +166,7 @@ def test_runs_over_a_client_of_the_users_own_belong_to_the_session(
     assert engine.asked == {"red shoes": 1, "rubber boots": 1}
     suites = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))["suites"]
     assert sorted(one["cluster"] for one in suites) == ["client", "client", "client", engine.url]
-    assert sum(line.startswith("shop: ") for line in result.outlines) == 4
+    assert sum(line.startswith("shop: nDCG@10 ") for line in result.outlines) == 4
     told = {entry.attrib["name"]: properties(entry) for entry in entries(pytester.path / "junit.xml")}
     assert told["test_once"] == told["test_twice"]
     assert (told["test_once"]["relevance.cluster"], told["test_once"]["relevance.suite"]) == ("client", "shop")

@@ -605,7 +605,7 @@ class TestMalformed:
 
         assert ids(responses) == ["MALFORMED"]
         assert responses[0].status == 302
-        assert "did not return a complete answer" in reason(responses[0])
+        assert reason(responses[0]) == "the server redirects to /login; no redirect is followed: correct the URL"
 
 
 def test_secrets_are_masked_in_failures() -> None:
