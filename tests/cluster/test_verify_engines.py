@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -25,7 +26,8 @@ def on_node(opensearch_url, request):
     with open_search(Cluster("test", url=opensearch_url, timeout=30.0), {}) as search:
         made = []
 
-        def make(name, documents):
+        def make(prefix, documents):
+            name = f"{prefix}-{uuid4().hex}"  # tests that run at once have no index in common
             made.append(name)
             for key, document in documents.items():
                 body = json.dumps(document).encode()
