@@ -346,9 +346,10 @@ def _why_wrong(checks: TargetChecks) -> str:
     reasons = "an alias may filter documents, and a login may not see them"
     if checks.documents == 0:
         return f"{target} holds no document; index documents, or correct the target ({reasons})"
+    several = f"none of the {count(checks.relevant, 'document')} judged relevant is"
+    none = "the only document judged relevant is not" if checks.relevant == 1 else several
     return (
-        f"none of the {count(checks.relevant, 'document')} judged relevant is visible through {target}"
-        f"{''.join(_what_is_there(checks))}; correct the target or the ids ({reasons})"
+        f"{none} visible through {target}{''.join(_what_is_there(checks))}; correct the target or the ids ({reasons})"
     )
 
 

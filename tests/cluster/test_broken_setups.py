@@ -409,7 +409,7 @@ IDS = {
         'index: "{index}-*"', "s1: 2", '"b1 not in top 10", "zeta not in top 10"', "zeta is not visible through"
     ),
     "a number in another form": Ids(
-        "index: {index}, id_field: price", '"010": 3', "", "none of the 1 document judged relevant is visible through"
+        "index: {index}, id_field: price", '"010": 3', "", "the only document judged relevant is not visible through"
     ),
     "a word in a field of numbers": Ids(
         "index: {index}, id_field: price", "10: 3", '"999 not in top 10", "zeta not in top 10"', "999 is not visible"
@@ -424,7 +424,7 @@ IDS = {
         "index: {index}", "s1: 3", '"zeta not in top 10"', "zeta is not visible through", TEMPLATE
     ),
     "a template on another index": Ids(
-        "index: {index}", "p1: 3", "", "none of the 1 document judged relevant is visible through", TEMPLATE
+        "index: {index}", "p1: 3", "", "the only document judged relevant is not visible through", TEMPLATE
     ),
 }
 
