@@ -102,7 +102,7 @@ def test_a_target_that_holds_nothing_answers_nothing() -> None:
     [
         (
             "SKU-1 x",
-            "the only document judged relevant is not visible through products: 'sku-1' is not, 'SKU-1' is, which differs",
+            "the only document judged relevant is not visible through products: 'sku-1' is not, 'SKU-1' is, which",
         ),
         ("x y", "products, such as 'sku-1'; it holds 2 documents, such as 'x', 'y'; correct the target or the ids (an"),
     ],
