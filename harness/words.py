@@ -47,6 +47,16 @@ def listed(names: Sequence[str], most: int = NAMES_SHOWN) -> str:
     return f"{shown} and {more} more" if more > 0 else shown
 
 
+def counted(names: Sequence[str], noun: str) -> str:
+    """
+    How many *names* there are, and the first of them.
+
+    >>> counted(["shoes", "boots"], "query")
+    '2 queries (shoes, boots)'
+    """
+    return f"{count(len(names), noun)} ({listed(names)})"
+
+
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """
     The nearest of *known* to *name*, ignoring case; None where none is near.

@@ -32,7 +32,7 @@ from harness.model import (
     Suite,
     TextDiff,
 )
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 # Two rankings.
 
@@ -171,18 +171,14 @@ def _left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> Iterat
     changed = [query for query in absent if query in reference.changed_questions]
     unknown = [query for query in absent if query not in reference.changed_questions]
     if changed:
-        yield f"{_named(changed)}, of which the text or params changed"
+        yield f"{counted(changed, 'query')}, of which the text or params changed"
     if unknown:
-        yield f"{_named(unknown)}, which it does not have"
+        yield f"{counted(unknown, 'query')}, which it does not have"
     measures = {one.text: one for query in answered for one in measures_of(suite, query)}
     deep = [text for text, one in measures.items() if not _reaches(reference, one, suite)]
     if deep:
         verb = "looks" if len(deep) == 1 else "look"
         yield f"{listed(deep)}, which {verb} at more than the {count(reference.depth, 'hit')} that it keeps per query"
-
-
-def _named(queries: Sequence[str]) -> str:
-    return f"{count(len(queries), 'query')} ({listed(queries)})"
 
 
 # Texts.

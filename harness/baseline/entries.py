@@ -27,7 +27,7 @@ from harness.model import (
     Suite,
     ids_of,
 )
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 # Fingerprints and changes.
 
@@ -90,7 +90,7 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Q
         found.append(f"the engine was {baseline.engine} and is {run.engine}")
     known = baseline.queries if others is None else {*ids_of(suite.queries), *ids_of(others)}
     if lost := [query for query in baseline.queries if query not in known]:
-        found.append(f"the suite lost {_named(lost)}")
+        found.append(f"the suite lost {counted(lost, 'query')}")
     return tuple(f"since the baseline of {baseline.created} {sentence}" for sentence in found)
 
 
@@ -99,13 +99,13 @@ def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
         yield "the request changed"
     changed = list(changed_questions(baseline, suite))
     if changed:
-        yield f"the text or params changed: {_named(changed)}"
+        yield f"the text or params changed: {counted(changed, 'query')}"
     judged = changed_judgments(baseline, suite)
     if judged:
-        yield f"the judgments changed: {_named(judged)}"
+        yield f"the judgments changed: {counted(judged, 'query')}"
     weighed = [query.id for query in suite.queries if _differ(_weight(baseline, query.id), query.weight)]
     if weighed:
-        yield f"the weights changed: {_named(weighed)}"
+        yield f"the weights changed: {counted(weighed, 'query')}"
     if str(suite.gain) != baseline.gain:
         yield f"the gain changed: it was {baseline.gain} and is {suite.gain}"
     if suite.profile is not baseline.profile:
@@ -128,10 +128,6 @@ def _weight(baseline: Baseline, query: str) -> float | None:
 
 def _differ(before: object, now: object) -> bool:
     return before is not None and now is not None and before != now
-
-
-def _named(queries: Sequence[str]) -> str:
-    return f"{count(len(queries), 'query')} ({listed(queries)})"
 
 
 # Entries.

@@ -43,7 +43,7 @@ from harness.model import (
     Verdict,
     ids_of,
 )
-from harness.words import count, did_you_mean, listed
+from harness.words import count, counted, did_you_mean, listed
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions
@@ -159,7 +159,7 @@ def _in_neither(scored: ScoredSides) -> Iterator[str]:
     first, second = (run.responses for run in scored.runs)
     absent = [one.id for one in scored.suite.queries if one.id not in first and one.id not in second]
     if absent:
-        yield f"on neither side: {count(len(absent), 'query')} ({listed(absent)})"
+        yield f"on neither side: {counted(absent, 'query')}"
 
 
 def _changes(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:

@@ -30,7 +30,7 @@ from harness.model import (
     Target,
     Threshold,
 )
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions, Scores
@@ -181,7 +181,7 @@ def by_judgments(
     known = {query.id for query in suite.queries}
     absent = [query for query in judgments.judged_queries if query not in known]
     if absent:
-        notes.append(f"judged and in neither run: {count(len(absent), 'query')} ({listed(absent)})")
+        notes.append(f"judged and in neither run: {counted(absent, 'query')}")
     return _scored(pair, suite, notes, partial(_score_rankings, judgments))
 
 

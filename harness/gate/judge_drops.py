@@ -26,7 +26,7 @@ from harness.model import (
     Unit,
     WorseCondition,
 )
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 if TYPE_CHECKING:
     from harness.statistics import Detectable
@@ -375,8 +375,7 @@ def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, rem
     parts = [
         f"cannot be decided: {sentence}",
         *_asides(pairs, [*blamed, *pairs.reordered()], of_query=of_query),
-        f"more documents may have the score of the last hit in {count(len(blamed), 'query')} ({listed(blamed)}): "
-        f"{remedy}",
+        f"more documents may have the score of the last hit in {counted(blamed, 'query')}: {remedy}",
     ]
     return Finding(
         status=Status.INCONCLUSIVE,

@@ -15,7 +15,7 @@ from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
 from harness.model import Measure, Query, Ranking, Reference, Run, ScoreColumns, Status, Suite, ids_of
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 __all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"]
 
@@ -172,7 +172,7 @@ def _lacks(reference: Reference, absent: Sequence[str]) -> Iterator[str]:
     changed = reference.changed_questions
     lacking = [query for query in absent if query not in changed]
     if lacking:
-        yield f"does not have {count(len(lacking), 'query')} ({listed(lacking)})"
+        yield f"does not have {counted(lacking, 'query')}"
     asked = [changed_question(query, *changed[query]) for query in absent if query in changed]
     if asked:
         yield f"asked something else for {count(len(asked), 'query')}: {listed(asked)}"

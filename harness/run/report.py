@@ -49,7 +49,7 @@ from harness.model import (
     ids_of,
 )
 from harness.run.summaries import measure_summaries, tag_summaries
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 
 def assemble(
@@ -367,7 +367,7 @@ def _baseline_notes(
     yield from reference.changes
     tied = [query for query, one in before.items() if one.ties_only]
     if tied:
-        queries = f"{count(len(tied), 'query')} ({listed(tied)})"
+        queries = counted(tied, "query")
         yield f"since the baseline of {reference.created} only the order of ties changed in {queries}"
     note = left_out_note(suite, run, reference)
     if note:
