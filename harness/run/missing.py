@@ -177,7 +177,7 @@ def _search_for(
     }
 
 
-RANKS_ONLY = frozenset({"collapse", "rescore", "terminate_after"})
+RANKS_ONLY = frozenset({"collapse", "min_score", "rescore", "terminate_after"})
 """Keys of a body that do not say what matches, and may hide some of it or cost time."""
 
 

@@ -380,6 +380,11 @@ class TestAbsence:
         missing = self.missing(["b", "c"], "a", {**BODY, "terminate_after": 2}, matching=["a"])["a"]
         assert (missing.absence, missing.searched) == (Absence.BEYOND, 2)
 
+    def test_a_document_whose_score_is_too_low_matches(self) -> None:
+        missing = self.missing(["b", "c"], "a", {**BODY, "min_score": 100}, matching=["a"])["a"]
+        assert (missing.absence, missing.searched) == (Absence.BEYOND, 2)
+        assert not any("min_score" in one.body for one in self.search.requests if "post_filter" in one.body)
+
     def test_a_document_below_what_is_searched(self) -> None:
         deep = [f"d{number}" for number in range(SEARCHED)]
         assert self.missing(["b", "c"], "a", matching=["a"], deep=deep)["a"].absence is Absence.BELOW
