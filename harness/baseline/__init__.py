@@ -192,7 +192,7 @@ def refuse_in_ci(environ: Mapping[str, str], *, option: str, forced: str) -> Non
     variable = ci_variable(environ)
     if variable is not None:
         raise UsageError(
-            f"{option}: {variable} is set, and a pipeline that makes its own baseline holds nothing to it: save it "
+            f"{option}: {variable} is set, and a job that saves its own baseline always agrees with it: save it "
             f"where you can look at the difference, or say {forced}"
         )
 

@@ -67,7 +67,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     Run suites and keep what they return, an entry a request.
 
     Other requests' baselines stay as they are, and with --tag or --query other queries' too. Where a query of any suite
-    has no answer, nothing is written. In CI it is refused: a pipeline that makes its own baseline holds nothing to it.
+    has no answer, nothing is written. In CI it is refused: a job that saves its own baseline always agrees with it.
     """
     if not force:
         refuse_in_ci(os.environ, option="baseline save", forced="--force")

@@ -294,7 +294,7 @@ class _Target:
         if found.open:
             left = count(len(found.open), "document")
             options = "harness judge SUITE --agreement, --settle or --resolve"
-            said.append(f"no grade for {left} on which judges differ; see {options}")
+            said.append(f"no grade was written for {left} on which judges differ; see {options}")
         return said
 
     def _to_outputs(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> Iterator[str]:

@@ -81,7 +81,7 @@ def _measured(verdicts: Sequence[Verdict]) -> Iterator[Property]:
             yield f"relevance.observed{place}", verdict.observed
         if verdict.required is not None:
             yield f"relevance.required{place}", verdict.required
-        if verdict.unit is not None and verdict.observed is not None:
+        if verdict.unit is not None and (verdict.observed is not None or verdict.required is not None):
             yield f"relevance.unit{place}", str(verdict.unit)
         if verdict.repeats is not None:
             yield f"relevance.repeats{place}", "{:g} to {:g}".format(*verdict.repeats)

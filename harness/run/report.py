@@ -354,8 +354,9 @@ def ungraded_notes(suite: Suite) -> list[str]:
     """That judgment files name documents without a grade, where they do."""
     if not suite.ungraded:
         return []
-    documents = "1 document has" if suite.ungraded == 1 else f"{suite.ungraded:,} documents have"
-    return [f"{documents} no grade in the judgment files and count as unjudged"]
+    if suite.ungraded == 1:
+        return ["1 document has no grade in the judgment files and counts as unjudged"]
+    return [f"{suite.ungraded:,} documents have no grade in the judgment files and count as unjudged"]
 
 
 def _baseline_notes(

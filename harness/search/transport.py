@@ -50,6 +50,10 @@ AWAY = frozenset({502, 503, 504})
 """Statuses after which another node is asked next."""
 
 
+START = " `docker compose up --wait` starts one there; `harness engine up` prints the URL of another"
+"""Follows `REFUSED`."""
+
+
 class TransportConnection:
     """
     Pools of connections to the nodes of one cluster, which take turns.
@@ -103,7 +107,7 @@ class TransportConnection:
         if is_late and not isinstance(error, NewConnectionError):
             return NoAnswerInTime(f"no answer from {node.base_url} within {seconds:g} s")
         why = why_unreachable(error, answered=self._has_answered, sent=sent)
-        start = " `docker compose up --wait` or `harness engine up` starts one" if why == REFUSED else ""
+        start = START if why == REFUSED else ""
         kind = ConnectionClosed if was_closed(error) else EngineUnreachable
         return kind(self.mask(f"cannot reach {self._urls}: {why}{start}"))
 

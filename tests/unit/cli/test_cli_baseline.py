@@ -435,7 +435,7 @@ def test_in_ci_nothing_is_saved_unless_that_is_forced(folder, engine, capsys, mo
 
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err.startswith(f"harness: baseline save: {variable} is set, and a pipeline that makes its own ")
+    assert said.err.startswith(f"harness: baseline save: {variable} is set, and a job that saves its own ")
     assert said.err.endswith("or say --force\n")
     assert (engine.requests, list(folder.glob("*.json"))) == ([], [])
     assert harness_baseline("save", "shop.relevance.yaml", "-q", "--force") == 0

@@ -181,7 +181,7 @@ def test_grades_that_another_session_kept_meanwhile_count(folder, judge, capsys)
     options = "harness judge SUITE --agreement, --settle or --resolve"
     assert capsys.readouterr().out.splitlines()[1:] == [
         "wrote 1 new grade to shop.relevance.yaml",
-        f"no grade for 1 document on which judges differ; see {options}",
+        f"no grade was written for 1 document on which judges differ; see {options}",
     ]
 
 
