@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -117,10 +118,18 @@ class Hooks:
         return f" in line {passed[-1]}" if passed else ""
 
 
+def _number_of(size: object) -> float:
+    """The number that an engine takes *size* for; infinite where it refuses it."""
+    try:
+        return float(size) if isinstance(size, (int, float, str)) and not isinstance(size, bool) else math.inf
+    except ValueError:
+        return math.inf
+
+
 def _wrong_window(body: Mapping[str, Any], before: Mapping[str, Any]) -> str:
     """What a hook did so that the answer to *body*, which was *before*, may not be the best hits; else empty."""
     size, needed = body["size"], before["size"]
-    if isinstance(size, int) and isinstance(needed, int) and size < needed:
+    if isinstance(needed, int) and _number_of(size) < needed:
         return f"set the size to {size}, where {needed} hits are requested,"
     key = next((key for key in ("from", "search_after") if body.get(key) and not before.get(key)), "")
     return f"set `{key}`, which skips hits," if key else ""

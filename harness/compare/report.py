@@ -18,6 +18,7 @@ from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, questions
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
+from harness.gate.judge_answers import why_moving
 from harness.gate.reasons import changed_question
 from harness.gate.scope import weights_of
 from harness.metrics.agreement import PERSISTENCE, RBO, RankPair, compare_rankings, mean_agreement
@@ -103,7 +104,7 @@ def assemble_comparison(
     first = next((measure.text for measure in common_measures(suite)), None)
     sides = [_within(one.side, suite) for one in pair]
     verdicts = _verdicts(pair, scored, depth, options)
-    runs = scored.runs
+    runs, moving = scored.runs, why_moving(scored.runs[1], scored.runs[0])
     return ComparisonReport(
         timing=ReportTiming(created),
         harness=__version__,
@@ -117,7 +118,7 @@ def assemble_comparison(
         agreement=mean_agreement(rankings, depth=depth, p=options.p, weights=weights_of(suite.queries, rankings)),
         queries=tuple(most_moved_first(by_side.queries(rankings), first)),
         verdicts=verdicts,
-        notes=(*scored.notes, *untested, *_changes(pair), *_in_neither(scored)),
+        notes=(*scored.notes, *untested, *_changes(pair), *_in_neither(scored), *filter(None, [moving])),
         only_reference=_only(scored, runs[0], runs[1]),
         only_candidate=tuple(one for one in _only(scored, runs[1], runs[0]) if one not in pair[0].changed_questions),
         exit_status=comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),

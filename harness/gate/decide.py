@@ -153,7 +153,8 @@ def decide(
         )
         for one, found in zip(runs, (scores, *repeated), strict=True)
     ]
-    moving, unstable, template = why_moving(run), unstable_queries(run), suite.requests.get(run.request)
+    moving = why_moving(run, reference.run if reference else None)
+    unstable, template = unstable_queries(run), suite.requests.get(run.request)
     verdicts = []
     for gated in selected:
         verdict = _skipped(gated, today)

@@ -294,10 +294,21 @@ def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[d
     return times, untimed
 
 
-def why_moving(run: Run) -> str:
-    """How the target changed during the searches of *run*; empty if it did not, or if that is not known."""
+def why_moving(run: Run, before: Run | None = None) -> str:
+    """
+    How the target changed during the searches of *run*; empty if it did not, or if that is not known.
+
+    With *before*, a run that it is compared with, also how it changed during that one, and between both where they
+    searched the same index. A baseline is of another day: its run has no states.
+    """
+    if before is not None and before.states:
+        if before.index != run.index:
+            return why_moving(before) or why_moving(run)
+        run = replace(run, states=(*before.states, *run.states))
     uuids = [state.uuids for state in run.states if state.uuids is not None]
     changes = [*_moved(uuids), *_grown([state.documents for state in run.states if state.documents is not None])]
+    if len(_each_change([state.filters for state in run.states if state.filters is not None])) > 1:
+        changes.append("the filter of its alias is another one")
     changes = changes or [*_rewritten([state.writes for state in run.states if state.writes is not None])]
     return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
 

@@ -346,6 +346,8 @@ class IndexState:
     The highest sequence number of each shard that is searched without an alias filter, by the UUID of its index and the
     number of the shard. Each document that is added, replaced or deleted takes the next number. None if unknown.
     """
+    filters: Mapping[str, str] | None = None
+    """A fingerprint of the filter of the alias, for each index that is searched through one. None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

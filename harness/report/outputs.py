@@ -44,7 +44,7 @@ _FIRST_BYTES = 65_536
 _REPORT = re.compile(
     rb"""<!doctype\ html>.{,500}content="relevance-harness"
     | \{\s*"timing":.{,200}"harness":
-    | \#\#\ [^\n]*\n\n(?:[0-9,]+\ suites?,\ )?[0-9,]+\ quer(?:y|ies)\b  # the closing line follows the headline
+    | \#\#\ [^\n]*\n\n(?:[0-9,]+\ suites?(?:\ in\ [0-9,]+\ cells)?,\ )?[0-9,]+\ quer(?:y|ies)\b  # below the headline
     | \[\s*(?:\]\s*\Z|\{.*"check_name":\ "relevance")
     | \Z""",
     re.VERBOSE | re.DOTALL,

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from harness.errors import SearchError
 from harness.gate.judge_answers import named_documents
@@ -22,6 +22,7 @@ from harness.model import (
     Failure,
     FailureKind,
     Hit,
+    IndexState,
     Json,
     NamedField,
     Query,
@@ -36,7 +37,15 @@ from harness.model import (
 )
 from harness.search.answers import BAD_REQUEST
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
-from harness.search.lookup import batched, find_documents, find_texts, ids_request, of_indexes, pinned_of
+from harness.search.lookup import (
+    batched,
+    find_documents,
+    find_texts,
+    ids_request,
+    of_indexes,
+    pinned_of,
+    runtime_fields,
+)
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
@@ -79,6 +88,21 @@ class Targets:
 
     def __init__(self) -> None:
         self._known: dict[tuple[Search, str | None, str], _Known] = {}
+        self._states: dict[tuple[Search, str | None], IndexState] = {}
+        self._state: IndexState | None = None
+
+    def in_state(self, state: IndexState | None) -> Self:
+        """These targets, of which the next is in *state*: what is known of it in another state counts no more."""
+        self._state = state
+        return self
+
+    def _forget_other_states(self, search: Search, index: str | None) -> None:
+        if self._state is None:
+            return
+        now = replace(self._state, copies=None)  # another copy has the same documents
+        if self._states.setdefault((search, index), now) != now:
+            self._states[search, index] = now
+            self._known = {key: known for key, known in self._known.items() if key[:2] != (search, index)}
 
     def check_of(
         self,
@@ -96,6 +120,7 @@ class Targets:
         """
         if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping):
             return None
+        self._forget_other_states(search, sent[0].index)
         pinned = pinned_of(sent[0].body)
         key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0]), sent[0].id_field], sort_keys=True))
         known = self._known.setdefault(key, _Known())
@@ -146,8 +171,9 @@ class TargetCheck:
         return ids_request(self._sent[0], ids)
 
     def _sample(self) -> SearchRequest:
-        body = {"query": {"match_all": {}}, "size": EXAMPLES}
+        body: dict[str, Json] = {"query": {"match_all": {}}, "size": EXAMPLES}
         body |= {} if self._pinned is None else {"pit": self._pinned}
+        body |= runtime_fields(self._sent[0].body)
         return SearchRequest(
             "", self._index, body, unique_ids=True, id_field=self._id_field, url_params=of_indexes(self._sent[0])
         )

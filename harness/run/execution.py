@@ -305,7 +305,7 @@ class SuiteExecution:
             budget=self.options.budget,
             further=self._asks_further,
             titles=self._hooks.concern_searches,
-            targets=(self.targets or Targets()) if self._is_checked else None,
+            targets=(self.targets or Targets()).in_state(watch.first) if self._is_checked else None,
             whole=self.selection.suite,
             warm_up=self.options.warm_up or active.warm_up,
             earlier=earlier,

@@ -352,7 +352,8 @@ def read_state(
         if len(found) < 2:
             return IndexState()
     uuids, documents, searched, stats = [*found, None, None][:4]
-    return IndexState(uuids, documents, _copies(searched or {}), _writes(stats or {}, searched or {}))
+    writes = _writes(stats or {}, searched or {})
+    return IndexState(uuids, documents, _copies(searched or {}), writes, _filters(searched or {}))
 
 
 OF_SHARDS = {"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no.max_seq_no"}
@@ -377,6 +378,15 @@ def _writes(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
         return None
     return found or None
+
+
+def _filters(content: Mapping[str, Json]) -> Mapping[str, str] | None:
+    """A fingerprint of the filter through which each index is searched, from an answer to `_search_shards`."""
+    indices = content.get("indices")
+    if not isinstance(indices, Mapping):
+        return None
+    filters = {name: _member(one, "filter") for name, one in indices.items()}
+    return {printable(name): fingerprint(one) for name, one in filters.items() if one is not None}
 
 
 SERVING = ("STARTED", "RELOCATING")

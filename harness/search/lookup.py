@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
-from harness.search.answers import BAD_REQUEST
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -24,13 +25,15 @@ HITS_AT_ONCE = 1000
 TEXTS_AT_ONCE = 20
 """Ids of one look-up with titles and snippets, whose documents may be large."""
 
-REFUSALS_DIVIDED = 200
-"""Refused look-ups that are divided to find the ids that the field cannot hold, at most."""
-
-NUMBERS = frozenset(
-    ("byte", "double", "float", "half_float", "integer", "long", "scaled_float", "short", "unsigned_long")
-)
-"""Types of fields that refuse a look-up by an id that is not a number."""
+RANGES: Mapping[str, tuple[float, float]] = {
+    "byte": (-(2**7), 2**7 - 1),
+    "short": (-(2**15), 2**15 - 1),
+    "integer": (-(2**31), 2**31 - 1),
+    "long": (-(2**63), 2**63 - 1),
+    "unsigned_long": (0, 2**64 - 1),
+    **dict.fromkeys(("double", "float", "half_float", "scaled_float"), (-math.inf, math.inf)),
+}
+"""The numbers that fields of numbers hold, by their type; such a field refuses a look-up by any other id."""
 
 COPIES = HITS_AT_ONCE // IDS_AT_ONCE
 """Indexes that may have the same id before a look-up is cut."""
@@ -67,6 +70,7 @@ def ids_request(
     pinned = pinned_of(request.body)
     body = {"query": ids_query(ids, request.id_field), "size": size or len(ids)}
     body |= {} if pinned is None else {"pit": pinned}
+    body |= runtime_fields(request.body)
     return SearchRequest(
         "",
         request.index if pinned is None else None,
@@ -78,6 +82,12 @@ def ids_request(
         id_field=request.id_field,
         url_params=of_indexes(request),
     )
+
+
+def runtime_fields(body: Json) -> dict[str, Json]:
+    """The part of *body* that defines fields of its own: the id field may be one."""
+    members = body if isinstance(body, Mapping) else {}
+    return {key: members[key] for key in ("runtime_mappings", "derived") if key in members}
 
 
 def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
@@ -104,8 +114,6 @@ def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -
     repeated: set[str] = set()
     parts = batched(_possible(search, request, ids), IDS_AT_ONCE)
     for part, response in _looked_up(search, parts, lambda part: ids_request(request, part, size=HITS_AT_ONCE)):
-        if request.id_field is not None and len(part) == 1 and _is_refused(response):
-            continue
         ranking = _answered(response, request.index)
         found.update({hit.id for hit in ranking.hits} & set(part))
         repeated.update(ranking.duplicates)
@@ -121,14 +129,13 @@ def _possible(search: Search, request: SearchRequest, ids: Sequence[str]) -> Seq
         types = search.field_types(request.index, [name], of_indexes(request)).get(name, frozenset())
     except SearchError:
         return ids
-    return [one for one in ids if _NUMBER.fullmatch(one)] if types and types <= NUMBERS else ids
+    if not types or not types <= RANGES.keys():
+        return ids
+    least, greatest = min(RANGES[one][0] for one in types), max(RANGES[one][1] for one in types)
+    return [one for one in ids if _NUMBER.fullmatch(one) and least <= Decimal(one) <= greatest]
 
 
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-
-
-def _is_refused(response: Response) -> bool:
-    return isinstance(response, Failure) and response.status == BAD_REQUEST
+_NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?")
 
 
 def _looked_up(
@@ -137,22 +144,14 @@ def _looked_up(
     request_of: Callable[[Sequence[str]], SearchRequest],
     budget: float | None = None,
 ) -> Iterator[tuple[Sequence[str], Response]]:
-    """
-    The response to the look-up of each of *parts*; where a response is cut, those of both halves follow. Where ids of
-    a field are refused, only those of the halves do: one id may be the cause.
-    """
-    refusals = 0
+    """The response to the look-up of each of *parts*; where a response is cut, those of both halves follow."""
     while parts:
         sent = list(map(request_of, parts))
         smaller: list[list[str]] = []
         for part, request, response in zip(parts, sent, search.search(sent, budget=budget), strict=True):
-            is_refused = request.id_field is not None and _is_refused(response) and refusals < REFUSALS_DIVIDED
-            is_cut = isinstance(response, Ranking) and _is_cut(response, request.body["size"])
-            refusals += is_refused
-            if len(part) > 1 and (is_cut or is_refused):
+            yield part, response
+            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, request.body["size"]):
                 smaller += batched(part, (len(part) + 1) // 2)
-            if len(part) == 1 or not is_refused:
-                yield part, response
         parts = smaller
 
 

@@ -102,7 +102,7 @@ SKIPPING = ("from", "search_after")
 
 def skips_hits(key: str, value: Json) -> bool:
     """Whether *value* under *key*, one of `SKIPPING`, skips hits; `from: 0` does not."""
-    return value is not None and (key == "search_after" or isinstance(value, bool) or value != 0)
+    return value is not None and (key == "search_after" or isinstance(value, bool) or value not in (0, "0"))
 
 
 def check_window(body: Node | None, problems: Problems) -> None:
@@ -157,21 +157,24 @@ _PARAM = re.compile(r'("?)\{\{\{?\s*(\w+)\s*\}?\}\}("?)')
 
 
 def _rendered(template: Json) -> Mapping[str, Json]:
-    """The body that a search template with a source becomes, as far as its params alone decide it; else empty."""
+    """The body that a search template with a source becomes; empty where more than its params decide it."""
     if not isinstance(template, Mapping) or "source" not in template:
         return {}
     params = template.get("params")
     given = params if isinstance(params, Mapping) else {}
 
     def value(found: re.Match[str]) -> str:
-        written = json.dumps(given.get(found[2]))
+        written = json.dumps(given[found[2]])
         if found[1] and found[3]:
             return written
         return f"{found[1]}{written[1:-1] if written.startswith(QUOTE) else written}{found[3]}"
 
     source = template["source"]
+    text = source if isinstance(source, str) else json.dumps(source)
+    if "{{#" in text or "{{^" in text or any(found[2] not in given for found in _PARAM.finditer(text)):
+        return {}
     try:
-        body = json.loads(_PARAM.sub(value, source if isinstance(source, str) else json.dumps(source)))
+        body = json.loads(_PARAM.sub(value, text))
     except ValueError:
         return {}
     return body if isinstance(body, Mapping) else {}

@@ -17,6 +17,7 @@ from harness.model import (
     IndexState,
     LatencyCondition,
     Query,
+    Reference,
     RequestTemplate,
     Run,
     Status,
@@ -418,6 +419,39 @@ def test_a_run_on_an_index_that_changed_decides_nothing(before, after, reason):
     run = Run({}, Engine("fake"), index="products", states=(before, after))
     assert why_moving(run) == (f"products changed during the run: {reason}" if reason else "")
     assert why_moving(replace(run, states=())) == ""
+
+
+def test_another_filter_of_the_alias_is_a_change():
+    states = [IndexState({"a": "1"}, 700, filters={"a": one}) for one in ("x", "y")]
+    run = Run({}, Engine("fake"), index="live", states=tuple(states))
+    assert why_moving(run) == "live changed during the run: the filter of its alias is another one"
+    assert why_moving(replace(run, states=(states[0], IndexState({"a": "1"}, 700), states[0]))) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "index", "is_moving"),
+    [
+        ([10, 5], [5], "products", True),
+        ([10], [5], "products", True),
+        ([10], [10, 5], "products", True),
+        ([10], [10], "products", False),
+        ([10], [5], "others", False),
+        ([10, 5], [7], "others", True),
+        ([], [5], "products", False),
+    ],
+)
+def test_an_index_that_changed_on_the_other_side_of_a_comparison_decides_nothing(before, after, index, is_moving):
+    """Documents that are deleted while the first side runs lower what the second is compared with."""
+
+    def run_over(documents, index):
+        states = tuple(IndexState({"a": "1"}, one) for one in documents)
+        return Run({"q": ranking("a")}, Engine("fake"), "current", index, states=states)
+
+    suite = suite_of([Query("q", "q", judgments={"a": 1})], threshold("drop nDCG@5 <= 0.5"), depth=5)
+    first, second = run_over(before, index), run_over(after, "products")
+    reference = Reference(run=first, scores=score_run(suite, first), depth=5)
+    [verdict] = decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
+    assert (verdict.status is Status.INCONCLUSIVE) == is_moving, verdict.reason
 
 
 def test_a_change_that_was_taken_back_is_one():

@@ -121,6 +121,8 @@ def test_a_hook_that_fails_ends_with_3_and_a_sentence(shop, install, capsys):
     ("changed", "said"),
     [
         ({"size": 3}, "set the size to 3, where 10 hits are requested, for query 'shoes'"),
+        ({"size": "3"}, "set the size to 3, where 10 hits are requested, for query 'shoes'"),
+        ({"size": 3.0}, "set the size to 3.0, where 10 hits are requested, for query 'shoes'"),
         ({"from": 5}, "set `from`, which skips hits, for query 'shoes'"),
     ],
 )

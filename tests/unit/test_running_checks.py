@@ -17,6 +17,7 @@ from harness.model import (
     FailureKind,
     Hit,
     HttpRequest,
+    IndexState,
     NamedField,
     Query,
     Ranking,
@@ -209,19 +210,55 @@ def test_documents_that_may_share_an_id_are_not_counted(target: Target) -> None:
     assert search.look_ups[1].body["size"] == 2
 
 
-@pytest.mark.parametrize("status", [400, 503])
-def test_ids_that_a_field_refuses_are_absent(status: int) -> None:
+@pytest.mark.parametrize(
+    ("types", "refused", "absent"),
+    [
+        ({"integer"}, ["zeta", "99999999999"], ["9", "99999999999", "zeta"]),
+        ({"long"}, ["zeta"], ["9", "99999999999", "zeta"]),
+        ({"keyword"}, ["zeta"], []),  # the engine has another reason to refuse
+        ({"keyword", "long"}, ["zeta"], []),
+        ({"integer"}, ["1"], []),
+    ],
+)
+def test_ids_that_a_field_of_numbers_cannot_hold_are_absent(
+    types: set[str], refused: list[str], absent: list[str]
+) -> None:
     class Numbers(Index):
         def _respond(self, request: SearchRequest) -> Response:
-            if "zeta" in str(request.body):
-                return Failure(FailureKind.ERROR, 'For input string: "zeta"', status)
+            named = request.body["query"].get("terms", {}).get("n", ())
+            if set(refused) & set(named):
+                return Failure(FailureKind.ERROR, "For input string", 400)
             return super()._respond(request)
 
+        def field_types(self, *_: Any) -> Any:
+            return {"n": frozenset(types)}
+
     search = Numbers("1 2", "1")
-    run = run_on(search, expecting("zeta not in top 3", **{"1": 1, "9": 1}), target=Target(id_field="n"))
+    wanted = expecting("zeta not in top 3", "99999999999 not in top 3", **{"1": 1, "9": 1})
+    run = run_on(search, wanted, target=Target(index="products", id_field="n"))
     assert run.checks is not None
-    assert list(run.checks.absent) == (["9", "zeta"] if status == 400 else [])
-    assert bool(run.checks.problems) == (status == 503)
+    assert list(run.checks.absent) == absent
+    assert bool(run.checks.problems) == (not absent)
+
+
+def test_what_is_known_of_a_target_counts_only_in_the_same_state() -> None:
+    """A later suite passed on an index that was emptied meanwhile."""
+    search, targets = Index("a b", "a"), Targets()
+    run_on(search, expecting(a=1), targets=targets.in_state(IndexState({"i": "1"}, 2)))
+    asked = len(search.look_ups)
+    run_on(search, expecting(a=1), targets=targets.in_state(IndexState({"i": "1"}, 2, copies={})))
+    assert len(search.look_ups) == asked
+    run_on(search, expecting(a=1), targets=targets.in_state(None))
+    assert len(search.look_ups) == asked
+    run_on(search, expecting(a=1), targets=targets.in_state(IndexState({"i": "1"}, 0)))
+    assert len(search.look_ups) == 2 * asked
+
+
+def test_an_id_field_that_the_request_defines_is_looked_up_with_its_definition() -> None:
+    runtime = {"sku": {"type": "keyword", "script": "emit('r1')"}}
+    search = Index("a", "a")
+    run_on(search, expecting(a=1), body={**BODY, "runtime_mappings": runtime}, target=Target(id_field="sku"))
+    assert [one.body["runtime_mappings"] for one in search.look_ups] == [runtime] * 2
 
 
 def test_a_query_that_failed_says_more_than_a_check() -> None:

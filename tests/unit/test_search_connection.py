@@ -367,7 +367,24 @@ def test_the_state_is_that_of_what_a_search_with_the_same_parameters_finds(engin
     given = {"ignore_unavailable": "true", "expand_wildcards": "open,hidden", "routing": "north"}
     with open_search(cluster(engine), {}) as search:
         state = search.index_state("products", timeout=5.0, url_params={**given, "preference": "_local"})
-    assert state == IndexState({"a": "u"}, 3, {"a[0]": (ShardCopy("es-1", "x", primary=True),)}, {"u[0]": 7})
+    assert state == IndexState({"a": "u"}, 3, {"a[0]": (ShardCopy("es-1", "x", primary=True),)}, {"u[0]": 7}, {})
+
+
+def test_the_state_has_a_fingerprint_of_each_filter_of_an_alias(engine: ScriptedEngine) -> None:
+    def filters(**clauses: object) -> object:
+        path = "/products/_search_shards?preference=relevance-harness"
+        engine.gets[path] = {"nodes": {}, "indices": clauses, "shards": []}
+        with open_search(cluster(engine), {}) as search:
+            return search.index_state("products", timeout=5.0).filters
+
+    engine.gets["/products/_settings/index.uuid"] = {"a": {"settings": {"index": {"uuid": "u"}}}}
+    engine.gets["/products/_count?preference=relevance-harness"] = {"count": 3, "_shards": SHARDS}
+    first = filters(a={"aliases": ["products"], "filter": {"range": {"n": {"lte": 7}}}}, b={})
+    assert isinstance(first, dict)
+    assert list(first) == ["a"]
+    assert filters(a={"filter": {"range": {"n": {"gt": 7}}}}, b={}) != first
+    assert filters(a={"filter": {"range": {"n": {"lte": 7}}}}, b={}) == first
+    assert filters(a={}, b={}) == {}
 
 
 def state_of_products(engine: ScriptedEngine, stats: object, searched: object) -> IndexState:

@@ -112,6 +112,9 @@ def test_what_is_wrong_with_a_template_is_told(load, request_, refusal):
     [
         ('{from: "{{from}}", query: {match: {t: "{{q}}"}}}', '{q: "{{text}}", from: 5}', True),
         ('{from: "{{from}}", query: {match: {t: "{{q}}"}}}', '{q: "{{text}}", from: 0}', False),
+        ('{from: "{{from}}", query: {match: {t: "{{q}}"}}}', '{q: "{{text}}", from: "0"}', False),
+        ('{from: "{{from}}{{^from}}0{{/from}}", query: {match: {t: "{{q}}"}}}', '{q: "{{text}}"}', False),
+        ('{from: "{{from}}", query: {match: {t: "{{q}}"}}}', '{q: "{{text}}"}', False),
         ("""'{"from": 5, "query": {"match": {"t": "the {{q}} b"}}}'""", '{q: "{{text}}"}', True),
         ("""'{"from": {{start}}, "query": {"match": {"t": "{{q}}"}}}'""", '{q: "{{text}}", start: 5}', True),
         ("""'{"query": {"range": {"price": {"from": 5}}, "match": {"t": "{{q}}"}}}'""", '{q: "{{text}}"}', False),

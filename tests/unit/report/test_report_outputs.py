@@ -118,6 +118,7 @@ def written(kind, report):
     [
         *(written(kind, FULL) for kind in KINDS),
         *(written(kind, comparison_report()) for kind in COMPARISON_KINDS),
+        written("markdown", replace(FULL, suites=(products(), replace(products(), request="candidate")))),
         code_quality(report_of(replace(products(), verdicts=(), queries=())), Path()),
         "",
     ],
