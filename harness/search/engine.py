@@ -383,7 +383,7 @@ def _writes(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[
 def _filters(content: Mapping[str, Json]) -> Mapping[str, str] | None:
     """A fingerprint of the filter through which each index is searched, from an answer to `_search_shards`."""
     indices = content.get("indices")
-    if not isinstance(indices, Mapping):
+    if not isinstance(indices, Mapping) or not indices:
         return None
     filters = {name: _member(one, "filter") for name, one in indices.items()}
     return {printable(name): fingerprint(one) for name, one in filters.items() if one is not None}

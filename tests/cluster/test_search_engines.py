@@ -372,6 +372,23 @@ def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
     assert search.index_state("there-is-none", timeout=5.0) == IndexState()
 
 
+def test_another_filter_of_an_alias_is_another_state(
+    search: EngineSearch, index: Callable[..., str], call: Callable[..., Any]
+) -> None:
+    name = index({"a": {"t": 1}, "b": {"t": 2}})
+
+    def filtered(number: int) -> IndexState:
+        alias = {"index": name, "alias": f"{name}-alias", "filter": {"range": {"t": {"gte": number, "lte": number}}}}
+        call("POST", "/_aliases", {"actions": [{"add": alias}]})
+        return search.index_state(f"{name}-alias", timeout=5.0)
+
+    one, two = filtered(1), filtered(2)
+    assert (one.documents, two.documents, list(one.filters or ())) == (1, 1, [name])
+    assert replace(one, filters=None) == replace(two, filters=None)
+    assert one.filters != two.filters
+    assert one == filtered(1)
+
+
 def test_writes_count_where_a_search_could_see_them(
     search: EngineSearch, index: Callable[..., str], call: Callable[..., Any]
 ) -> None:
