@@ -299,10 +299,10 @@ def why_moving(run: Run, before: Run | None = None) -> str:
     How the target changed during the searches of *run*; empty if it did not, or if that is not known.
 
     With *before*, a run that it is compared with, also how it changed during that one, and between both where they
-    searched the same index. A baseline is of another day: its run has no states.
+    searched the same index, by its name and UUID. A baseline is of another day: its run has no states.
     """
     if before is not None and before.states:
-        if before.index != run.index:
+        if before.index != run.index or not _uuids_of(before) & _uuids_of(run):
             return why_moving(before) or why_moving(run)
         run = replace(run, states=(*before.states, *run.states))
     uuids = [state.uuids for state in run.states if state.uuids is not None]
@@ -311,6 +311,11 @@ def why_moving(run: Run, before: Run | None = None) -> str:
         changes.append("the filter of its alias is another one")
     changes = changes or [*_rewritten([state.writes for state in run.states if state.writes is not None])]
     return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
+
+
+def _uuids_of(run: Run) -> set[str]:
+    """The UUIDs of the indexes that *run* searched; another cluster may have an index of the same name."""
+    return {uuid for state in run.states for uuid in (state.uuids or {}).values()}
 
 
 def _moved(uuids: Sequence[Mapping[str, str]]) -> Iterator[str]:
