@@ -28,6 +28,7 @@ __all__ = [
     "RunOption",
     "RunOptions",
     "Shard",
+    "baseline_refusal",
     "check_servers",
     "read_count",
     "read_seconds",
@@ -471,3 +472,13 @@ def check_servers(options: RunOptions) -> None:
     if options.engine_version and not options.embedded:
         version, embedded = OPTIONS["engine_version"].name, OPTIONS["embedded"].name
         raise UsageError(version, " chooses the version of the embedded engine; give ", embedded, " too")
+
+
+def baseline_refusal(file: Path | str | None, suites: int, how: str = "given") -> str:
+    """
+    Why *file*, the baseline that was named, cannot be that of so many *suites*; empty where it can.
+
+    >>> baseline_refusal("kept.json", 2)
+    'kept.json is the baseline of one suite, but 2 suites were given'
+    """
+    return "" if file is None or suites < 2 else f"{file} is the baseline of one suite, but {suites} suites were {how}"

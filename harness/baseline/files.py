@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import BaselineError, UnwritableBaseline
+from harness.files.json import WrongJson, each_key_once
 from harness.files.writing import write_whole
 from harness.model import BaselineFile, Json
 from harness.options import option_words
@@ -80,15 +80,12 @@ def loads(text: str, path: str) -> BaselineFile:
     """As `read_baselines`, from text; *path* is named in errors."""
     from pydantic import ValidationError
 
-    def each_key_once(pairs: list[tuple[str, Json]]) -> Json:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-            raise BaselineError(f"the baseline {path} cannot be read: the key {twice!r} occurs twice in one object")
-        return found
-
     try:
         raw = json.loads(text, object_pairs_hook=each_key_once)
+    except WrongJson as error:
+        raise BaselineError(
+            f"the baseline {path} cannot be read: the key {error.key!r} occurs twice in one object"
+        ) from None
     except json.JSONDecodeError as error:
         raise BaselineError(
             f"the baseline {path}:{error.lineno}:{error.colno} cannot be read: not JSON: {error.msg}"

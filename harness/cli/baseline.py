@@ -27,7 +27,7 @@ from harness.files.opening import opened
 from harness.gate.reasons import changed_question
 from harness.gate.selection import QueryFilter
 from harness.model import Baseline, Suite
-from harness.options import RunOptions
+from harness.options import RunOptions, baseline_refusal
 from harness.report.sentences import printable, score_text
 from harness.report.terminal.comparison import report_renderables
 from harness.report.terminal.scores import entry_renderables, is_weighted, means_of
@@ -91,7 +91,8 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 def show(suites: Sequence[Path], file: Path | None) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
     files = found_suites(suites)
-    _check_one(file, len(files.suites))
+    if refusal := baseline_refusal(file, len(files.suites)):
+        raise UsageError(refusal)
     for suite in files.suites:
         with opened(suite, str(suite)):
             pass  # a missing suite is not the same as a suite without a baseline
@@ -204,8 +205,3 @@ def _saved(kept: BaselineUpdate) -> Iterator[str]:
         yield f"  {measure}{weighted} {score_text(value)}{over}{was}"
     if entry.index.missing:
         yield f"  not read of the index: {', '.join(entry.index.missing)}"
-
-
-def _check_one(file: Path | None, suites: int) -> None:
-    if file is not None and suites > 1:
-        raise UsageError(f"{file} is the baseline of one suite, but {suites} suites were given")

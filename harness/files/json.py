@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,11 +11,11 @@ __all__ = ["WrongJson", "each_key_once", "parse_json"]
 
 
 class WrongJson(ValueError):
-    """A line that is not JSON, or has an object with a key twice; *column* is the place in it."""
+    """A line that is not JSON, or has an object with a *key* twice; *column* is the place in it."""
 
-    def __init__(self, message: str, column: int = 1) -> None:
+    def __init__(self, message: str, column: int = 1, key: str = "") -> None:
         super().__init__(message)
-        self.column = column
+        self.column, self.key = column, key
 
 
 def parse_json(line: str) -> Any:
@@ -44,8 +45,8 @@ def each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise WrongJson(f"the object has the key {next(key for key in keys if keys.count(key) > 1)!r} twice")
+        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
+        raise WrongJson(f"the object has the key {twice!r} twice", key=twice)
     return found
 
 

@@ -315,9 +315,9 @@ def with_short_rankings(
     if finding.status is Status.FAILED:
         return replace(finding, reason=f"{finding.reason}; {why}")
     queries = with_ids(compared.suite.queries, short)
-    continued = {query.id: _continued(query, short[query.id][0], asked) for query in queries}
-    for place in range(CONTINUATIONS):
-        run = replace(compared.run, responses={name: rankings[place] for name, rankings in continued.items()})
+    names = [query.id for query in queries]
+    for rankings in zip(*(_continued(query, short[query.id][0], asked) for query in queries), strict=True):
+        run = replace(compared.run, responses=dict(zip(names, rankings, strict=True)))
         scores = {query.id: score_of(compared.suite, query, condition.measure, run).value for query in queries}
         values = scope.counted.changed((name, value) for name, value in scores.items() if value is not None)
         if not holds(_aggregate(condition, values, scope.weights), condition.operator, condition.required):
@@ -339,13 +339,10 @@ def _short_rankings(
                 yield name, (ranking, why)
 
 
-CONTINUATIONS = 3
-
-
 def _continued(query: Query, ranking: Ranking, asked: RequestedDepth) -> list[Ranking]:
     """
-    *ranking* with as many hits as were requested, or as match, in `CONTINUATIONS` ways: followed by unjudged documents,
-    by the judged ones of no gain first, and by the best judged ones first.
+    *ranking* with as many hits as were requested, or as match: followed by unjudged documents; by the judged ones of no
+    gain first; and by the best judged ones first.
     """
     returned = {hit.id for hit in ranking.hits}
     best = sorted((pair for pair in query.judgments.items() if pair[0] not in returned), key=lambda pair: -pair[1])

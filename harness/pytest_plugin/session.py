@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import Problem
+from harness.options import baseline_refusal
 from harness.pytest_plugin.node import NodeHost
 from harness.suites.discovery import suites_left_in
 
@@ -63,12 +64,11 @@ class RelevanceSession:
         """Record problems in suites, each once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
-    def baseline_refusal(self, suites: int) -> str | None:
-        """The reason why the baseline file of the options cannot be that of so many suites; None where it can."""
+    def baseline_refusal(self, suites: int) -> str:
+        """As `harness.options.baseline_refusal`, of the baseline that the options name."""
         file = self.options.run.baseline
-        if file is None or suites < 2:
-            return None
-        return f"--relevance-baseline: {from_here(file)} is the baseline of one suite, but {suites} suites were chosen"
+        refusal = baseline_refusal(None if file is None else from_here(file), suites, "chosen")
+        return f"--relevance-baseline: {refusal}" if refusal else ""
 
     def ignores(self, path: Path) -> bool:
         """

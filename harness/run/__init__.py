@@ -16,7 +16,7 @@ from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.model import Cluster, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
-from harness.options import RunOptions, Shard
+from harness.options import RunOptions, Shard, baseline_refusal
 from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds, OpenCluster
 from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
@@ -97,9 +97,7 @@ def _to_depth(suite: Suite, depth: int | None) -> Suite:
 
 def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:
     """Refuse tags, queries, requests and indexes that suites do not have or cannot search, all in one error."""
-    refusals = []
-    if options.baseline is not None and len(suites) > 1:
-        refusals.append(f"{options.baseline} is the baseline of one suite, but {len(suites)} suites were given")
+    refusals = [refusal] if (refusal := baseline_refusal(options.baseline, len(suites))) else []
     checks = (
         partial(check_tags, suites, options.tags),
         partial(check_query_ids, suites, options.queries),

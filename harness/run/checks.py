@@ -36,7 +36,7 @@ from harness.model import (
     column,
 )
 from harness.search.answers import BAD_REQUEST
-from harness.search.fields import has_fixed_fields, named_fields, parents_of, unknown_among
+from harness.search.fields import has_fixed_fields, named_fields, parents_of, runtime_fields, unknown_among
 from harness.search.lookup import (
     batched,
     find_documents,
@@ -44,7 +44,6 @@ from harness.search.lookup import (
     ids_request,
     of_indexes,
     pinned_of,
-    runtime_fields,
 )
 from harness.words import count, difference, nearest, other_names, other_spellings
 

@@ -30,7 +30,7 @@ from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
-from harness.search.msearch import PREFERENCE, Entry, entry_of
+from harness.search.msearch import PREFERENCE, WHICH_INDEXES, Entry, entry_of
 from harness.search.points import PointInTime, close_point, open_point
 from harness.search.retries import Retries
 from harness.search.sending import BatchSender
@@ -149,19 +149,19 @@ class EngineSearch(ConnectedSearch[Connection]):
         sender = BatchSender(self.connection, health, batches)
         sender.send_all(len(entries), self._concurrency, tell)
 
-    def _is_gone(self) -> bool:
-        """Whether the server was given up, and still does not answer."""
+    def _still_gone(self) -> Failure | None:
+        """Why the server was given up, if it does not answer now either."""
         if self._gone is not None and is_alive(self.connection, lambda: min(self.timeout, SECONDS_TO_COME_BACK)):
             self._gone = None
-        return self._gone is not None
+        return self._gone
 
     def _raise_if_gone(self) -> None:
-        if self._is_gone() and self._gone is not None:
-            raise EngineUnreachable(self.connection.mask(self._gone.reason))
+        if failure := self._still_gone():
+            raise EngineUnreachable(self.connection.mask(failure.reason))
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
-        return NOTHING_KNOWN if self._is_gone() else read_facts(self.connection, index, self.retries)
+        return NOTHING_KNOWN if self._still_gone() else read_facts(self.connection, index, self.retries)
 
     def field_types(
         self, index: str, names: Sequence[str], url_params: Mapping[str, str]
@@ -174,7 +174,7 @@ class EngineSearch(ConnectedSearch[Connection]):
         self, index: str | None, *, timeout: float, url_params: Mapping[str, str] | None = None
     ) -> IndexState:
         """See `Search.index_state`."""
-        return IndexState() if self._is_gone() else read_state(self.connection, index, timeout, url_params or {})
+        return IndexState() if self._still_gone() else read_state(self.connection, index, timeout, url_params or {})
 
 
 SERVERLESS = "serverless"
@@ -317,10 +317,6 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
         mapping_json=if_small(mapping),
         settings_json=if_small(settings),
     )
-
-
-WHICH_INDEXES = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
-"""Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""
 
 
 def read_state(

@@ -52,6 +52,11 @@ COMPOUND: Mapping[str, tuple[str, ...]] = {
 """Queries that hold others, and where."""
 
 
+def runtime_fields(body: Json) -> dict[str, Json]:
+    """The parts of *body* that define fields of its own."""
+    return {key: _mapping(body)[key] for key in ("runtime_mappings", "derived") if key in _mapping(body)}
+
+
 def named_fields(body: Json) -> dict[str, str]:
     """
     The fields that a body of `_search` names, each with its first place.
@@ -63,7 +68,7 @@ def named_fields(body: Json) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     if isinstance(body, Mapping):
-        own = {name for key in ("runtime_mappings", "derived") for name in _mapping(body.get(key))}
+        own = {name for defined in runtime_fields(body).values() for name in _mapping(defined)}
         for name, place in _of_search(body, ""):
             defined = own.intersection((*parents_of(name), name))  # a part of a composite runtime field has its name
             if not name.startswith("_") and "*" not in name and not defined:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
+from harness.search.fields import runtime_fields
+from harness.search.msearch import WHICH_INDEXES
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -84,12 +86,6 @@ def ids_request(
     )
 
 
-def runtime_fields(body: Json) -> dict[str, Json]:
-    """The part of *body* that defines fields of its own: the id field may be one."""
-    members = body if isinstance(body, Mapping) else {}
-    return {key: members[key] for key in ("runtime_mappings", "derived") if key in members}
-
-
 def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
     """The query for the documents *ids*, which *id_field* holds, or `_id` where it is None."""
     return {"ids": {"values": list(ids)}} if id_field is None else {"terms": {id_field: list(ids)}}
@@ -97,8 +93,7 @@ def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
 
 def of_indexes(request: SearchRequest) -> dict[str, str]:
     """The URL parameters of *request* that say which indexes are searched; a look-up by id is not routed."""
-    names = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
-    return {name: value for name, value in request.url_params.items() if name in names}
+    return {name: value for name, value in request.url_params.items() if name in WHICH_INDEXES}
 
 
 def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -> KnownDocuments:

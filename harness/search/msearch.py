@@ -16,6 +16,9 @@ from urllib.parse import quote, urlencode
 
 from harness.model import Failure, FailureKind, Json, SearchRequest, members
 
+WHICH_INDEXES = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
+"""Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""
+
 PREFERENCE = "relevance-harness"
 """All runs use the same shard copies, and so the same statistics and the same order of ties."""
 
