@@ -118,7 +118,7 @@ def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -
 def _possible(search: Search, request: SearchRequest, ids: Sequence[str]) -> Sequence[str]:
     """Those of *ids* that the id field of *request* can hold, as far as its type is known."""
     name = request.id_field
-    if name is None or request.index is None:
+    if name is None or request.index is None or not ids:
         return ids
     try:
         types = search.field_types(request.index, [name], of_indexes(request)).get(name, frozenset())

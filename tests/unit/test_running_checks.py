@@ -241,6 +241,22 @@ def test_ids_that_a_field_of_numbers_cannot_hold_are_absent(
     assert bool(run.checks.problems) == (not absent)
 
 
+def test_the_type_of_an_id_field_is_asked_for_only_where_an_answer_is_unclear() -> None:
+    class Counting(Index):
+        asked = 0
+
+        def field_types(self, *given: Any) -> Any:
+            self.asked += given[1] == ["sku"]
+            return super().field_types(*given)
+
+    search = Counting("a b", "a")
+    run_on(search, expecting(a=1), target=Target(index="products", id_field="sku"))
+    assert search.asked == 0
+    search = Counting("a b", "a", sample=Ranking(total=2), ids=Ranking((Hit("a"),), total=3))
+    run_on(search, expecting(a=1, b=1), target=Target(index="products", id_field="sku"))
+    assert search.asked == 1
+
+
 def test_what_is_known_of_a_target_counts_only_in_the_same_state() -> None:
     """A later suite passed on an index that was emptied meanwhile."""
     search, targets = Index("a b", "a"), Targets()
