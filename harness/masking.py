@@ -282,6 +282,7 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
         queries=_queries(report.queries, partial(_query, mask=mask)),
         notes=tuple(map(mask, report.notes)),
         checks=report.checks and _checks(report.checks, mask),
+        target_changed=mask(report.target_changed),
         baseline=report.baseline and _baseline(report.baseline, mask),
         searched=report.searched
         and {name: mask(value) if isinstance(value, str) else value for name, value in report.searched.items()},

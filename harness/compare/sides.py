@@ -293,7 +293,8 @@ def side_of_report(report: SuiteReport, name: str, *, created: str) -> ComparedS
         created,
         unanswered={query.id: query.reason for query in report.unanswered.values()},
     )
-    run = Run({query.id: _response(query) for query in ran}, report.engine, report.request, report.index)
+    responses = {query.id: _response(query) for query in ran}
+    run = Run(responses, report.engine, report.request, report.index, target_changed=report.target_changed)
     return ComparedSide(
         side,
         run,

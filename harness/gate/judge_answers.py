@@ -299,9 +299,12 @@ def why_moving(run: Run, before: Run | None = None) -> str:
     How the target changed during the searches of *run*; empty if it did not, or if that is not known.
 
     With *before*, a run that it is compared with, also how it changed during that one, and between both where they
-    searched the same index, by its name and UUID. A baseline is of another day: its run has no states.
+    searched the same index, by its name and UUID. The runs of a baseline or a report are of another day, and have no
+    states.
     """
-    if before is not None and before.states:
+    if run.target_changed:
+        return run.target_changed
+    if before is not None:
         if before.index != run.index or not _uuids_of(before) & _uuids_of(run):
             return why_moving(before) or why_moving(run)
         run = replace(run, states=(*before.states, *run.states))

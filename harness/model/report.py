@@ -273,6 +273,8 @@ class SuiteReport:
     """The number of hits of all queries."""
     judged_hits: int = 0
     """The number of hits that are judged."""
+    target_changed: str = ""
+    """How the target changed during the searches, in a sentence; empty if it did not, or if that is unknown."""
     searched: Mapping[str, str | bool] | None = None
     """
     The options that make ``harness show`` send the same searches, by their names in Python; None if no command can send

@@ -406,6 +406,8 @@ class Run:
     """None if the target was not checked."""
     states: tuple[IndexState, ...] = ()
     """The target before, during and after the searches; equal consecutive states are listed once. Empty if unknown."""
+    target_changed: str = ""
+    """How the target changed meanwhile, in a sentence, for a run that was read from a report and has no *states*."""
     repeats: tuple[Repeat, ...] = ()
     """The repeats after the first searches, whose responses are *responses*."""
     target_unknown: bool = False

@@ -123,6 +123,7 @@ def assemble(
         if reference is None or reference.run is None
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
         checks=checks,
+        target_changed=why_moving(run),
         report_only=report_only,
         searched=searched,
         repeats=RepeatSummary(len(run.repeats) + 1, unstable_queries(run)) if run.repeats else None,

@@ -20,6 +20,7 @@ from harness.model import (
     Gain,
     GainKind,
     Hit,
+    IndexState,
     Outcome,
     Profile,
     Query,
@@ -111,6 +112,16 @@ def test_a_report_tells_the_run_that_it_was_made_of():
     assert {query.id: dict(query.judgments) for query in side.queries} == {
         query.id: dict(query.judgments) for query in QUERIES[:2]
     } | {"s": {"c": 1}}
+
+
+def test_a_report_of_a_run_whose_target_changed_decides_nothing():
+    moved = replace(SECOND, states=(IndexState(documents=9), IndexState(documents=4)))
+    reason = "products changed during the run: it had 9 documents and has 4"
+    for pair in ((FIRST, moved), (moved, FIRST)):
+        comparison = compared(*pair, thresholds=["drop RR <= 0.9"])
+        assert (comparison.verdicts[0].status, comparison.exit_status) == (Status.INCONCLUSIVE, 3)
+        assert reason in comparison.verdicts[0].reason
+        assert reason in comparison.notes
 
 
 @pytest.mark.parametrize(
