@@ -37,14 +37,8 @@ from harness.model import (
 )
 from harness.search.answers import BAD_REQUEST
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, runtime_fields, unknown_among
-from harness.search.lookup import (
-    batched,
-    find_documents,
-    find_texts,
-    ids_request,
-    of_indexes,
-    pinned_of,
-)
+from harness.search.lookup import batched, find_documents, find_texts, ids_request, of_indexes
+from harness.search.msearch import pinned_of
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:

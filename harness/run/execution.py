@@ -56,8 +56,7 @@ from harness.run.notes import (
     warm_up_note,
 )
 from harness.run.report import assemble
-from harness.run.responses import StoredResponses
-from harness.run.resuming import failed_run, joined, kept_answers, without_answered
+from harness.run.responses import StoredResponses, failed_run, joined, kept_answers, without_answered
 from harness.run.watching import TargetWatch, watch_target, with_point_in_time
 
 if TYPE_CHECKING:
@@ -315,7 +314,7 @@ class SuiteExecution:
     def _repeats(self, active: Suite, search: Search, run: Run, watch: TargetWatch) -> tuple[Repeat, ...]:
         if (times := self.options.repeat or 1) == 1:
             return ()
-        from harness.run.repeats import search_again
+        from harness.run.searching import search_again
 
         hear, further, tails = partial(self._hear, watch), self._asks_further, self._searches_tails
         return search_again(active, search, run, watch, times=times, further=further, tails=tails, on_answers=hear)
@@ -333,7 +332,7 @@ class SuiteExecution:
 
     def _with_tails(self, active: Suite, run: Run, search: Search, budget: float | None) -> Run:
         """*run* with the documents that tie with its last hits, where it is compared with another run."""
-        from harness.run.searching import search_tails
+        from harness.run.tails import search_tails
 
         return search_tails(active, run, search, budget=budget) if self._searches_tails else run
 

@@ -24,7 +24,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
-from harness.run.searching import SEARCHED
+from harness.run.tails import SEARCHED
 from harness.search.lookup import ids_query, ids_request
 from harness.suites.depth import COSTLY, deeper, shows_all
 

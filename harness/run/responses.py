@@ -1,5 +1,5 @@
 """
-The responses of a run, stored in a file instead of in memory.
+The responses of a run, stored in a file instead of in memory; and those of an earlier run that are kept.
 
 A response with ten hits takes 2,000 bytes in memory and 300 in the file. Each pass over all responses reads the file
 again, so a run makes few: to score, to count, and to write the report.
@@ -12,7 +12,7 @@ import pickle
 from array import array
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from io import BytesIO
 from itertools import starmap
 from operator import attrgetter
@@ -22,7 +22,7 @@ from typing import IO, Any
 from weakref import finalize
 
 from harness.errors import UsageError
-from harness.model import Failure, Hit, Ranking, Response
+from harness.model import Engine, Failure, FailureKind, Hit, Ranking, Response, Run, Suite, chosen, ids_of
 
 IN_MEMORY = 2**20
 """Bytes of responses up to which there is no file."""
@@ -144,3 +144,41 @@ def _unpacked(packed: bytes) -> Response:
     for place in _HITS:
         values[place] = tuple(starmap(Hit.of, values[place]))
     return Ranking(*values)
+
+
+def kept_answers(earlier: Run | None) -> Mapping[str, Response]:
+    """The rankings of an *earlier* run, whose queries are not sent again."""
+    responses = {} if earlier is None else earlier.responses
+    return {query: answer for query, answer in responses.items() if isinstance(answer, Ranking)}
+
+
+def without_answered(active: Suite, kept: Mapping[str, Response]) -> Suite:
+    """*active* with the queries that have none of the *kept* answers."""
+    left = [query not in kept for query in ids_of(active.queries)]
+    return replace(active, queries=chosen(active.queries, left)) if kept else active
+
+
+def joined(run: Run, earlier: Run | None) -> Run:
+    """*run*, which has the responses of *earlier*, with the other findings of *earlier*."""
+    if earlier is None or not earlier.has_rankings:
+        return run
+    return replace(
+        earlier,
+        responses=run.responses,
+        request=run.request,
+        index=run.index,
+        seconds=earlier.seconds + run.seconds,
+        resent={**earlier.resent, **run.resent},
+        titles={**earlier.titles, **run.titles},
+        checks=run.checks or earlier.checks,
+    )
+
+
+def failed_run(active: Suite, request: str | None, engine: Engine, reason: str, earlier: Run | None) -> Run:
+    """A run of *request*, a name, whose queries failed for *reason*, except those that *earlier* has a ranking of."""
+    from harness.suites.requests import choose_template
+
+    template, kept = choose_template(active, request), kept_answers(earlier)
+    failure = Failure(FailureKind.ERROR, reason)
+    responses = {query: kept.get(query, failure) for query in ids_of(active.queries)}
+    return joined(Run(responses, engine, template.name, template.index or active.target.index), earlier)

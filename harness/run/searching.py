@@ -1,4 +1,4 @@
-"""Suite and search -> run: sends each request, keeps each response, completes ties and titles."""
+"""Suite and search -> run: builds the request of each query, sends it once or several times, keeps the response."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
 from harness.garbage import gc_paused
-from harness.gate.ties import cut, leaves_ties, tie_groups
+from harness.gate.ties import leaves_ties
 from harness.lazy import LazySequence, chained
 from harness.model import (
     Cluster,
@@ -19,23 +19,24 @@ from harness.model import (
     FailureKind,
     Query,
     Ranking,
+    Repeat,
     RequestTemplate,
     Response,
     Run,
     SearchRequest,
     SentRequest,
     Suite,
-    TailSearch,
-    chosen,
     column,
     ids_of,
     members,
     places_of,
     with_ids,
 )
-from harness.run.responses import StoredResponses
-from harness.run.resuming import kept_answers, without_answered
-from harness.search.lookup import pinned_of
+from harness.run.responses import StoredResponses, kept_answers, without_answered
+from harness.run.tails import cut_with_tail, hits_requested, search_tails
+from harness.run.watching import TargetWatch
+from harness.search import Search
+from harness.search.msearch import PREFERENCE, preferring
 
 if TYPE_CHECKING:
     from harness.hooks import Hooks
@@ -54,12 +55,6 @@ SELECTING = frozenset({"_source", "stored_fields", "template"})
 
 OWN_SIZE = frozenset({"size", "template"})
 """The keys of a body with which it says itself how many hits it asks for."""
-
-SEARCHED = 1000
-"""How deep a search goes that is made again."""
-
-SIZES = (100, SEARCHED)
-"""Hits that are asked for to find a tail; few tails are longer than the first, which takes a fifth of the time."""
 
 
 def _may_request_more(template: RequestTemplate) -> bool:
@@ -87,110 +82,7 @@ def _hits_needed(suite: Suite, template: RequestTemplate, place: int) -> int:
         return suite.depth
     from harness.suites.requests import build_request
 
-    return _hits_requested(build_request(suite, template, suite.queries[place]), suite)
-
-
-def _hits_requested(request: SearchRequest, suite: Suite) -> int:
-    """How many hits *request* asks for, as far as it says."""
-    body = request.body if request.http is None and isinstance(request.body, Mapping) else {}
-    size = suite.depth if "template" in body else body.get("size")
-    return size if isinstance(size, int) else suite.depth
-
-
-def _cut_with_tail(
-    response: Response, sent: Sequence[SearchRequest], place: int, depth: int, *, collapsed: bool
-) -> Response:
-    """
-    *response*, to the request at *place* in *sent*, cut to *depth* hits, with the documents that tie with the last.
-
-    No further document ties where a deeper hit has another score, or where an exact total shows that nothing more
-    matches. With `collapse` the total counts the documents of all groups; there, a short response has the last group.
-    """
-    from harness.suites.depth import is_short, shows_all
-
-    if not isinstance(response, Ranking):
-        return response
-    exact = None if response.total_is_lower_bound or response.stopped_early else response.total
-    ends = exact is not None and (
-        exact <= response.returned or (collapsed and is_short(response.returned, sent[place].body))
-    )
-    whole = ends and shows_all([sent[place].url_params, sent[place].body])
-    return cut(response if response.closed == whole else replace(response, closed=whole), depth)
-
-
-def search_tails(
-    suite: Suite, run: Run, search: Search, *, budget: float | None = None, preference: str | None = None
-) -> Run:
-    """
-    Search deeper for documents that tie with the last hits of *run*, where these are not known.
-
-    Args:
-        suite: The suite, as it ran.
-        run: The run. Responses of a service stay as they are: it is not sent deeper searches.
-        search: The search that returned *run*.
-        budget: Seconds that this may take.
-        preference: Chooses the shard copies that answer, as in *run*.
-
-    Returns:
-        The run with the tails that were found. A tail counts only where the deeper response has the same first hits.
-    """
-    from harness.suites.requests import build_requests, choose_template
-
-    if not leaves_ties(choose_template(suite, run.request)):
-        return run
-    begun, queries, beyond = time.perf_counter(), 0, 0
-    for size in SIZES:
-        left = None if budget is None else budget - (time.perf_counter() - begun)
-        open_queries = chosen(
-            suite.queries, [_has_open_tail(run.responses.get(query)) for query in ids_of(suite.queries)]
-        )
-        requests = build_requests(replace(suite, queries=open_queries), run.request)
-        sent = [deep for one in requests if (deep := _deeper_request(one, suite, size, beyond)) is not None]
-        sent = [one if preference is None else preferring(preference, one) for one in sent]
-        if not sent or (left is not None and left <= 0):
-            break
-        queries = queries or len(sent)
-        try:
-            found = search.search(sent, budget=left)
-        except SearchError as error:
-            seconds = time.perf_counter() - begun
-            return replace(run, tails=TailSearch(queries, size, seconds, len(open_queries), str(error)))
-        answers = zip(sent, found, strict=True)
-        completed = {one.query: _with_tail_of(run.responses[one.query], deep, one) for one, deep in answers}
-        run, beyond = replace(run, responses={**run.responses, **completed}), size
-    open_still = sum(map(_has_open_tail, run.responses.values()))
-    return replace(run, tails=TailSearch(queries, beyond, time.perf_counter() - begun, open_still)) if queries else run
-
-
-def _has_open_tail(response: Response | None) -> bool:
-    """Whether unknown documents may have the score of the last hit."""
-    groups = tie_groups(response) if isinstance(response, Ranking) else []
-    return bool(groups) and not groups[-1].closed
-
-
-def _deeper_request(request: SearchRequest, suite: Suite, size: int, beyond: int) -> SearchRequest | None:
-    """
-    *request* with at most *size* hits, to find what ties with its last; None where that is no more than it requests
-    itself, or than *beyond*.
-    """
-    from harness.suites.depth import deeper, deepest_size
-
-    if request.http is not None:
-        return None
-    size = min(size, deepest_size([request.url_params, request.body]))
-    return deeper(request, size) if size > max(_hits_requested(request, suite), beyond) else None
-
-
-def _with_tail_of(ranking: Response, deep: Response, sent: SearchRequest) -> Response:
-    """*ranking* with the tail from *deep*, the response to *sent*, if *deep* begins with the hits of *ranking*."""
-    from harness.suites.depth import collapses
-
-    if not isinstance(ranking, Ranking):
-        return ranking
-    found = _cut_with_tail(deep, [sent], 0, len(ranking.hits), collapsed=collapses(sent.body))
-    if not isinstance(found, Ranking) or [hit.id for hit in found.hits] != [hit.id for hit in ranking.hits]:
-        return ranking
-    return replace(ranking, tail=found.tail, closed=found.closed)
+    return hits_requested(build_request(suite, template, suite.queries[place]), suite)
 
 
 def execute(
@@ -258,7 +150,7 @@ def execute(
     def keep(found: Mapping[int, Response]) -> Mapping[str, Response]:
         """Keep what was *found*, by place in *left*, as far as it is needed."""
         newest = {
-            left[place]: _cut_with_tail(one, sent, place, _hits_needed(asking, template, place), collapsed=collapsed)
+            left[place]: cut_with_tail(one, sent, place, _hits_needed(asking, template, place), collapsed=collapsed)
             for place, one in found.items()
         }
         responses.keep(newest)
@@ -306,13 +198,6 @@ def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: f
                 search.search(sent, on_done=lambda _: None, budget=left)
             left = None if budget is None else budget - (time.perf_counter() - begun)
     return left
-
-
-def preferring(preference: str, request: SearchRequest) -> SearchRequest:
-    """*request* with *preference*, unless it has one, or its target takes none."""
-    if request.http is not None or pinned_of(request.body) is not None or "preference" in request.url_params:
-        return request
-    return replace(request, url_params={**request.url_params, "preference": preference})
 
 
 def _sent_without_checks(
@@ -443,3 +328,57 @@ def sent_requests(
     built = requests_of(on_its_index, template, further=not concern, titles=concern)
     sent = [known.get(one.query) or hooks.request(one) for one in built]
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
+
+
+def search_again(
+    suite: Suite,
+    search: Search,
+    run: Run,
+    watch: TargetWatch,
+    *,
+    times: int,
+    further: bool,
+    tails: bool,
+    on_answers: Callable[[Mapping[str, Response]], None],
+) -> tuple[Repeat, ...]:
+    """
+    Make the searches of *run* again, over the same connection.
+
+    Each repeat has a `preference` of its own, so that other copies of a shard may answer, unless the request has one.
+
+    Args:
+        suite: The suite, as it ran.
+        search: The search that returned *run*.
+        run: The first repeat.
+        watch: The watch of the target; a repeat that its budget cuts short is left out, and so are those after it.
+        times: The number of repeats, with the first.
+        further: Whether one hit more than is needed is requested, as in *run*.
+        tails: Whether documents that tie with the last hits are searched for, as in *run*.
+        on_answers: Called with new responses, by query.
+    """
+    repeats: list[Repeat] = []
+    for number in range(2, times + 1):
+        preference = f"{PREFERENCE}-{number}"
+        try:
+            again = execute(
+                suite,
+                search,
+                request=run.request,
+                on_answers=on_answers,
+                budget=watch.left,
+                further=further,
+                preference=preference,
+            )
+            if tails:
+                again = search_tails(suite, again, search, budget=watch.left, preference=preference)
+            responses = again.responses
+        except SearchError as error:
+            responses = dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
+        if watch.left is not None and any(_did_not_run(one) for one in responses.values()):
+            break
+        repeats.append(Repeat(responses, watch.copies_with(preference)))
+    return tuple(repeats)
+
+
+def _did_not_run(response: Response) -> bool:
+    return isinstance(response, Failure) and response.kind is FailureKind.NOT_RUN

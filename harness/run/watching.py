@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.model import IndexState, SearchRequest, ShardCopy, Suite
-from harness.search.lookup import pinned_of
+from harness.search.msearch import pinned_of, preferring
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -134,8 +134,6 @@ def watch_target(suite: Suite, request: str | None, search: Search, *, budget: f
         UsageError: The suite has no request of that name.
         SuiteError: The first query's values make a request that cannot be sent.
     """
-    from harness.run.searching import preferring
-
     first = _first_request(suite, request)
     if pinned_of(first.body) is not None:
         return TargetWatch(None, budget=budget)

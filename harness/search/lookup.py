@@ -13,7 +13,7 @@ from harness.errors import SearchError
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
 from harness.search.fields import runtime_fields
-from harness.search.msearch import WHICH_INDEXES
+from harness.search.msearch import WHICH_INDEXES, pinned_of
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -184,11 +184,6 @@ def find_texts(
         else:
             hits |= {hit.id: hit for hit in reversed(response.hits)}
     return hits, list(reasons)
-
-
-def pinned_of(body: Json) -> Json:
-    """The point in time of *body*, None if it has none."""
-    return body.get("pit") if isinstance(body, Mapping) else None
 
 
 def batched(values: Sequence[T], size: int) -> list[list[T]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -219,3 +219,15 @@ def path_of(entries: Sequence[Entry]) -> str:
         return entries[0].path
     path = "/_msearch/template" if entries[0].is_template else "/_msearch"
     return f"{path}?max_concurrent_searches={SEARCHES_AT_ONCE}"
+
+
+def pinned_of(body: Json) -> Json:
+    """The point in time of *body*, None if it has none."""
+    return body.get("pit") if isinstance(body, Mapping) else None
+
+
+def preferring(preference: str, request: SearchRequest) -> SearchRequest:
+    """*request* with *preference*, unless it has one, or its target takes none."""
+    if request.http is not None or pinned_of(request.body) is not None or "preference" in request.url_params:
+        return request
+    return replace(request, url_params={**request.url_params, "preference": preference})

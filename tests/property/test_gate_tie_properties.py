@@ -14,7 +14,8 @@ from harness.gate import decide
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import score_run
 from harness.model import BaselineFile, Hit, Query, Ranking, Status, Verdict
-from harness.run.searching import execute, search_tails
+from harness.run.searching import execute
+from harness.run.tails import search_tails
 from harness.search.testing import FakeSearch
 
 DOCUMENTS = "abcdefg"

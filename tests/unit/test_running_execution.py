@@ -46,7 +46,7 @@ from harness.report import json as report_json
 from harness.report.run_sentences import remark_lines
 from harness.run.execution import SuiteExecution, conclude
 from harness.run.missing import QUERIES_LOCATED
-from harness.run.searching import SEARCHED
+from harness.run.tails import SEARCHED
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 6, 1)

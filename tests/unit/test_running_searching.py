@@ -33,7 +33,8 @@ from harness.model import (
     Waiver,
 )
 from harness.run.missing import locate_missing
-from harness.run.searching import SEARCHED, execute
+from harness.run.searching import execute
+from harness.run.tails import SEARCHED
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)

@@ -27,7 +27,8 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run.execution import AnsweredSuite, FinishedSuite, SuiteExecution, conclude
-from harness.run.searching import SEARCHED, SIZES, execute, search_tails
+from harness.run.searching import execute
+from harness.run.tails import SEARCHED, SIZES, search_tails
 from harness.search.testing import FakeSearch
 
 BODY = {"query": {"match": {"title": "{{text}}"}}}

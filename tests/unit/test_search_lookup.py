@@ -14,8 +14,8 @@ from harness.search.lookup import (
     find_documents,
     find_texts,
     ids_request,
-    pinned_of,
 )
+from harness.search.msearch import pinned_of
 from harness.search.testing import FakeSearch
 
 OF_PRODUCTS = SearchRequest("", "products", {})
