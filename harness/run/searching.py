@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
@@ -35,17 +35,12 @@ from harness.model import (
 from harness.run.responses import StoredResponses, kept_answers, without_answered
 from harness.run.tails import cut_with_tail, hits_requested, search_tails
 from harness.run.watching import TargetWatch
-from harness.search import Search
 from harness.search.msearch import PREFERENCE, preferring
 
 if TYPE_CHECKING:
     from harness.hooks import Hooks
     from harness.run.checks import Targets
     from harness.search import Search
-
-# Where the last hit ties with hits below, the order of ties decides which documents are in the ranking. So a run asks
-# for one hit more than it needs, and where that ties too, further down.
-
 
 REQUESTS_KEPT = 500
 """Queries of a suite whose requests a report has: a request may be large."""
@@ -55,34 +50,6 @@ SELECTING = frozenset({"_source", "stored_fields", "template"})
 
 OWN_SIZE = frozenset({"size", "template"})
 """The keys of a body with which it says itself how many hits it asks for."""
-
-
-def _may_request_more(template: RequestTemplate) -> bool:
-    """
-    Whether its requests may ask for one hit more.
-
-    A body with a size of its own is sent as it is, and so are a search template and a request to a service.
-    """
-    own = template.body
-    return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys() and leaves_ties(template)
-
-
-def _size_with_one_more(request: SearchRequest) -> int:
-    """The size of *request* with one hit more, where that cannot change the other hits."""
-    from harness.suites.depth import deepest_size
-
-    size: int = request.body["size"]
-    return size + (size < deepest_size([request.url_params, request.body]))
-
-
-def _hits_needed(suite: Suite, template: RequestTemplate, place: int) -> int:
-    """How many hits are needed for the query at *place*, as far as its request says."""
-    own = template.body
-    if isinstance(own, Mapping) and "size" not in own and not any("{{" in key for key in own):
-        return suite.depth
-    from harness.suites.requests import build_request
-
-    return hits_requested(build_request(suite, template, suite.queries[place]), suite)
 
 
 def execute(
@@ -128,64 +95,108 @@ def execute(
         SuiteError: A query's values make a request that cannot be sent.
         SearchError: No query could be sent at all.
     """
-    from harness.suites.depth import collapses
     from harness.suites.requests import build_request, choose_template
 
     template = choose_template(suite, request)
-    collapsed = collapses(template.body)
     for query in suite.queries[:1] if _are_alike(suite, template) else suite.queries:
         build_request(suite, template, query)  # nothing is sent where one of them cannot be
     every = requests_of(suite, template, further=further, titles=titles, preference=preference)
     check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
     asked = () if check is None else check.requests
     kept = kept_answers(earlier)
-    asking = without_answered(suite, kept)
-    left = ids_of(asking.queries)
-    sent = requests_of(asking, template, further=further, titles=titles, preference=preference)
-    responses = StoredResponses(places_of(suite.queries)) if responses is None else responses
-    responses.keep({query: kept[query] for query in ids_of(suite.queries) if query in kept})
-    checked: dict[int, Response] = {}
-    resent: dict[int, str] = {}
-
-    def keep(found: Mapping[int, Response]) -> Mapping[str, Response]:
-        """Keep what was *found*, by place in *left*, as far as it is needed."""
-        newest = {
-            left[place]: cut_with_tail(one, sent, place, _hits_needed(asking, template, place), collapsed=collapsed)
-            for place, one in found.items()
-        }
-        responses.keep(newest)
-        return newest
-
-    def hear(found: Mapping[int, Response]) -> None:
-        checked.update((place, one) for place, one in found.items() if place < len(asked))
-        newest = keep({place - len(asked): one for place, one in found.items() if place >= len(asked)})
-        if newest and on_answers is not None:
-            on_answers(newest)
-
+    left = without_answered(suite, kept)
+    sent = requests_of(left, template, further=further, titles=titles, preference=preference)
+    stored = StoredResponses(places_of(suite.queries)) if responses is None else responses
+    stored.keep({query: kept[query] for query in ids_of(suite.queries) if query in kept})
+    answers = _Answers(left, template, sent, len(asked), stored, on_answers)
     budget = _warmed(search, sent, warm_up, budget)
     begun = time.perf_counter()
     with gc_paused():
         try:
-            search.search(chained(asked, sent), on_done=hear, on_resent=resent.update, budget=budget)
+            search.search(chained(asked, sent), on_done=answers.hear, on_resent=answers.hear_resent, budget=budget)
         except LoginRefused as error:
             if not asked:
                 raise
-            refused = Failure(FailureKind.ERROR, str(error))
-            checked = dict.fromkeys(range(len(asked)), refused)
-            keep(dict.fromkeys(range(len(sent)), refused))
-        answers = [checked[place] for place in range(len(asked))]
+            answers.fail(Failure(FailureKind.ERROR, str(error)))
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
-        keep(_sent_without_checks(answers, (responses[query] for query in left), sent, search, seconds_left))
+        answers.keep(_sent_without_checks(answers, search, seconds_left))
     run = Run(
-        responses=responses,
+        responses=stored,
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
         seconds=time.perf_counter() - begun,
-        resent={left[place - len(asked)]: why for place, why in sorted(resent.items()) if place >= len(asked)},
+        resent=dict(sorted(answers.resent.items())),
     )
     seconds_left = None if budget is None else budget - run.seconds
-    return run if check is None else check.concluded(run, answers, seconds_left)
+    return run if check is None else check.concluded(run, answers.of_checks, seconds_left)
+
+
+class _Answers:
+    """
+    The responses to requests of which the first *checks* check the target, and those after them are of queries.
+
+    *sent* are the requests of the queries of *suite*, of *template*. Their responses are kept in *stored*, as far as
+    they are needed, and *on_answers* is called with new ones. *resent* has why requests of queries were sent again.
+    """
+
+    def __init__(
+        self,
+        suite: Suite,
+        template: RequestTemplate,
+        sent: Sequence[SearchRequest],
+        checks: int,
+        stored: StoredResponses,
+        on_answers: Callable[[Mapping[str, Response]], None] | None,
+    ) -> None:
+        from harness.suites.depth import collapses
+
+        self.sent = sent
+        self.resent: dict[str, str] = {}
+        self._suite, self._template = suite, template
+        self._queries = ids_of(suite.queries)
+        self._checked: dict[int, Response] = {}
+        self._checks = checks
+        self._stored = stored
+        self._on_answers = on_answers
+        self._collapsed = collapses(template.body)
+
+    @property
+    def of_checks(self) -> list[Response]:
+        """The responses to the checks, in their order."""
+        return [self._checked[place] for place in range(self._checks)]
+
+    @property
+    def of_queries(self) -> Iterator[Response]:
+        """The responses to *sent*, in their order."""
+        return map(self._stored.__getitem__, self._queries)
+
+    def hear(self, found: Mapping[int, Response]) -> None:
+        """Take the responses *found*, by place among all requests."""
+        self._checked.update((place, one) for place, one in found.items() if place < self._checks)
+        newest = self.keep({place - self._checks: one for place, one in found.items() if place >= self._checks})
+        if newest and self._on_answers is not None:
+            self._on_answers(newest)
+
+    def hear_resent(self, reasons: Mapping[int, str]) -> None:
+        """Take why requests were sent again, by place among all requests."""
+        places = sorted(place for place in reasons if place >= self._checks)
+        self.resent = {self._queries[place - self._checks]: reasons[place] for place in places}
+
+    def keep(self, found: Mapping[int, Response]) -> Mapping[str, Response]:
+        """Store the responses *found*, by place in *sent*; returns them as they are kept, by query."""
+        newest = {self._queries[place]: self._needed(place, one) for place, one in found.items()}
+        self._stored.keep(newest)
+        return newest
+
+    def fail(self, failure: Failure) -> None:
+        """Take *failure* as the response to all requests."""
+        self._checked = dict.fromkeys(range(self._checks), failure)
+        self.keep(dict.fromkeys(range(len(self.sent)), failure))
+
+    def _needed(self, place: int, response: Response) -> Response:
+        depth = _hits_needed(self._suite, self._template, place)
+        return cut_with_tail(response, self.sent, place, depth, collapsed=self._collapsed)
 
 
 def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: float | None) -> float | None:
@@ -200,19 +211,13 @@ def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: f
     return left
 
 
-def _sent_without_checks(
-    checked: Sequence[Response],
-    found: Iterable[Response],
-    sent: Sequence[SearchRequest],
-    search: Search,
-    budget: float | None,
-) -> Mapping[int, Response]:
+def _sent_without_checks(answers: _Answers, search: Search, budget: float | None) -> Mapping[int, Response]:
     """
-    Send again those of *sent* whose responses in *found* failed exactly as all *checked* did; returns the new responses
-    by place.
+    Send the queries again that failed exactly as all checks did; returns the new responses by place.
 
     An engine that refuses a check may refuse the whole batch with it; the queries are then sent again without it.
     """
+    checked = answers.of_checks
     refusals = {one for one in checked if isinstance(one, Failure)}
     if len(refusals) != 1 or not all(isinstance(one, Failure) for one in checked):
         return {}
@@ -220,17 +225,85 @@ def _sent_without_checks(
     if refusal.kind is not FailureKind.ERROR:
         return {}
     lost, is_any_answered = list[int](), False
-    for place, one in enumerate(found):
+    for place, one in enumerate(answers.of_queries):
         is_any_answered |= isinstance(one, Ranking)
         if one == refusal:
             lost.append(place)
     try:
-        again = search.search([sent[place] for place in lost], budget=budget) if lost else []
+        again = search.search([answers.sent[place] for place in lost], budget=budget) if lost else []
     except SearchError:
         if not is_any_answered:
             raise
         return {}
     return dict(zip(lost, again, strict=True))
+
+
+def search_again(
+    suite: Suite,
+    search: Search,
+    run: Run,
+    watch: TargetWatch,
+    *,
+    times: int,
+    further: bool,
+    tails: bool,
+    on_answers: Callable[[Mapping[str, Response]], None],
+) -> tuple[Repeat, ...]:
+    """
+    Make the searches of *run* again, over the same connection.
+
+    Each repeat has a `preference` of its own, so that other copies of a shard may answer, unless the request has one.
+
+    Args:
+        suite: The suite, as it ran.
+        search: The search that returned *run*.
+        run: The first repeat.
+        watch: The watch of the target; a repeat that its budget cuts short is left out, and so are those after it.
+        times: The number of repeats, with the first.
+        further: Whether one hit more than is needed is requested, as in *run*.
+        tails: Whether documents that tie with the last hits are searched for, as in *run*.
+        on_answers: Called with new responses, by query.
+    """
+    repeats: list[Repeat] = []
+    for number in range(2, times + 1):
+        preference = f"{PREFERENCE}-{number}"
+        try:
+            again = execute(
+                suite,
+                search,
+                request=run.request,
+                on_answers=on_answers,
+                budget=watch.left,
+                further=further,
+                preference=preference,
+            )
+            if tails:
+                again = search_tails(suite, again, search, budget=watch.left, preference=preference)
+            responses = again.responses
+        except SearchError as error:
+            responses = dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
+        if watch.left is not None and any(_did_not_run(one) for one in responses.values()):
+            break
+        repeats.append(Repeat(responses, watch.copies_with(preference)))
+    return tuple(repeats)
+
+
+def _did_not_run(response: Response) -> bool:
+    return isinstance(response, Failure) and response.kind is FailureKind.NOT_RUN
+
+
+# Where the last hit ties with hits below, the order of ties decides which documents are in the ranking. So a run asks
+# for one hit more than it needs, and where that ties too, further down.
+
+
+def _hits_needed(suite: Suite, template: RequestTemplate, place: int) -> int:
+    """How many hits are needed for the query at *place*, as far as its request says."""
+    own = template.body
+    if isinstance(own, Mapping) and "size" not in own and not any("{{" in key for key in own):
+        return suite.depth
+    from harness.suites.requests import build_request
+
+    return hits_requested(build_request(suite, template, suite.queries[place]), suite)
 
 
 def requests_of(
@@ -263,6 +336,16 @@ def requests_of(
     return LazySequence(suite.queries, sent)
 
 
+def _may_request_more(template: RequestTemplate) -> bool:
+    """
+    Whether its requests may ask for one hit more.
+
+    A body with a size of its own is sent as it is, and so are a search template and a request to a service.
+    """
+    own = template.body
+    return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys() and leaves_ties(template)
+
+
 def _size_of_all(suite: Suite, template: RequestTemplate) -> int | None:
     """The number of hits that the requests for all queries ask for, one more than needed; None where it may differ."""
     from harness.suites.requests import build_request
@@ -270,6 +353,14 @@ def _size_of_all(suite: Suite, template: RequestTemplate) -> int | None:
     if not suite.queries or not _are_alike(suite, template):
         return None
     return _size_with_one_more(build_request(suite, template, suite.queries[0]))
+
+
+def _size_with_one_more(request: SearchRequest) -> int:
+    """The size of *request* with one hit more, where that cannot change the other hits."""
+    from harness.suites.depth import deepest_size
+
+    size: int = request.body["size"]
+    return size + (size < deepest_size([request.url_params, request.body]))
 
 
 def _are_alike(suite: Suite, template: RequestTemplate) -> bool:
@@ -328,57 +419,3 @@ def sent_requests(
     built = requests_of(on_its_index, template, further=not concern, titles=concern)
     sent = [known.get(one.query) or hooks.request(one) for one in built]
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
-
-
-def search_again(
-    suite: Suite,
-    search: Search,
-    run: Run,
-    watch: TargetWatch,
-    *,
-    times: int,
-    further: bool,
-    tails: bool,
-    on_answers: Callable[[Mapping[str, Response]], None],
-) -> tuple[Repeat, ...]:
-    """
-    Make the searches of *run* again, over the same connection.
-
-    Each repeat has a `preference` of its own, so that other copies of a shard may answer, unless the request has one.
-
-    Args:
-        suite: The suite, as it ran.
-        search: The search that returned *run*.
-        run: The first repeat.
-        watch: The watch of the target; a repeat that its budget cuts short is left out, and so are those after it.
-        times: The number of repeats, with the first.
-        further: Whether one hit more than is needed is requested, as in *run*.
-        tails: Whether documents that tie with the last hits are searched for, as in *run*.
-        on_answers: Called with new responses, by query.
-    """
-    repeats: list[Repeat] = []
-    for number in range(2, times + 1):
-        preference = f"{PREFERENCE}-{number}"
-        try:
-            again = execute(
-                suite,
-                search,
-                request=run.request,
-                on_answers=on_answers,
-                budget=watch.left,
-                further=further,
-                preference=preference,
-            )
-            if tails:
-                again = search_tails(suite, again, search, budget=watch.left, preference=preference)
-            responses = again.responses
-        except SearchError as error:
-            responses = dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
-        if watch.left is not None and any(_did_not_run(one) for one in responses.values()):
-            break
-        repeats.append(Repeat(responses, watch.copies_with(preference)))
-    return tuple(repeats)
-
-
-def _did_not_run(response: Response) -> bool:
-    return isinstance(response, Failure) and response.kind is FailureKind.NOT_RUN
