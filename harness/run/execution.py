@@ -43,18 +43,7 @@ from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds, targeting
 from harness.run.header import NOT_ASKED
 from harness.run.journal import Section
-from harness.run.notes import (
-    connection_notes,
-    deselection_notes,
-    hooks_note,
-    index_note,
-    kept_note,
-    repeats_note,
-    single_search_note,
-    state_note,
-    tails_note,
-    warm_up_note,
-)
+from harness.run.notes import run_notes
 from harness.run.report import assemble
 from harness.run.responses import StoredResponses, failed_run, joined, kept_answers, without_answered
 from harness.run.watching import TargetWatch, watch_target, with_point_in_time
@@ -418,19 +407,7 @@ def conclude(
         deselected=len(selection.others),
         decides=inspected is None,
         report_only=options.report_only,
-        notes=[
-            *connection_notes(answered.server, run.engine),
-            *hooks_note(options),
-            *single_search_note(suite, run),
-            *index_note(suite, run, options),
-            *kept_note(run),
-            *state_note(run),
-            *deselection_notes(selection, options, verdicts),
-            *tails_note(run, selected),
-            *warm_up_note(suite, run, options),
-            *repeats_note(run, options),
-            *notes,
-        ],
+        notes=[*run_notes(selection, run, options, answered.server, verdicts), *notes],
         reference=reference,
         searched=options.searched(),
         sent={} if inspected is not None else _sent(answered, run, verdicts),

@@ -1,14 +1,45 @@
-"""The notes of a report on how its suite was run: over which connection, on which index, and what was left out."""
+"""The notes of a report: how its suite was run, what was left out, and what is doubtful in the results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
+from harness.baseline.differences import left_out_note
 from harness.config import ENGINES
-from harness.gate.selection import QueryFilter, Selection, gated_thresholds
-from harness.model import Cluster, Engine, IndexState, Run, Suite, Verdict
+from harness.gate.judge_answers import why_moving
+from harness.gate.selection import QueryFilter, Selection, compares_with_baseline, gated_thresholds
+from harness.gate.ties import tie_break
+from harness.metrics.ranking import gain_of
+from harness.model import (
+    Cluster,
+    Engine,
+    IndexState,
+    QueryBaseline,
+    Reference,
+    RequestTemplate,
+    Run,
+    Suite,
+    Verdict,
+)
 from harness.options import RunOptions
-from harness.words import count, one_of
+from harness.words import count, counted, listed, one_of
+
+
+def run_notes(
+    selection: Selection, run: Run, options: RunOptions, server: Cluster | None, verdicts: Sequence[Verdict]
+) -> Iterator[str]:
+    """How the suite was run: over the connection to *server*, on which index, and what was left out."""
+    suite = selection.suite
+    yield from connection_notes(server, run.engine)
+    yield from _hooks_note(options)
+    yield from _single_search_note(suite, run)
+    yield from _index_note(suite, run, options)
+    yield from _state_notes(run)
+    yield from _deselection_notes(selection, options, verdicts)
+    yield from _tails_note(run, suite.depth)
+    yield from _warm_up_note(suite, run, options)
+    yield from _repeats_note(run, options)
 
 
 def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
@@ -20,14 +51,14 @@ def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
         yield f"the version of {engine.kind} is unknown, because the login may not use `GET /`"
 
 
-def hooks_note(options: RunOptions) -> Iterator[str]:
+def _hooks_note(options: RunOptions) -> Iterator[str]:
     """The hooks, which are code outside the suite that may change requests and so results."""
     in_force = [] if options.hooks is None else list(options.hooks.in_force())
     if in_force:
         yield f"hooks: {', '.join(in_force)}"
 
 
-def single_search_note(suite: Suite, run: Run) -> Iterator[str]:
+def _single_search_note(suite: Suite, run: Run) -> Iterator[str]:
     """That each query costs a request, where an `_msearch` cannot carry the suite's parameters."""
     from harness.search.msearch import IN_HEADER
 
@@ -37,7 +68,7 @@ def single_search_note(suite: Suite, run: Run) -> Iterator[str]:
         yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(others)}"
 
 
-def index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+def _index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
     """The index that was searched in place of the suite's own."""
     index, template = options.index, suite.requests.get(run.request)
     own = (template.index if template else None) or suite.target.index
@@ -45,22 +76,18 @@ def index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
         yield f"index {index} was used instead of {own or 'none'}"
 
 
-def kept_note(run: Run) -> Iterator[str]:
-    """That the responses are of several runs, whose targets could not be compared."""
+def _state_notes(run: Run) -> Iterator[str]:
+    """That it is open whether the target changed: between several runs, or because its state could not be read."""
     if run.target_unknown:
         yield (
             "answers of an earlier run or of another part were kept, and the state of "
             f"{run.index or 'the target'} could not be compared: it may have changed between them"
         )
-
-
-def state_note(run: Run) -> Iterator[str]:
-    """That it is open whether the target changed, as its state could be read before the searches and not after them."""
     if run.states and run.states[-1] == IndexState():
         yield f"the state of {run.index or 'the target'} could not be read after the searches: it may have changed"
 
 
-def deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """The queries and thresholds that the options left out."""
     query_filter = QueryFilter.of(options)
     if query_filter.queries and not selection.selected.queries:
@@ -73,21 +100,21 @@ def deselection_notes(selection: Selection, options: RunOptions, verdicts: Seque
         yield f"{left} about other queries than {query_filter}"
 
 
-def warm_up_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+def _warm_up_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
     """That caches were warm when latencies were measured."""
     times = options.warm_up or suite.warm_up
     if times and run.has_rankings:
         yield f"warm-up: all queries were sent {count(times, 'time')} before, for answers that were thrown away"
 
 
-def repeats_note(run: Run, options: RunOptions) -> Iterator[str]:
+def _repeats_note(run: Run, options: RunOptions) -> Iterator[str]:
     """That the budget left no time for all repeats."""
     times = options.repeat or 1
     if run.has_rankings and len(run.repeats) + 1 < times:
         yield f"the time budget of the run sufficed for {len(run.repeats) + 1} of {times} repeats"
 
 
-def tails_note(run: Run, suite: Suite) -> Iterator[str]:
+def _tails_note(run: Run, depth: int) -> Iterator[str]:
     """What it cost to find out which documents tie with the last hits."""
     tails = run.tails
     if tails is None:
@@ -97,4 +124,73 @@ def tails_note(run: Run, suite: Suite) -> Iterator[str]:
         yield f"the documents that tie with the last hit of {queries} are unknown: {tails.problem}"
         return
     left = f"; some are unknown for {count(tails.left_open, 'query')}" if tails.left_open else ""
-    yield f"{queries} repeated for ties below rank {suite.depth}: at most {count(tails.hits, 'hit')} each{left}"
+    yield f"{queries} repeated for ties below rank {depth}: at most {count(tails.hits, 'hit')} each{left}"
+
+
+def ungraded_notes(suite: Suite) -> Iterator[str]:
+    """That judgment files name documents without a grade, where they do."""
+    if suite.ungraded:
+        have, counts = ("has", "counts") if suite.ungraded == 1 else ("have", "count")
+        yield f"{count(suite.ungraded, 'document')} {have} no grade in the judgment files and {counts} as unjudged"
+
+
+def baseline_notes(
+    suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
+) -> Iterator[str]:
+    """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
+    if reference is None or (reference.run is None and compares_with_baseline(suite)):
+        return
+    yield from reference.changes
+    tied = [query for query, one in before.items() if one.ties_only]
+    if tied:
+        queries = counted(tied, "query")
+        yield f"since the baseline of {reference.created} only the order of ties changed in {queries}"
+    note = left_out_note(suite, run, reference)
+    if note:
+        yield note
+
+
+def undecided_note(verdicts: Sequence[Verdict], *, decides: bool, report_only: bool) -> Iterator[str]:
+    """Why nothing was decided."""
+    if report_only:
+        yield "--report-only: no threshold was decided"
+    elif decides and not verdicts:
+        yield "no thresholds: nothing was gated"
+
+
+def tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> Iterator[str]:
+    """How to give documents of equal score an order, where that order moves a figure."""
+    moved = sum(verdict.ties is not None for verdict in verdicts)
+    remedy = tie_break(template) if moved else ""
+    if remedy:
+        yield f"the order of documents of equal score affects {count(moved, 'gated figure')}: {remedy}"
+
+
+def target_notes(suite: Suite, run: Run) -> Iterator[str]:
+    """The judged documents that no search can return, and what could not be checked of the target."""
+    checks = run.checks
+    if checks is None:
+        return
+    judged = chain.from_iterable(query.judgments.items() for query in (suite.queries if checks.absent else ()))
+    absent = sorted(checks.absent.keys() & {document for document, grade in judged if gain_of(suite.gain, grade) > 0})
+    if absent and run.has_rankings:
+        are = "is" if len(absent) == 1 else "are"
+        number = f"{len(absent):,} of {count(checks.relevant, 'document')} judged relevant {are}"
+        yield f"{number} not visible through {checks.target or 'the target'}: {listed(absent)}"
+    yield from (f"{checks.target or 'the target'}: {problem}" for problem in checks.problems)
+
+
+def doubt_notes(run: Run, stopped: Sequence[str], uncounted: Sequence[str], untimed: Sequence[str]) -> Iterator[str]:
+    """
+    What leaves the rankings as they are: a target that changed, the queries for which the engine *stopped* early, and
+    those whose number of matching documents, or whose time, is unknown.
+    """
+    moving = why_moving(run)
+    if moving:
+        yield moving
+    doubts = {
+        "the engine collected only a part of the documents because of `terminate_after`": stopped,
+        "the number of matching documents is unknown": uncounted,
+        "the engine's time is unknown": untimed,
+    }
+    yield from (f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries)

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from types import MappingProxyType
 
-from harness.baseline.differences import compare_queries, left_out_note
+from harness.baseline.differences import compare_queries
 from harness.gate.judge_answers import why_moving
 from harness.gate.repeats import unstable_queries
-from harness.gate.selection import compares_with_baseline
-from harness.gate.ties import leaves_ties, tie_break
+from harness.gate.ties import leaves_ties
 from harness.lazy import LazySequence
 from harness.masking import question_fingerprint
 from harness.metrics.ranking import gain_of
@@ -35,7 +34,6 @@ from harness.model import (
     Ranking,
     Reference,
     RepeatSummary,
-    RequestTemplate,
     Response,
     Run,
     Score,
@@ -48,8 +46,9 @@ from harness.model import (
     Verdict,
     ids_of,
 )
+from harness.run.notes import baseline_notes, doubt_notes, target_notes, tie_break_note, undecided_note, ungraded_notes
 from harness.run.summaries import measure_summaries, tag_summaries
-from harness.words import count, counted, listed
+from harness.words import listed
 
 
 def assemble(
@@ -108,13 +107,12 @@ def assemble(
         queries=_query_reports(suite, run, columns, known, found.outcomes),
         notes=(
             *notes,
-            *_baseline_notes(suite, run, reference, before),
-            *(["--report-only: no threshold was decided"] if report_only else ()),
-            *([] if verdicts or not decides or report_only else ["no thresholds: nothing was gated"]),
-            *_notes(found.twice),
-            *_tie_break_note(verdicts, template),
-            *_target_notes(suite, run),
-            *_doubts(run, found),
+            *baseline_notes(suite, run, reference, before),
+            *undecided_note(verdicts, decides=decides, report_only=report_only),
+            *([f"documents returned twice are counted once: {listed(found.twice)}"] if found.twice else ()),
+            *tie_break_note(verdicts, template),
+            *target_notes(suite, run),
+            *doubt_notes(run, found.stopped, found.uncounted, found.untimed),
             *ungraded_notes(suite),
         ),
         deselected=deselected,
@@ -349,65 +347,3 @@ def _relevant(query: Query, gain: Gain) -> list[str]:
 
 def _gain(query: Query, document: str, gain: Gain) -> float | None:
     return gain_of(gain, query.judgments[document]) if document in query.judgments else None
-
-
-def ungraded_notes(suite: Suite) -> list[str]:
-    """That judgment files name documents without a grade, where they do."""
-    if not suite.ungraded:
-        return []
-    if suite.ungraded == 1:
-        return ["1 document has no grade in the judgment files and counts as unjudged"]
-    return [f"{suite.ungraded:,} documents have no grade in the judgment files and count as unjudged"]
-
-
-def _baseline_notes(
-    suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
-) -> Iterator[str]:
-    """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
-    if reference is None or (reference.run is None and compares_with_baseline(suite)):
-        return
-    yield from reference.changes
-    tied = [query for query, one in before.items() if one.ties_only]
-    if tied:
-        queries = counted(tied, "query")
-        yield f"since the baseline of {reference.created} only the order of ties changed in {queries}"
-    note = left_out_note(suite, run, reference)
-    if note:
-        yield note
-
-
-def _notes(twice: Sequence[str]) -> list[str]:
-    return [f"documents returned twice are counted once: {listed(twice)}"] if twice else []
-
-
-def _tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> list[str]:
-    """How to give documents of equal score an order, where that order moves a figure."""
-    moved = sum(verdict.ties is not None for verdict in verdicts)
-    remedy = tie_break(template) if moved else ""
-    return [f"the order of documents of equal score affects {count(moved, 'gated figure')}: {remedy}"] if remedy else []
-
-
-def _target_notes(suite: Suite, run: Run) -> Iterator[str]:
-    """The judged documents that no search can return, and what could not be checked of the target."""
-    checks = run.checks
-    if checks is None:
-        return
-    judged = suite.queries if checks.absent else ()
-    absent = sorted(checks.absent.keys() & {one for query in judged for one in _relevant(query, suite.gain)})
-    if absent and run.has_rankings:
-        are = "is" if len(absent) == 1 else "are"
-        number = f"{len(absent):,} of {count(checks.relevant, 'document')} judged relevant {are}"
-        yield f"{number} not visible through {checks.target or 'the target'}: {listed(absent)}"
-    yield from (f"{checks.target or 'the target'}: {problem}" for problem in checks.problems)
-
-
-def _doubts(run: Run, found: _Found) -> list[str]:
-    """Remarks that leave the rankings as they are: a target that changed, unknown numbers of matches or times."""
-    doubts = {
-        "the engine collected only a part of the documents because of `terminate_after`": found.stopped,
-        "the number of matching documents is unknown": found.uncounted,
-        "the engine's time is unknown": found.untimed,
-    }
-    moving = why_moving(run)
-    sentences = [f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries]
-    return [moving, *sentences] if moving else sentences
