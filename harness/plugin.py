@@ -18,9 +18,8 @@ import pytest
 
 from harness import hookspecs
 from harness.errors import Problem
-from harness.pytest_plugin.ignored_paths import MisnamedFile, left_out_in
 from harness.pytest_plugin.options import add_options, header_line, only_shows, read_options
-from harness.pytest_plugin.session import RelevanceSession
+from harness.pytest_plugin.session import MisnamedFile, RelevanceSession, left_out_in
 from harness.suites.discovery import is_misnamed, is_suite_name, suites_that_are_no_files
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from harness.compare.scores import absent_packages
 from harness.compare.sides import ComparedSide, RunLoaded
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
-from harness.files.scored_runs import read_measures
+from harness.files.runs import read_measures
 from harness.gate import exit_status
 from harness.masking import Environment
 from harness.metrics import parse_measure

@@ -23,7 +23,7 @@ from harness.cli.options import (
 from harness.cli.terminal import run_progress, show
 from harness.compare import CompareOptions, ComparisonRequest, prepare, read_thresholds
 from harness.compare.scores import absent_packages
-from harness.files.scored_runs import read_measures
+from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model import ComparisonReport, Profile
 from harness.options import RunOptions

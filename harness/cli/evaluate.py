@@ -12,7 +12,7 @@ from harness.cli.scheduler import score_on_scheduler
 from harness.cli.terminal import show
 from harness.errors import UsageError
 from harness.files.partitions import join, partitions_of
-from harness.files.scored_runs import FileOptions, evaluate_files, gains_in_force, read_measures
+from harness.files.runs import FileOptions, evaluate_files, gains_in_force, read_measures
 from harness.metrics import read_gain
 from harness.metrics.evaluate import Evaluation
 from harness.model import Profile

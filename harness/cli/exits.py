@@ -14,7 +14,7 @@ from traceback import extract_tb, format_exc
 import click
 
 from harness.errors import EntryPoint, HarnessError, InputError, Problem
-from harness.signals import terminated_as_interrupted
+from harness.process import terminated_as_interrupted
 from harness.words import count
 
 __all__ = ["conftest_hint"]

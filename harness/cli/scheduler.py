@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from harness.cli.exits import COMMAND, NO_ANSWER
 from harness.errors import HarnessError, SearchError, UsageError
 from harness.files.partitions import Partition
-from harness.files.scored_runs import FileOptions, evaluate_files
+from harness.files.runs import FileOptions, evaluate_files
 from harness.metrics.evaluate import Evaluation
 from harness.options import FLAG, OPTIONS, SENT_BY, RunOptions, Shard
 

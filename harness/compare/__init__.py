@@ -52,7 +52,7 @@ from harness.compare.sides import (
 )
 from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
-from harness.files.scored_runs import FileOptions, FileScorer
+from harness.files.runs import FileOptions, FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact_comparison
 from harness.metrics.score import common_measures, measure_named

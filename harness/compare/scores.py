@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from harness.compare.sides import QRELS, SUITE, ComparedSide, cut_at
 from harness.errors import MeasureError, UsageError
-from harness.files.scored_runs import FileScorer
+from harness.files.runs import FileScorer
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.score import common_measures, measure_named, outcome_of, score_run

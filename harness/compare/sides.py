@@ -457,7 +457,7 @@ def _which(report: SuiteReport) -> str:
 def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     """
     The side of a run file: documents by score, the highest first, equal ones in the order of
-    `harness.files.scored_runs.evaluate_files`.
+    `harness.files.runs.evaluate_files`.
 
     Raises:
         FormatError: The file is wrong; holds all its problems.

@@ -1,14 +1,41 @@
-"""Run files: TREC runs, CSV, JSON lines or Parquet -> query to its ranking with scores."""
+"""
+Run files: TREC runs, CSV, JSON lines or Parquet -> query to its ranking, and its scores by a judgment file.
+
+Large TREC files are scored in bulk, everything else as dicts of ids. Only the second way reports problems of a file:
+the first gives up on any irregular file.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from harness.errors import GradeError, MeasureError, UsageError
 from harness.files.opening import RUNS, Findings, Form, Record, form_of
 from harness.files.records import read_number, read_pairs
-from harness.files.trec import Irregular, bulk_rankings
+from harness.files.trec import Irregular, bulk_rankings, read_blocks
+from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
+from harness.metrics.evaluate import Evaluation, evaluate, evaluate_novelty, evaluate_trec
+from harness.metrics.registry import batch_formula_of
+from harness.model import Gain, Measure, Profile
+
+if TYPE_CHECKING:
+    from harness.metrics.bulk import TrecJudgments
+
+__all__ = [
+    "FileOptions",
+    "FileScorer",
+    "StoredRanking",
+    "evaluate_files",
+    "gains_in_force",
+    "read_measures",
+    "read_run",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +102,220 @@ def _score(record: Record, findings: Findings) -> float | None:
         findings.add(record.line, f"{what} is NaN, expected a number")
         return None
     return score
+
+
+LARGE = 1 << 18
+"""The size of a run, in bytes, from which on the import of numpy pays."""
+
+
+BLOCK = 1 << 19
+"""Bytes of lines that are scored in bulk at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judgment file: *grades* by query and document, or *subtopics* by query, document and subtopic."""
+
+    grades: Mapping[str, Mapping[str, float]]
+    subtopics: Mapping[str, Mapping[str, Mapping[str, float]]] | None = None
+
+
+@dataclass(frozen=True)
+class FileScorer:
+    """
+    Scores runs with one judgment file, which is read once.
+
+    *gain* is None for the profile's own. *complete* counts a judged query that a run does not hold as one that returned
+    nothing.
+    """
+
+    judgments: Path
+    measures: Sequence[Measure]
+    gain: Gain | None
+    profile: Profile
+    complete: bool = False
+
+    def score(self, run: Path) -> Evaluation:
+        """
+        The scores of a run file.
+
+        Raises:
+            FormatError: a file is wrong; holds all its problems.
+            UsageError: a file needs a package that is not installed, or the measures need different judgments.
+            MeasureError: a grade that a gain map or a measure's scale does not hold.
+        """
+        return self._score_in_bulk(run) or self._score_dicts(run)
+
+    def _score_in_bulk(self, run: Path) -> Evaluation | None:
+        """The scores, computed in bulk; None where the lines have to be read one by one."""
+        judged = self._judged_in_bulk if _is_large_trec(run) else None
+        if judged is None:
+            return None
+        from harness.metrics.bulk import CannotReadInBulk
+
+        lines = read_blocks(run, str(run), BLOCK)
+        try:
+            return evaluate_trec(
+                lines, judged, self.measures, gain=self.gain, profile=self.profile, complete=self.complete
+            )
+        except (Irregular, CannotReadInBulk, MeasureError):
+            return None
+
+    @cached_property
+    def _judged_in_bulk(self) -> TrecJudgments | None:
+        batched = all(batch_formula_of(measure, self.profile) for measure in self.measures)
+        if not batched or form_of(self.judgments) is not Form.TREC:
+            return None
+        from harness.metrics.bulk import CannotReadInBulk, read_judgments
+
+        try:
+            return read_judgments(read_blocks(self.judgments, str(self.judgments), BLOCK))
+        except (Irregular, CannotReadInBulk):
+            return None
+
+    def read(self) -> None:
+        """Read the judgments now, so that their problems are reported first."""
+        _ = self._judged
+
+    @property
+    def judged_queries(self) -> Collection[str]:
+        """The ids of the queries that are judged."""
+        return (self._judged.subtopics or self._judged.grades).keys()
+
+    @property
+    def grades(self) -> Mapping[str, Mapping[str, float]]:
+        """The grades by query and document; none where documents are judged by subtopic."""
+        return self._judged.grades
+
+    @cached_property
+    def _judged(self) -> Judged:
+        """The judgments, by subtopic if there are measures of novelty, else one grade per document."""
+        from harness.files.judgments import read_judgments, read_subtopic_judgments
+
+        of_novelty = [measure.text for measure in self.measures if is_of_novelty(measure)]
+        others = [measure.text for measure in self.measures if not is_of_novelty(measure)]
+        if of_novelty and others:
+            raise UsageError(
+                f"{', '.join(of_novelty)} need judgments by subtopic, and {', '.join(others)} one grade a document; "
+                "ask for them one after the other"
+            )
+        path = self.judgments
+        return Judged({}, read_subtopic_judgments(path)) if of_novelty else Judged(read_judgments(path))
+
+    def _score_dicts(self, run: Path) -> Evaluation:
+        from harness.files.runs import read_run
+
+        _, stored = self._judged, read_run(run)
+        sorts_itself = self.profile is Profile.TREC
+        rankings = {query: one.documents if sorts_itself else one.in_order() for query, one in stored.items()}
+        scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
+        return self.score_rankings(rankings, self.measures, scores)
+
+    def score_rankings(
+        self,
+        rankings: Mapping[str, Sequence[str]],
+        measures: Sequence[Measure],
+        scores: Mapping[str, Sequence[float | None]] | None = None,
+    ) -> Evaluation:
+        """
+        The scores of rankings in memory.
+
+        Args:
+            rankings: Query id to document ids, best first.
+            measures: The measures to compute.
+            scores: Query id to the score of each document, for profiles that order by them.
+
+        Raises:
+            MeasureError: a grade that a gain map or a measure's scale does not hold; names the file of the judgments
+                and the first line with that grade.
+        """
+        from harness.files.judgments import grade_line
+
+        judged, complete = self._judged, self.complete
+        try:
+            if judged.subtopics is not None:
+                return evaluate_novelty(
+                    rankings, judged.subtopics, measures, profile=self.profile, scores=scores, complete=complete
+                )
+            return evaluate(
+                rankings,
+                judged.grades,
+                measures,
+                gain=self.gain,
+                profile=self.profile,
+                scores=scores,
+                complete=complete,
+            )
+        except GradeError as error:
+            line = grade_line(self.judgments, error.grade)
+            raise MeasureError(f"{self.judgments}{f':{line}:1' if line else ''}: {error}") from None
+        except MeasureError as error:
+            raise MeasureError(f"{self.judgments}: {error}") from None
+
+
+def _is_large_trec(run: Path) -> bool:
+    is_trec = form_of(run) is Form.TREC and run.is_file()
+    return is_trec and run.stat().st_size >= LARGE and find_spec("numpy") is not None
+
+
+@dataclass(frozen=True, slots=True)
+class FileOptions:
+    """
+    How files are scored.
+
+    *measures* maps each text that the user gave to its measure. *gain* is None for the profile's own.
+    *complete* counts a judged query that the run does not hold as one that returned nothing.
+    """
+
+    measures: Mapping[str, Measure]
+    profile: Profile = Profile.STANDARD
+    gain: Gain | None = None
+    complete: bool = False
+
+    def scorer(self, judgments: Path) -> FileScorer:
+        """A scorer for *judgments*, with each measure once, however often and in whatever form it was given."""
+        measures = list({measure.text: measure for measure in self.measures.values()}.values())
+        return FileScorer(judgments, measures, self.gain, self.profile, self.complete)
+
+
+def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
+    """
+    Each of *texts* with its measure.
+
+    Raises:
+        UsageError: some are not measures; names all of these.
+    """
+    measures, problems = {}, []
+    for text in texts:
+        try:
+            measures[text] = parse_measure(text)
+        except MeasureError as error:
+            problems.append(f"measure {text!r}: {error}")
+    if problems:
+        raise UsageError("\n".join(problems))
+    return measures
+
+
+def gains_in_force(options: FileOptions) -> dict[str, str]:
+    """The gain of each measure in words, by the text that the user gave; empty for measures without gain."""
+    return {text: _gain(measure, options) for text, measure in options.measures.items()}
+
+
+def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluation:
+    """
+    Score a run file.
+
+    The ranking of a query is its documents by score, the highest first: the order of lines and the rank column are
+    ignored. The profile orders equal scores: `trec` by document id from the last to the first, every other one in the
+    order of the file.
+
+    Raises:
+        FormatError: a file is wrong; holds all its problems.
+        UsageError: a file needs a package that is not installed.
+    """
+    return options.scorer(judgments).score(run)
+
+
+def _gain(measure: Measure, options: FileOptions) -> str:
+    knows_gain = "gain" in definition_of(measure).parameters
+    return str(gain_in_force(measure, options.gain, options.profile)) if knows_gain else ""

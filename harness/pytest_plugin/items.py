@@ -13,12 +13,11 @@ import pytest
 from harness.errors import HarnessError
 from harness.gate.selection import check_query_ids, check_tags
 from harness.model import Status, Suite, Waiver
-from harness.pytest_plugin.ignored_paths import RelevanceWarning
 from harness.pytest_plugin.options import only_shows
 from harness.pytest_plugin.outcomes import IndexedReport, Settlement, settle
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import RelevanceSession
+from harness.pytest_plugin.session import RelevanceSession, RelevanceWarning
 from harness.run import Matrix
 
 __all__ = ["SuiteFile", "SuiteItem", "check_choices", "deselect", "looks_like_suite"]

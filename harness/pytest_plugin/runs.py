@@ -30,6 +30,7 @@ from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
 from harness.model import Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
+from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import LocalNode, Node, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
@@ -39,7 +40,6 @@ from harness.report.github_step import GitHubStep
 from harness.report.outputs import remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite
-from harness.signals import terminated_as_interrupted
 from harness.suites import load_suite
 
 __all__ = ["Failed", "Finished", "RunFailed", "SessionRuns", "SuiteRuns", "read_folder"]

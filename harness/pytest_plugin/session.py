@@ -1,26 +1,31 @@
-"""The state of one pytest session: options, collected and ignored paths, and problems to report at its end."""
+"""
+The state of one pytest session: options, collected and ignored paths, and problems to report at its end.
+
+A path that pytest ignores although it is named like a suite, or holds suites, becomes a collector beside the others of
+its folder, so that it is reported if the whole folder is collected, and not if only one of its files was named.
+"""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from harness.errors import Problem
 from harness.options import baseline_refusal
 from harness.pytest_plugin.node import NodeHost
-from harness.suites.discovery import suites_left_in
+from harness.suites.discovery import is_suite_name, misnamed_text, suites_left_in
 
 if TYPE_CHECKING:
-    import pytest
-
     from harness.model import Suite
     from harness.pytest_plugin.options import PluginOptions
 
-__all__ = ["RelevanceSession", "from_here"]
+__all__ = ["MisnamedFile", "RelevanceSession", "RelevanceWarning", "from_here", "left_out_in"]
 
 
 class RelevanceSession:
@@ -118,3 +123,44 @@ def from_here(path: Path) -> Path:
     """*path* relative to the working folder where possible, as reports show it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+class RelevanceWarning(pytest.PytestWarning):
+    """A threshold of severity warning that fails; or a file that only its name keeps from being a suite."""
+
+
+class MisnamedFile(pytest.File):
+    """A file with almost the suffix of a suite: a warning, and no item."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """
+        Warn of it.
+
+        Raises:
+            CollectError: warnings are errors in this session.
+        """
+        try:
+            self.warn(RelevanceWarning(misnamed_text(Path(self.nodeid))))
+        except RelevanceWarning as warning:
+            raise self.CollectError(str(warning)) from None
+        yield from ()
+
+
+class LeftOutPath(pytest.File):
+    """A folder or a suite that pytest ignores: no item."""
+
+    def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
+        super().__init__(**others)
+        self.relevance = relevance
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Record the path for the summary."""
+        self.relevance.left_out.append(self.path)
+        yield from ()
+
+
+def left_out_in(folder: pytest.Directory, relevance: RelevanceSession) -> Iterator[pytest.Collector]:
+    """Collectors of the paths that pytest ignored in *folder*, after the folder was collected."""
+    for path in relevance.ignored.pop(folder.path, ()):
+        if path.is_dir() or is_suite_name(path.name):
+            yield LeftOutPath.from_parent(folder, path=path, relevance=relevance)

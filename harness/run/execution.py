@@ -14,7 +14,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
-from harness.garbage import gc_paused
 from harness.gate import decide
 from harness.gate.selection import QueryFilter, Selection, blamed_queries, worst_first
 from harness.hooks import Hooks
@@ -39,6 +38,7 @@ from harness.model import (
     places_of,
 )
 from harness.options import RunOptions
+from harness.process import gc_paused
 from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds, targeting
 from harness.run.header import NOT_ASKED

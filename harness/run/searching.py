@@ -10,7 +10,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
-from harness.garbage import gc_paused
 from harness.gate.ties import leaves_ties
 from harness.lazy import LazySequence, chained
 from harness.model import (
@@ -32,6 +31,7 @@ from harness.model import (
     places_of,
     with_ids,
 )
+from harness.process import gc_paused
 from harness.run.responses import StoredResponses, kept_answers, without_answered
 from harness.run.tails import cut_with_tail, hits_requested, search_tails
 from harness.run.watching import TargetWatch

@@ -11,7 +11,6 @@ from typing import Any
 
 from harness.config import Configs, config_path
 from harness.errors import Problem, SuiteError
-from harness.garbage import gc_paused
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, measure_named
@@ -28,6 +27,7 @@ from harness.model import (
     chosen,
     column,
 )
+from harness.process import gc_paused
 from harness.suites.depth import choose_depth
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
 from harness.suites.judgments import (

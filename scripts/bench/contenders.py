@@ -55,7 +55,7 @@ def harness_lists(rankings: Any, judgments: Any) -> dict[str, float]:
 
 
 def harness_files(qrels: Path, run: Path) -> dict[str, float]:
-    from harness.files.scored_runs import FileOptions, evaluate_files, read_measures
+    from harness.files.runs import FileOptions, evaluate_files, read_measures
     from harness.model import Profile
 
     result = evaluate_files(qrels, run, FileOptions(read_measures(MEASURES), Profile.TREC))

@@ -242,7 +242,7 @@ def test_a_name_that_ends_in_yml_is_a_warning_that_names_it(
     assert strict.parseoutcomes()["errors"] == 1
     assert strict.ret != pytest.ExitCode.OK
     strict.stdout.no_fnmatch_line("*Traceback*")
-    strict.stdout.no_fnmatch_line("*ignored_paths.py*")
+    strict.stdout.no_fnmatch_line("*session.py*")
 
 
 def test_the_command_warns_of_such_a_name_and_reads_it_where_it_is_named(

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from harness.errors import HarnessError
 from harness.files.judgments import read_judgments
-from harness.files.runs import read_run
-from harness.files.scored_runs import FileOptions, evaluate_files, read_measures
+from harness.files.runs import FileOptions, evaluate_files, read_measures, read_run
 from harness.files.trec import Irregular, read_blocks
 from harness.metrics.bulk import CannotReadInBulk, read_rankings
 from harness.metrics.bulk import read_judgments as read_in_bulk
@@ -68,7 +67,7 @@ MAYBE_WRONG = grouped_lines(columns_of_run, SCORES) | grouped_lines(columns_of_r
 
 @pytest.fixture(autouse=True)
 def _columns_however_small(monkeypatch):
-    monkeypatch.setattr("harness.files.scored_runs.LARGE", 0)
+    monkeypatch.setattr("harness.files.runs.LARGE", 0)
 
 
 def outcome(call):
@@ -85,9 +84,9 @@ def both_ways(qrels, run, options, block):
         paths = Path(folder) / "any.qrels", Path(folder) / "any.run"
         for path, text in zip(paths, (qrels, run), strict=True):
             path.write_bytes(text.encode())
-        patch.setattr("harness.files.scored_runs.BLOCK", block)
+        patch.setattr("harness.files.runs.BLOCK", block)
         in_columns = outcome(lambda: evaluate_files(*paths, options))
-        patch.setattr("harness.files.scored_runs.LARGE", math.inf)
+        patch.setattr("harness.files.runs.LARGE", math.inf)
         return in_columns, outcome(lambda: evaluate_files(*paths, options))
 
 
@@ -125,7 +124,7 @@ def test_files_of_any_bytes_are_refused_in_the_same_words(qrels, run):
         paths[0].write_bytes(b"q1 0 d1 1\n" + qrels)
         paths[1].write_bytes(b"q1 Q0 d1 1 1 t\n" + run)
         in_columns = outcome(lambda: evaluate_files(*paths, FileOptions(MEASURES)))
-        patch.setattr("harness.files.scored_runs.LARGE", math.inf)
+        patch.setattr("harness.files.runs.LARGE", math.inf)
         assert_same(in_columns, outcome(lambda: evaluate_files(*paths, FileOptions(MEASURES))))
 
 

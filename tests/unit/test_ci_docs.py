@@ -10,8 +10,8 @@ import yaml
 
 from harness.cli import COMMANDS
 from harness.report.annotations import CODE_QUALITY
+from harness.report.markdown import THRESHOLDS_SHOWN
 from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
-from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
 from harness.report.outputs import KINDS, SUFFIXES
 
 ROOT = Path(__file__).parents[2]

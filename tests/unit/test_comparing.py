@@ -10,7 +10,7 @@ from harness.compare.report import most_moved_first
 from harness.compare.scores import by_judgments, by_stored_scores, by_suite
 from harness.compare.sides import Form, FormKind, side_of_report, side_of_run, with_empty
 from harness.errors import MeasureError, UsageError
-from harness.files.scored_runs import FileScorer
+from harness.files.runs import FileScorer
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model import (

@@ -15,8 +15,8 @@ import harness
 ROOT = Path(harness.__file__).parent
 
 LAYERS = (
-    ("errors", "garbage", "lazy", "model", "options", "words"),
-    ("hookspecs", "masking", "means", "signals"),
+    ("errors", "lazy", "model", "options", "process", "words"),
+    ("hookspecs", "masking", "means"),
     ("statistics",),
     ("metrics",),
     ("files", "gate"),

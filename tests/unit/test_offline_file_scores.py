@@ -8,7 +8,7 @@ import pytest
 import zstandard
 
 from harness.errors import FormatError, MeasureError
-from harness.files.scored_runs import FileScorer, read_measures
+from harness.files.runs import FileScorer, read_measures
 from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Profile
 
@@ -20,7 +20,7 @@ PACK = {"": bytes, ".gz": gzip.compress, ".zst": zstandard.ZstdCompressor().comp
 @pytest.fixture
 def scorer(tmp_path, monkeypatch):
     """A scorer of two TREC files, and the run to score."""
-    monkeypatch.setattr("harness.files.scored_runs.LARGE", 0)
+    monkeypatch.setattr("harness.files.runs.LARGE", 0)
 
     def make(qrels=QRELS, run=RUN, measures=("RR",), packed="", profile=Profile.TREC, gain=None, complete=False):
         paths = tmp_path / f"any.qrels{packed}", tmp_path / f"any.run{packed}"
@@ -79,7 +79,7 @@ def test_what_columns_do_not_take_is_scored_as_dicts(scorer, given):
 
 def test_small_files_are_scored_as_dicts(scorer, monkeypatch):
     files, run = scorer()
-    monkeypatch.setattr("harness.files.scored_runs.LARGE", run.stat().st_size + 1)
+    monkeypatch.setattr("harness.files.runs.LARGE", run.stat().st_size + 1)
     assert files._score_in_bulk(run) is None
 
 

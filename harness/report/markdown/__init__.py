@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument, Report, SuiteReport
+from harness.model import (
+    MissingDocument,
+    MovedDocument,
+    QueryReport,
+    RankedDocument,
+    Report,
+    Status,
+    SuiteReport,
+    Verdict,
+)
 from harness.report.markdown.escape import (
     MOST_BYTES,
     MOST_TEXT,
@@ -17,7 +26,6 @@ from harness.report.markdown.escape import (
     sign,
     table,
 )
-from harness.report.markdown.verdicts import verdicts_markdown
 from harness.report.overview import (
     BEST,
     Figure,
@@ -35,6 +43,7 @@ from harness.report.overview import (
 )
 from harness.report.run_sentences import (
     BAD,
+    LOOKED_AT,
     MISSING_SHOWN,
     RANKS_SHOWN,
     Attention,
@@ -56,10 +65,27 @@ from harness.report.run_sentences import (
     outcome_lines,
     remark_lines,
 )
-from harness.report.sentences import mean_heading, plain_text, score_text, tally_text
+from harness.report.sentences import (
+    mean_heading,
+    observed_text,
+    plain_text,
+    qualified_text,
+    required_text,
+    score_text,
+    tally_text,
+    waiver_not_in_reason,
+)
 from harness.words import count
 
-__all__ = ["overview_markdown", "query_markdown", "render", "render_refusal", "tags_markdown"]
+__all__ = [
+    "THRESHOLDS_SHOWN",
+    "overview_markdown",
+    "query_markdown",
+    "render",
+    "render_refusal",
+    "tags_markdown",
+    "verdicts_markdown",
+]
 
 
 # The cells of a report side by side, as Markdown.
@@ -100,6 +126,7 @@ def _figure(figure: Figure) -> str:
 
 MOST_DIFF = 10_000
 """Characters of a difference between two texts."""
+
 
 MOST_TITLE = 80
 """Characters of a title, which may be a whole description."""
@@ -276,3 +303,54 @@ def _measures(suite: SuiteReport) -> str:
         since = [escape(change_cell(summary)) or "–"] if compared else []
         rows.append([code(summary.measure), escape(summary.gain), *cells, *since])
     return table(["measure", "gain", *figures], rows, right=figures)
+
+
+THRESHOLDS_SHOWN = 100
+
+
+WORST_FIRST = (
+    Status.ERROR,
+    Status.INCONCLUSIVE,
+    Status.FAILED,
+    Status.WARNED,
+    Status.XPASSED,
+    Status.XFAILED,
+    Status.NOT_DECIDED,
+    Status.PASSED,
+    Status.SKIPPED,
+)
+
+
+def verdicts_markdown(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """Paragraphs: a table, and how many more there are; the passed thresholds of single queries are only counted."""
+    listed = [one for one in verdicts if one.query is None or one.status is not Status.PASSED]
+    if listed:
+        yield _table(sorted(listed, key=lambda verdict: WORST_FIRST.index(verdict.status)))
+    if len(listed) > THRESHOLDS_SHOWN:
+        yield f"and {count(len(listed) - THRESHOLDS_SHOWN, 'more threshold')}"
+    if len(listed) < len(verdicts):
+        yield f"{count(len(verdicts) - len(listed), 'threshold')} of single queries passed"
+
+
+def _table(verdicts: Sequence[Verdict]) -> str:
+    rows = [
+        [
+            f"**{verdict.status.upper()}**" if verdict.status in LOOKED_AT else str(verdict.status),
+            code(verdict.threshold) + (f" (query {code(verdict.query)})" if verdict.query is not None else ""),
+            escape(observed_text(verdict)),
+            escape(required_text(verdict)),
+            _why(verdict),
+        ]
+        for verdict in verdicts[:THRESHOLDS_SHOWN]
+    ]
+    return table(["verdict", "threshold", "observed", "required", "why"], rows, right=["observed", "required"])
+
+
+def _why(verdict: Verdict) -> str:
+    """For a pass its caveat; else the reason, the waiver, and the line of the suite."""
+    if verdict.status in (Status.PASSED, Status.SKIPPED):
+        return escape(qualified_text(verdict), most=MOST_TEXT)
+    waiver = waiver_not_in_reason(verdict)
+    reason = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
+    place = f" {code(str(verdict.mark))}" if verdict.mark.line else ""
+    return f"{escape(reason, most=MOST_TEXT)}{place}"

@@ -24,7 +24,7 @@ from harness.report.comparison_sentences import (
     origin_text,
     remarks,
 )
-from harness.report.markdown import MOST_TITLE
+from harness.report.markdown import MOST_TITLE, verdicts_markdown
 from harness.report.markdown.escape import (
     MOST_BYTES,
     MOST_TEXT,
@@ -36,7 +36,6 @@ from harness.report.markdown.escape import (
     sign,
     table,
 )
-from harness.report.markdown.verdicts import verdicts_markdown
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text, grade_text
 from harness.report.sentences import difference_text, p_text, score_text
 from harness.words import count

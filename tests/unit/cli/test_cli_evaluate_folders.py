@@ -9,7 +9,7 @@ import pytest
 from harness.cli import main
 from harness.cli.scheduler import score_part
 from harness.files.partitions import Partition
-from harness.files.scored_runs import FileOptions, read_measures
+from harness.files.runs import FileOptions, read_measures
 
 pyarrow = pytest.importorskip("pyarrow", reason="Parquet files need pyarrow")
 pytest.importorskip("pyarrow.parquet")

@@ -17,9 +17,8 @@ from harness.model import (
     TagSummary,
     Waiver,
 )
-from harness.report.markdown import render, render_refusal
+from harness.report.markdown import THRESHOLDS_SHOWN, render, render_refusal
 from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
-from harness.report.markdown.verdicts import THRESHOLDS_SHOWN
 
 
 def verdict_cells(page: Page) -> list[str]:
