@@ -140,7 +140,7 @@ def difference(one: str, other: str) -> str:
     steps: tuple[tuple[str, Callable[[str], str]], ...] = (
         ("letter case", str.casefold),
         ("blanks", _without_blanks),
-        ("Unicode normalisation", _compatible),
+        ("Unicode normalization", _compatible),
         ("letter case, spaces or Unicode normalization", _folded),
     )
     return next((name for name, fold in steps if fold(one) == fold(other)), "the form of a URL")

@@ -26,7 +26,7 @@ LEAST_WIDTH = 80
 
 def show(renderables: Iterable[RenderableType]) -> None:
     """
-    Print on standard output: with colours on a terminal, unless NO_COLOR is set, and plain elsewhere.
+    Print on standard output: with colors on a terminal, unless NO_COLOR is set, and plain elsewhere.
 
     A log has the same width everywhere, unless COLUMNS is set. Plain texts are not wrapped, so that they can be copied.
     """

@@ -254,7 +254,7 @@ def ndcg(
     gains: Sequence[float], ideal: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_PLUS_ONE
 ) -> float:
     """
-    Normalised discounted cumulative gain: DCG over the DCG of the *ideal* ranking.
+    Normalized discounted cumulative gain: DCG over the DCG of the *ideal* ranking.
 
     Args:
         gains: The gain at each rank, cut at k.

@@ -115,7 +115,7 @@ def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha:
     Raises:
         UndefinedScore: *subtopics* is 0.
 
-    Source: Chapelle et al. (2009), normalised as in TREC's ndeval.
+    Source: Chapelle et al. (2009), normalized as in TREC's ndeval.
 
     >>> round(err_ia([{"s"}, {"s", "t"}], subtopics=2, depth=2), 4)
     0.7

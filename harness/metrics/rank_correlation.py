@@ -90,7 +90,7 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
 
 def overlap_sum(first: Sequence[str], second: Sequence[str], p: float, depth: int) -> float:
     """
-    The overlap at depths 1 to *depth*, each weighted p^(d-1), unnormalised: what compatibility compares.
+    The overlap at depths 1 to *depth*, each weighted p^(d-1), unnormalized: what compatibility compares.
 
     >>> overlap_sum(["a"], ["a"], p=0.5, depth=2)
     1.25

@@ -23,7 +23,7 @@ from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import Row, Table, read_table
 from harness.model import Json
 
-__all__ = ["CLICKS", "ClickLog", "Documents", "Pair", "normalised_text", "read_csv", "read_ubi"]
+__all__ = ["CLICKS", "ClickLog", "Documents", "Pair", "normalized_text", "read_csv", "read_ubi"]
 
 CLICKS = ("click", "click_through")
 """The actions of UBI events that count as clicks on a hit."""
@@ -37,11 +37,11 @@ Pair: TypeAlias = tuple[str, str]
 """The text of a query and the id of a document."""
 
 
-def normalised_text(query: str) -> str:
+def normalized_text(query: str) -> str:
     """
     *query* in lower case with single blanks; queries with equal results count as one query.
 
-    >>> normalised_text(" Red  Shoes")
+    >>> normalized_text(" Red  Shoes")
     'red shoes'
     """
     return " ".join(query.split()).casefold()
@@ -76,7 +76,7 @@ class ClickLog:
             what = "queries and documents that hold half of a character (a lone surrogate)"
             self.leftovers.add((self.source, 0, 0), what, first=repr(f"{query}, {document}"))
             return
-        pair = self._texts.setdefault(normalised_text(query), " ".join(query.split())), document
+        pair = self._texts.setdefault(normalized_text(query), " ".join(query.split())), document
         self.shown.setdefault(pair, Counter())[position] += shown
         if clicked:
             self.clicked.setdefault(pair, Counter())[position] += clicked
@@ -201,7 +201,7 @@ def _take(
         log.applications.add(application)
     if isinstance(text, str) and text.strip():
         search.text = search.text or text
-        if normalised_text(text) != normalised_text(search.text):
+        if normalized_text(text) != normalized_text(search.text):
             what = "a user_query other than the first of its query_id"
             log.leftovers.add(place, what, first=f"{text!r} of query_id {name!r}")
     if action is None and "event_attributes" in document:
@@ -349,7 +349,7 @@ def _take_events(
         if column is None:  # the log does not say which click belongs to which impression
             log.add(query, document, at, shown=int(name == IMPRESSION), clicked=int(name != IMPRESSION))
             continue
-        search = searches.setdefault((row.cells[column].strip(), normalised_text(query)), _Search(query))
+        search = searches.setdefault((row.cells[column].strip(), normalized_text(query)), _Search(query))
         if name == IMPRESSION:
             search.see(document, at, row.place, log)
         else:

@@ -31,7 +31,7 @@ from statistics import NormalDist
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
 from harness.migrate import ImportOptions, MigrationResult, write_drafts, write_files
-from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalised_text, read_csv, read_ubi
+from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalized_text, read_csv, read_ubi
 from harness.migrate.draft import Draft, Leftover
 from harness.migrate.exported import json_lines
 from harness.migrate.table import csv_text, read_table, unwritable
@@ -254,11 +254,11 @@ def _with_ids(found: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> 
     """*found* with the ids of the queries of *suite* that have the same texts; without documents of other queries."""
     ids: dict[str, str] = {}
     for query in suite.queries:
-        if query.text and ids.setdefault(normalised_text(query.text), query.id) != query.id:
+        if query.text and ids.setdefault(normalized_text(query.text), query.id) != query.id:
             _leave(log, f"queries of {suite.path} with the text of another one, which gets the grades")
     kept = []
     for one in found:
-        identity = ids.get(normalised_text(one.query))
+        identity = ids.get(normalized_text(one.query))
         if identity is None:
             _leave(log, f"documents of queries that {suite.path} does not have")
         else:

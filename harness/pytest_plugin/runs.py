@@ -350,7 +350,7 @@ class SessionRuns:
 
     def _shared(self, path: Path, options: RunOptions) -> RunOptions:
         """
-        *options* normalised as the key of a run: naming the first request, or the suite's own index, makes no
+        *options* normalized as the key of a run: naming the first request, or the suite's own index, makes no
         difference.
         """
         if options.request is None and options.index is None:

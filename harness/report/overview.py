@@ -37,7 +37,7 @@ __all__ = [
 
 
 BEST = "*"
-"""Marks, without colour, the best figure of a suite."""
+"""Marks, without color, the best figure of a suite."""
 
 HELD = (Status.PASSED, Status.XPASSED)
 

@@ -248,7 +248,7 @@ def tally_text(statuses: Iterable[Status]) -> str:
 
 # Untrusted text made safe to print.
 #
-# Ids, titles and messages come from indexes and servers. On a terminal, an escape sequence in a title could recolour
+# Ids, titles and messages come from indexes and servers. On a terminal, an escape sequence in a title could recolor
 # or rewrite what was printed before, and a bidirectional control could reverse an id; both are printed as escapes.
 
 

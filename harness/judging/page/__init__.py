@@ -40,7 +40,7 @@ ASSETS = {
     "/judge.js": ("text/javascript", ("harness.judging.page", "judge.js")),
     "/report.css": ("text/css", ("harness.report.html", "templates/report.css")),
 }
-"""The colours and the type are those of the reports."""
+"""The colors and the type are those of the reports."""
 
 HEADERS = {
     "Cache-Control": "no-store",

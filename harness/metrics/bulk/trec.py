@@ -1,7 +1,7 @@
 """
 Batches from TREC files: blocks of lines as columns of bytes and numbers, without a Python string a line.
 
-Lines with one blank between two columns are read as they are; others are normalised first. Ids stay bytes; only those
+Lines with one blank between two columns are read as they are; others are normalized first. Ids stay bytes; only those
 of queries become strings.
 """
 

@@ -242,7 +242,7 @@ class QueryView:
     """
     One query: a row of the table, and if *detailed* its ranking beside its ideal; the first of these is *opened*.
 
-    *strip* has the grades of its first hits, *steps* the colours of its scores.
+    *strip* has the grades of its first hits, *steps* the colors of its scores.
     """
 
     anchor: str

@@ -1,4 +1,4 @@
-"""Charts of a page: the distribution of a measure's scores over the queries, and the colours of grades."""
+"""Charts of a page: the distribution of a measure's scores over the queries, and the colors of grades."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def _edge(value: float) -> str:
     return plain_text(round(value, 4))
 
 
-# Grades and scores as colours. A colour never stands alone: the grade, the score or a sign is written in it.
+# Grades and scores as colors. A color never stands alone: the grade, the score or a sign is written in it.
 
 
 GRADE_STEPS = 4
@@ -199,7 +199,7 @@ class Strip:
 
 def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
     """
-    The CSS class that colours a document; *greatest* is the greatest gain of all.
+    The CSS class that colors a document; *greatest* is the greatest gain of all.
 
     >>> shade_of(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
     'gain-4'
@@ -235,7 +235,7 @@ def _short(grade: float) -> str:
 
 def score_step(value: float | None, bins: Sequence[Bin]) -> str:
     """
-    The CSS class that colours a score of a measure whose *bins* span 0 to 1; empty for others, whose best is not known.
+    The CSS class that colors a score of a measure whose *bins* span 0 to 1; empty for others, whose best is not known.
 
     >>> score_step(0.5, histogram([0.5])), score_step(7.0, histogram([7.0])), score_step(math.inf, histogram([0.5]))
     ('score-2', '', '')

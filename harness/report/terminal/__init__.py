@@ -56,7 +56,7 @@ WIDTH = 120
 
 def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
     """
-    *renderables* below one another, without colours, and without the blanks that rich fills lines with.
+    *renderables* below one another, without colors, and without the blanks that rich fills lines with.
 
     Plain texts are not wrapped, so that they can be copied.
     """
@@ -147,6 +147,6 @@ def _with_caveat(verdict: Verdict) -> Text:
 
 
 def grade_cell(document: RankedDocument | MovedDocument) -> Text:
-    """The grade in the colour of its gain."""
+    """The grade in the color of its gain."""
     style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
     return Text(grade_text(document), style=style)

@@ -233,7 +233,7 @@ def report_renderables(report: ComparisonReport, *, most: int = MOST, quiet: boo
 
 
 def failure_text(report: ComparisonReport, *, most: int = MOST, width: int = WIDTH) -> str:
-    """Why a comparison does not hold, and the worst queries' rankings side by side, as text without colours."""
+    """Why a comparison does not hold, and the worst queries' rankings side by side, as text without colors."""
     return plain(_failure(report, most), width)
 
 

@@ -171,7 +171,7 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
 
 
 def contribution_block(query: QueryReport, found: Contributions) -> str:
-    """The short table of what each rank adds and loses, as text without colours."""
+    """The short table of what each rank adds and loses, as text without colors."""
     return plain([Text(contributions_text(found)), contribution_table(query, found, short=True)])
 
 

@@ -26,7 +26,7 @@ __all__ = ["hit_score", "missing_renderables", "query_block", "query_renderables
 
 
 def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
-    """One query's ranking with grades, and its missing relevant documents, as text without colours."""
+    """One query's ranking with grades, and its missing relevant documents, as text without colors."""
     return plain(query_renderables(query, measure), width)
 
 

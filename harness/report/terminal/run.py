@@ -297,7 +297,7 @@ def _statuses(row: TagRow) -> Text:
 
 # A report on a terminal, or as plain text for a log and for pytest.
 #
-# Colours and width are up to the caller, who prints it.
+# Colors and width are up to the caller, who prints it.
 
 
 def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
@@ -415,7 +415,7 @@ def _measures(suite: SuiteReport) -> Table:
 
 
 def _change(text: str) -> Text:
-    """A difference in the colour of its sign, and a dash where there is none."""
+    """A difference in the color of its sign, and a dash where there is none."""
     return Text(text or "–", style=BESIDE_STYLES.get(text[:1], "dim"))
 
 
@@ -440,7 +440,7 @@ def since_baseline(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableT
 
 
 def since_baseline_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
-    """`since_baseline` as text without colours; empty where nothing changed or there is no baseline."""
+    """`since_baseline` as text without colors; empty where nothing changed or there is no baseline."""
     return plain(since_baseline(suite, verdict), width).rstrip()
 
 
