@@ -25,7 +25,7 @@ from harness.model import (
     SearchRequest,
     ShardCopy,
 )
-from harness.search.answers import json_of, lacking_shards, refusal_of, refusal_text
+from harness.search.answers import REFUSED, WHOLE, json_of, lacking_shards, refusal_of, refusal_text
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
@@ -220,7 +220,7 @@ def ask_who(
     answer = ask_one(connection, retries, "GET", "/", timeout=timeout, budget=budget)
     if answer.status == 403 and (kind := _kind_that_refuses(answer)):
         return Engine(kind)
-    if answer.status in (401, 403):
+    if answer.status in REFUSED:
         raise login_refused(answer, connection)
     content = json_of(answer)
     version = content.get("version") if isinstance(content, Mapping) else None
@@ -285,6 +285,27 @@ def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     else:
         remedy = f"the login is valid but lacks the privilege; if it may only read the index, {STATE_IT}"
     return LoginRefused(connection.mask(f"the engine refuses the login ({reason}): {remedy}"))
+
+
+def ask_json(
+    search: EngineSearch, method: str, path: str, body: Json = None, *, refused: str = ""
+) -> Mapping[str, Json]:
+    """
+    The object with which the engine of *search* answers a request that is not a search.
+
+    Raises:
+        LoginRefused: It answers 401 or 403.
+        SearchError: It refuses the request, or its answer is no object; *refused* begins the sentence.
+    """
+    sent = None if body is None else json.dumps(body).encode()
+    answer = ask_one(search.connection, search.retries, method, path, body=sent)
+    if answer.status in REFUSED:
+        raise login_refused(answer, search.connection)
+    content = json_of(answer)
+    if answer.status not in WHOLE or not isinstance(content, Mapping):
+        why = content.reason if isinstance(content, Failure) else refusal_text(answer)
+        raise SearchError(search.connection.mask(f"{refused}{why}"))
+    return content
 
 
 NOTHING_KNOWN = IndexFacts(missing=("mapping", "settings", "documents"))

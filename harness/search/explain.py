@@ -17,13 +17,11 @@ from urllib.parse import quote, urlencode
 from harness.errors import SearchError, UsageError
 from harness.metrics.score import failure_text
 from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ranking, SearchRequest
-from harness.search.answers import WHOLE, json_of, refusal_text
-from harness.search.engine import EngineSearch
+from harness.search.engine import EngineSearch, ask_json
 from harness.search.hits import MalformedAnswer, excerpt, id_in
 from harness.search.lookup import ids_query, of_indexes
 from harness.search.msearch import single_search
 from harness.search.score_parts import score_parts
-from harness.search.server_health import ask_one
 from harness.words import nearest
 
 __all__ = ["explain_documents"]
@@ -204,13 +202,7 @@ class _Asker:
         return {"pit": self.body["pit"], **body} if "pit" in self.body else body
 
     def _ask(self, path: str, body: Json) -> Mapping[str, Json]:
-        search = self._search
-        answer = ask_one(search.connection, search.retries, "POST", path, body=json.dumps(body).encode())
-        content = json_of(answer)
-        if answer.status not in WHOLE or not isinstance(content, Mapping):
-            why = content.reason if isinstance(content, Failure) else refusal_text(answer)
-            raise SearchError(search.connection.mask(f"the engine does not explain it: {why}"))
-        return content
+        return ask_json(self._search, "POST", path, body, refused="the engine does not explain it: ")
 
 
 # The clauses of a query.

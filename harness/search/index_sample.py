@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from harness.errors import SearchError
 from harness.model import Json
-from harness.search.answers import WHOLE, json_of, refusal_text
-from harness.search.engine import EngineSearch, login_refused
+from harness.search.engine import EngineSearch, ask_json
 from harness.search.points import KEEP_ALIVE, close_point, open_point
-from harness.search.server_health import ask_one
 
 __all__ = ["IndexField", "SampledDocument", "read_all", "read_fields", "read_names", "read_sample"]
 
@@ -50,7 +47,7 @@ def read_names(search: EngineSearch) -> dict[str, tuple[str, ...]]:
     Raises:
         SearchError: The login may not list them, or there is no answer.
     """
-    content = _ask(search, "GET", "/_resolve/index/*?expand_wildcards=open")
+    content = ask_json(search, "GET", "/_resolve/index/*?expand_wildcards=open")
     found: dict[str, tuple[str, ...]] = {}
     for key, kind in (("data_streams", "data stream"), ("aliases", "alias"), ("indices", "index")):
         names = [one["name"] for one in content.get(key, ()) if not one["name"].startswith(".")]
@@ -66,7 +63,7 @@ def read_fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
     Raises:
         SearchError: There is none, or the login may not read it.
     """
-    content = _ask(search, "GET", f"/{quote(index, safe='*,')}/_field_caps?fields=*&include_unmapped=true")
+    content = ask_json(search, "GET", f"/{quote(index, safe='*,')}/_field_caps?fields=*&include_unmapped=true")
     fields = content.get("fields")
     if not isinstance(fields, Mapping):
         raise SearchError("the answer to `_field_caps` is not complete")
@@ -90,7 +87,7 @@ def read_sample(search: EngineSearch, index: str, fields: Sequence[str]) -> list
         SearchError: The engine refuses that, or its answer cannot be read.
     """
     body = {"size": SAMPLED, "query": {"match_all": {}}, "_source": False, "fields": list(fields)}
-    content = _ask(search, "POST", f"/{quote(index, safe='*,')}/_search", body)
+    content = ask_json(search, "POST", f"/{quote(index, safe='*,')}/_search", body)
     return [
         SampledDocument(hit["_id"], {name: tuple(map(str, values)) for name, values in hit.get("fields", {}).items()})
         for hit in content.get("hits", {}).get("hits", ())
@@ -113,19 +110,8 @@ def read_all(search: EngineSearch, index: str) -> Iterator[Mapping[str, Json]]:
         "track_total_hits": False,
     }
     try:
-        while hits := _ask(search, "POST", "/_search", body).get("hits", {}).get("hits"):
+        while hits := ask_json(search, "POST", "/_search", body).get("hits", {}).get("hits"):
             yield from (hit["_source"] for hit in hits)
             body["search_after"] = hits[-1]["sort"]
     finally:
         close_point(search.connection, search.engine, point)
-
-
-def _ask(search: EngineSearch, method: str, path: str, body: Json = None) -> Mapping[str, Json]:
-    sent = None if body is None else json.dumps(body).encode()
-    answer = ask_one(search.connection, search.retries, method, path, body=sent)
-    if answer.status in (401, 403):
-        raise login_refused(answer, search.connection)
-    content = json_of(answer)
-    if answer.status not in WHOLE or not isinstance(content, Mapping):
-        raise SearchError(search.connection.mask(refusal_text(answer)))
-    return content

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.model import Failure, Json, Mark
-from harness.search.answers import BAD_REQUEST, BUSY, WHOLE, json_of, reason_of, refusal_text
+from harness.search.answers import BAD_REQUEST, BUSY, REFUSED, WHOLE, json_of, reason_of, refusal_text
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.engine import count_in
 from harness.search.hits import is_text
@@ -323,7 +323,7 @@ class Indexes:
         """The answer to a request, retried while the engine is busy; statuses in *allowed* are no errors."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         answer = ask_one(self._connection, self._retries, method, path, body=data, mime=mime)
-        if answer.status in (401, 403):
+        if answer.status in REFUSED:
             raise LoginRefused(self._connection.mask(f"{refusal_text(answer)}; {PRIVILEGES}"))
         if answer.status not in WHOLE and answer.status not in allowed:
             raise self._failed(f"the engine refuses {method} {path}", answer)

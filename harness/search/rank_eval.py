@@ -9,9 +9,9 @@ from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError
 from harness.model import Json
-from harness.search.answers import WHOLE, json_of, refusal_text
+from harness.search.answers import REFUSED, WHOLE, json_of, refusal_text
 from harness.search.connection import Answer, NoAnswerInTime
-from harness.search.engine import EngineSearch, login_refused
+from harness.search.engine import EngineSearch, ask_json, login_refused
 from harness.search.hits import kind_of
 from harness.search.lookup import batched
 from harness.search.msearch import SEARCHES_AT_ONCE
@@ -70,7 +70,7 @@ def _rate(
     templates = [one for one in spec.get("templates", ()) if one["id"] in used]
     body = {**spec, "requests": requests, "templates": templates, "max_concurrent_searches": SEARCHES_AT_ONCE}
     try:
-        answer = _ask(search, path, body)
+        answer = ask_one(search.connection, search.retries, "POST", path, body=json.dumps(body).encode())
     except NoAnswerInTime as error:
         answer, reason = None, search.connection.mask(str(error))
     if answer is not None:
@@ -91,7 +91,7 @@ def _refusal(search: EngineSearch, answer: Answer) -> str:
     Raises:
         SearchError: Because of no single request in it.
     """
-    if answer.status in (401, 403):
+    if answer.status in REFUSED:
         raise login_refused(answer, search.connection)
     if answer.status in (405, 501) or b"no handler found" in answer.body:
         raise SearchError(
@@ -136,12 +136,8 @@ def find_homes(
     query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
     for part in batched(ids, IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
-        answer = _ask(search, f"{_path(index)}/_search{'?' + query if query else ''}", body)
-        content = json_of(answer)
-        if answer.status in (401, 403):
-            raise login_refused(answer, search.connection)
-        if answer.status not in WHOLE or not isinstance(content, Mapping):
-            raise SearchError(search.connection.mask(f"judged documents cannot be looked up: {refusal_text(answer)}"))
+        path = f"{_path(index)}/_search{'?' + query if query else ''}"
+        content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")
         try:
             for hit in content["hits"]["hits"]:
                 homes[hit["_id"]] = (*homes.get(hit["_id"], ()), hit["_index"])
@@ -156,7 +152,3 @@ def find_homes(
 
 def _path(index: str | None) -> str:
     return "" if index is None else f"/{quote(index, safe='*,')}"
-
-
-def _ask(search: EngineSearch, path: str, body: Json) -> Answer:
-    return ask_one(search.connection, search.retries, "POST", path, body=json.dumps(body).encode())
