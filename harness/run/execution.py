@@ -44,7 +44,7 @@ from harness.run.connections import FixtureBuilds, targeting
 from harness.run.header import NOT_ASKED
 from harness.run.journal import Section
 from harness.run.notes import run_notes
-from harness.run.report import assemble
+from harness.run.report import DecidedRun, assemble
 from harness.run.responses import StoredResponses, failed_run, joined, kept_answers, without_answered
 from harness.run.watching import TargetWatch, watch_target, with_point_in_time
 
@@ -398,19 +398,14 @@ def conclude(
     worst = blamed_queries(verdicts) if inspected is None else [inspected]
     located, notes = locate_worst(selected, answered.run, answered.search, worst, options, answered.budget)
     report = assemble(
-        selected,
-        run,
-        scores,
-        verdicts,
-        located=located,
-        cluster=answered.cluster,
+        DecidedRun(selected, run, scores, verdicts, reference, located),
+        answered.cluster,
+        notes=[*run_notes(selection, run, options, answered.server, verdicts), *notes],
         deselected=len(selection.others),
         decides=inspected is None,
         report_only=options.report_only,
-        notes=[*run_notes(selection, run, options, answered.server, verdicts), *notes],
-        reference=reference,
-        searched=options.searched(),
         sent={} if inspected is not None else _sent(answered, run, verdicts),
+        searched=options.searched(),
     )
     if progress is not None:
         progress.suite_finished(run, verdicts)

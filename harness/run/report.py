@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import chain, groupby
 from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries
@@ -51,18 +51,29 @@ from harness.run.summaries import measure_summaries, tag_summaries
 from harness.words import listed
 
 
+@dataclass(frozen=True, slots=True)
+class DecidedRun:
+    """A run with its scores and the verdicts of the gate."""
+
+    suite: Suite
+    """With the selected queries only."""
+    run: Run
+    scores: Sequence[Score]
+    """Of every selected query, for each of its measures."""
+    verdicts: Sequence[Verdict]
+    reference: Reference | None = None
+    """The baseline that the run was compared with."""
+    located: Mapping[str, tuple[MissingDocument, ...]] = field(default_factory=dict)
+    """Missing relevant documents of the queries for which a deeper search was made."""
+
+
 def assemble(
-    suite: Suite,
-    run: Run,
-    scores: Sequence[Score],
-    verdicts: Sequence[Verdict],
-    *,
-    located: Mapping[str, tuple[MissingDocument, ...]],
+    decided: DecidedRun,
     cluster: str,
+    *,
+    notes: Iterable[str] = (),
     deselected: int = 0,
     decides: bool = True,
-    notes: Iterable[str] = (),
-    reference: Reference | None = None,
     report_only: bool = False,
     sent: Mapping[str, SentRequest] = MappingProxyType({}),
     searched: Mapping[str, str | bool] | None = None,
@@ -71,26 +82,23 @@ def assemble(
     Assemble the report of one suite.
 
     Args:
-        suite: The suite with the selected queries only.
-        run: Their responses.
-        scores: The scores of every selected query for each of its measures.
-        verdicts: The verdicts of the gate.
-        located: Missing relevant documents of the queries for which a deeper search was made.
+        decided: The run, its scores and verdicts.
         cluster: The name or the URL of the server.
+        notes: Sentences that precede the notes found here.
         deselected: How many queries were not selected.
         decides: Whether thresholds were to be decided.
-        notes: Sentences that precede the notes found here.
-        reference: The baseline that the run was compared with.
         report_only: Whether nothing was to be decided.
         sent: Requests by query, as they were sent.
         searched: The options with which a command searches the same.
     """
-    template, columns = suite.requests.get(run.request), ScoreColumns.of(scores)
+    suite, run, verdicts, reference = decided.suite, decided.run, decided.verdicts, decided.reference
+    template, columns = suite.requests.get(run.request), ScoreColumns.of(decided.scores)
     found = _gone_through(suite, run, columns)
-    titles = found.titles | {one.id: one.title for some in located.values() for one in some if one.title is not None}
+    located = chain.from_iterable(decided.located.values())
+    titles = found.titles | {one.id: one.title for one in located if one.title is not None}
     before = compare_queries(suite, run, columns, reference, titles) if reference else {}
     breaks_ties = template is not None and not leaves_ties(template)
-    known = _DocumentFacts(located, titles, breaks_ties, before, sent, run.checks)
+    known = _DocumentFacts(decided.located, titles, breaks_ties, before, sent, run.checks)
     checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
     return SuiteReport(
         name=suite.name,
@@ -127,15 +135,19 @@ def assemble(
         repeats=RepeatSummary(len(run.repeats) + 1, unstable_queries(run)) if run.repeats else None,
         hits=found.hits,
         judged_hits=found.judged_hits,
-        timing=SuiteTiming(
-            search_seconds=run.seconds,
-            tail_seconds=None if run.tails is None else run.tails.seconds,
-            resent=dict(Counter(run.resent.values()).most_common()),
-            copies=tuple(copies for copies, _ in groupby(one.copies for one in run.states if one.copies is not None)),
-            repeats=tuple(
-                {shard: copies[0] for shard, copies in (repeat.copies or {}).items() if copies}
-                for repeat in run.repeats
-            ),
+        timing=_timing(run),
+    )
+
+
+def _timing(run: Run) -> SuiteTiming:
+    copies = (state.copies for state in run.states if state.copies is not None)
+    return SuiteTiming(
+        search_seconds=run.seconds,
+        tail_seconds=None if run.tails is None else run.tails.seconds,
+        resent=dict(Counter(run.resent.values()).most_common()),
+        copies=tuple(one for one, _ in groupby(copies)),
+        repeats=tuple(
+            {shard: copies[0] for shard, copies in (repeat.copies or {}).items() if copies} for repeat in run.repeats
         ),
     )
 

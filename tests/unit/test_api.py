@@ -41,7 +41,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.report.json import loads_report
 from harness.run.execution import FinishedSuite
-from harness.run.report import assemble
+from harness.run.report import DecidedRun, assemble
 from harness.search.testing import FakeSearch
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -271,7 +271,7 @@ def suite_run(responses, *texts, depth=3, weights=None, asked=None, **fields):
     run = Run(responses, Engine("fake"))
     scores = score_run(suite, run)
     verdicts = decide(suite, run, scores, today=DAY)
-    report = assemble(suite, run, scores, verdicts, located={}, cluster="default")
+    report = assemble(DecidedRun(suite, run, scores, verdicts), "default")
     return SuiteRun(FinishedSuite(suite, run, scores, report), DAY)
 
 
@@ -369,7 +369,7 @@ class Recorder(Relevance):
     def _finish(self, path, asked):
         self.asked = (path, asked)
         suite = Suite("s", str(path), Target(), {}, (), ())
-        report = assemble(suite, Run({}, Engine("fake")), (), (), located={}, cluster="c")
+        report = assemble(DecidedRun(suite, Run({}, Engine("fake")), (), ()), "c")
         return FinishedSuite(suite, Run({}, Engine("fake")), (), report)
 
 

@@ -24,7 +24,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.run.report import assemble
+from harness.run.report import DecidedRun, assemble
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
 
@@ -33,7 +33,7 @@ def report_on(queries, responses, *, verdicts=(), located=None, **fields):
     suite = Suite("suite", "s.relevance.yaml", Target(), fields.pop("requests", {}), MEASURES, tuple(queries), **fields)
     run = Run(responses, Engine("opensearch", "3.8.0"), "current", "products", 0.25)
     scores = score_run(suite, run)
-    return assemble(suite, run, scores, verdicts, located=located or {}, cluster="default", notes=["first"])
+    return assemble(DecidedRun(suite, run, scores, verdicts, located=located or {}), "default", notes=["first"])
 
 
 QUERY = Query("shoes", "red shoes", tags=("head",), judgments={"a": 3, "b": 0, "c": 1, "d": 1, "e": 2})
@@ -253,7 +253,7 @@ def test_notes_say_what_a_reader_must_know():
 def test_a_query_of_which_no_measure_is_asked_has_its_outcome_too(response, outcome):
     suite = Suite("suite", "s", Target(), {}, (), (Query("q", "q", judgments={"a": 1}),))
     run = Run({} if response is None else {"q": response}, Engine("fake"))
-    report = assemble(suite, run, score_run(suite, run), (), located={}, cluster="default")
+    report = assemble(DecidedRun(suite, run, score_run(suite, run), ()), "default")
     assert report.queries[0].outcome is outcome
 
 

@@ -35,7 +35,7 @@ from harness.model import (
     Waiver,
 )
 from harness.options import RunOptions
-from harness.run.report import assemble
+from harness.run.report import DecidedRun, assemble
 
 OPTIONS = CompareOptions(date(2026, 5, 1))
 MADE = "2026-05-01T00:00:00+00:00"
@@ -68,7 +68,7 @@ SECOND = run_of(q=ranked("a", "b"), r=ranked("a", "b"), s=ranked("x", "c"))
 
 def reported(run, suite=None, name="report:x.json"):
     suite = suite or suite_of(*QUERIES)
-    report = assemble(suite, run, score_run(suite, run), (), located={}, cluster="c")
+    report = assemble(DecidedRun(suite, run, score_run(suite, run), ()), "c")
     return side_of_report(report, name, created="yesterday")
 
 
@@ -141,7 +141,7 @@ def test_a_failure_comes_back_from_a_report_as_it_was(failure):
 )
 def test_a_reason_without_a_failure_is_not_read_but_kept(outcome, kind):
     suite = suite_of(*QUERIES)
-    report = assemble(suite, FIRST, score_run(suite, FIRST), (), located={}, cluster="c")
+    report = assemble(DecidedRun(suite, FIRST, score_run(suite, FIRST), ()), "c")
     odd = replace(report.queries[0], outcome=outcome, reason="timeout: of another version", ranking=())
     side = side_of_report(replace(report, queries=(odd,)), "old", created="")
     assert side.run.responses == {"q": Failure(kind, "timeout: of another version")}
