@@ -137,9 +137,9 @@ class _Pooling:
         runs = [PooledRun(name, cell.run) for name, cell in zip(self._names(), self.cells, strict=True)]
         pool = pool_runs(self.suite, runs, self.options.depth or pooling_depth(self.suite))
         found, notes = self._texts(pool, runs)
-        if (masker := self.cells[0].masker) is not None:
-            unanswered = {place: masker.mask(reason) for place, reason in pool.unanswered.items()}
-            pool, notes = replace(pool, unanswered=unanswered), list(map(masker.mask, notes))
+        mask = self.cells[0].masker.mask
+        pool = replace(pool, unanswered={place: mask(reason) for place, reason in pool.unanswered.items()})
+        notes = list(map(mask, notes))
         pool = replace(pool, notes=(*self._shallow(pool), *notes))
         return with_texts(pool, found)
 

@@ -166,8 +166,7 @@ class _Verifying:
         return are_weighted(query.weight for query in self.suite.queries)
 
     def _masked(self, text: str) -> str:
-        masker = self.answered.masker
-        return text if masker is None else masker.mask(text)
+        return self.answered.masker.mask(text)
 
     @property
     def _search(self) -> EngineSearch:

@@ -15,6 +15,7 @@ from harness.config import Configs
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
+from harness.masking import Masker
 from harness.model import Cluster, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions, Shard, baseline_refusal
 from harness.run.checks import Targets
@@ -77,7 +78,8 @@ def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
     _check_choices([suite], options, Matrix.of_one(options))
     selection = select(suite, QueryFilter.of(options), options.day())
     with ExitStack() as still:
-        return conclude(SuiteExecution(selection, options, suite.target.cluster).over(search, still)).report
+        execution = SuiteExecution(selection, options, suite.target.cluster, Masker(suite.variables))
+        return conclude(execution.over(search, still)).report
 
 
 def make_report(reports: Sequence[SuiteReport]) -> Report:

@@ -83,8 +83,8 @@ class AnsweredSuite:
     options: RunOptions
     run: Run
     cluster: str
+    masker: Masker
     search: Search | None = None
-    masker: Masker | None = None
     server: Cluster | None = None
     sent: Mapping[str, SearchRequest] = field(default_factory=dict)
     budget: float | None = None
@@ -127,7 +127,7 @@ class SuiteExecution:
     selection: Selection
     options: RunOptions
     cluster: str
-    masker: Masker | None = None
+    masker: Masker
     progress: Progress | None = None
     builds: FixtureBuilds | None = None
     targets: Targets | None = None
@@ -196,8 +196,8 @@ class SuiteExecution:
             self.options,
             run,
             self.cluster,
-            search,
             self.masker,
+            search,
             self.server,
             budget=self.options.budget,
         )
@@ -207,7 +207,7 @@ class SuiteExecution:
         from harness.suites.requests import choose_template
 
         own = choose_template(active, self.options.request).index or active.target.index
-        if own is not None and self.masker is not None and self.masker.mask(own) == earlier.index:
+        if own is not None and self.masker.mask(own) == earlier.index:
             earlier = replace(earlier, index=own)  # a journal has it masked
         if self.section is not None:
             engine, state = NOT_ASKED if search is None else search.engine, self._state_now(earlier, active, search)
@@ -447,7 +447,7 @@ def _with_shown_titles(
     own = () if worst is None else untitled_hits(run, worst)
     documents = chain(own, islice(left_documents(run, reference, worst), TITLES_AT_MOST))
     titled = look_up_titles(answered.selection.selected, run, search, documents, budget=answered.budget)
-    return titled if answered.masker is None else redact_run(titled, answered.masker.mask)
+    return redact_run(titled, answered.masker.mask) if answered.masker else titled
 
 
 def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
@@ -458,12 +458,12 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
     template = suite.requests.get(run.request)
     if template is None or (template.http is not None and server.url is None):
         return {}
-    masker = answered.masker or Masker(suite.variables)
     try:
         first = blamed_queries(verdicts)
         sent = sent_requests(suite, run, server, first, answered.options.hooks or Hooks(), answered.sent)
     except HookError:
         return {}
+    masker = answered.masker
     return {
         query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(without_vectors(one.body))))
         for query, one in sent.items()

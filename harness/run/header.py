@@ -125,7 +125,7 @@ def wrong_in(header: Header) -> str:
 
 
 def header_of(
-    selection: Selection, options: RunOptions, matrix: Mapping[str, Json], cluster: str, masker: Masker | None
+    selection: Selection, options: RunOptions, matrix: Mapping[str, Json], cluster: str, masker: Masker
 ) -> Header:
     """
     The header of a section.
@@ -137,7 +137,7 @@ def header_of(
         cluster: The server's name in reports.
         masker: Hides secrets.
     """
-    mask = (lambda text: text) if masker is None else masker.mask
+    mask = masker.mask
     suite = selection.suite
     template = suite.requests.get(options.request or next(iter(suite.requests)))
     given = {name: getattr(options, name) for name in SENT_BY}

@@ -12,7 +12,7 @@ from harness.config import Configs
 from harness.errors import UsageError
 from harness.gate.ties import leaves_ties, tie_groups
 from harness.hooks import Hooks
-from harness.masking import Masker, redact_explanation
+from harness.masking import redact_explanation
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
 from harness.model import (
@@ -132,7 +132,7 @@ def _explanations(
     judged = answered.selection.selected.queries[0].judgments
     ranking = [document.id for document in query.ranking]
     found = explain_documents(search, request, documents, ranking=ranking, known=judged)
-    mask = (answered.masker or Masker({})).mask
+    mask = answered.masker.mask
     return tuple(redact_explanation(replace(one, rank=one.rank or ranks.get(one.document)), mask) for one in found)
 
 
@@ -160,7 +160,7 @@ def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str,
     suite = answered.selection.selected
     cluster = answered.server or Cluster(answered.cluster)
     sent = sent_request(request, cluster)
-    masker = answered.masker or Masker(suite.variables)
+    masker = answered.masker
     names = {*suite.variables, *cluster.variables}
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)
     headers = {name: masker.mask(value) for name, value in sent.headers.items()} | _login_headers(cluster)

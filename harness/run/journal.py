@@ -145,7 +145,7 @@ class Section:
     def __init__(
         self,
         header: Header,
-        masker: Masker | None,
+        masker: Masker,
         write: Callable[[bytes], None],
         recorded: Recorded | None,
         tell: Callable[[str], None],
@@ -163,7 +163,7 @@ class Section:
         """
         self.asks = asks
         self._header = header
-        self._masker = masker or None
+        self._masker = masker
         self._write = write
         self._recorded = recorded
         self.earlier = None if recorded is None else recorded.run
@@ -253,14 +253,14 @@ class Section:
 
     def _hidden(self, header: Header) -> Header:
         """*header* without secrets, such as in the name of an index."""
-        if self._masker is None:
+        if not self._masker:
             return header
         plain = _adapter(Header).dump_python(header, mode="json")
         hidden: Header = _adapter(Header).validate_python(self._masker.mask_json(plain))
         return hidden
 
     def _masked(self, run: Run) -> Run:
-        if self._masker is None:
+        if not self._masker:
             return run
         return redact_run(replace(run, index=run.index and self._masker.mask(run.index)), self._masker.mask)
 
@@ -307,7 +307,7 @@ class Journal:
         self._recorded = {one.header.cell: one for one in recorded}
         return ""
 
-    def section(self, header: Header, masker: Masker | None) -> Section:
+    def section(self, header: Header, masker: Masker) -> Section:
         """The section of the cell of *header*, with the records of an earlier run of the same cell."""
         recorded = self._recorded.get(header.cell)
         why = self._refusal

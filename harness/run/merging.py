@@ -95,7 +95,7 @@ class MergedJournal:
         if left:
             raise UsageError(f"{listed(left)} cannot be run any more: the suite was changed after it ran")
 
-    def section(self, header: Header, masker: Masker | None) -> Section:
+    def section(self, header: Header, masker: Masker) -> Section:
         """
         The whole run of the cell of *header*.
 

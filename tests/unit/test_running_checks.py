@@ -12,6 +12,7 @@ import pytest
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.gate.grammar import parse_expectation
 from harness.gate.selection import ALL, select
+from harness.masking import Masker
 from harness.model import (
     Failure,
     FailureKind,
@@ -413,9 +414,9 @@ def test_queries_are_sent_without_the_checks_where_these_are_refused(error: Exce
 def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, tmp_path: Path) -> None:
     selection = select(suite(expecting("nope not in top 3", a=1)), ALL, date(2026, 1, 1))
     journal = Journal(tmp_path / "run.journal")
-    section = journal.section(header_of(selection, RunOptions(), {}, "default", None), None)
+    section = journal.section(header_of(selection, RunOptions(), {}, "default", Masker({})), Masker({}))
     with ExitStack() as still:
-        SuiteExecution(selection, RunOptions(), "default", section=section).over(Gateway(error), still)
+        SuiteExecution(selection, RunOptions(), "default", Masker({}), section=section).over(Gateway(error), still)
     journal.finish(is_complete=True)
 
     [recorded], _ = parse_journal(read_content(tmp_path / "run.journal"), "run.journal")

@@ -49,6 +49,7 @@ from harness.run.missing import QUERIES_LOCATED
 from harness.run.tails import SEARCHED
 from harness.search.testing import FakeSearch
 
+NOTHING_SECRET = Masker({})
 DAY = date(2026, 6, 1)
 REQUESTS = {
     "current": RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}}),
@@ -79,9 +80,9 @@ def suite_of(*queries, thresholds=(), **fields):
     )
 
 
-def execution_of(suite, options=None, cluster="default", **fields):
+def execution_of(suite, options=None, cluster="default", masker=NOTHING_SECRET, **fields):
     options = options or RunOptions(today=DAY)
-    return SuiteExecution(select(suite, QueryFilter.of(options), options.day()), options, cluster, **fields)
+    return SuiteExecution(select(suite, QueryFilter.of(options), options.day()), options, cluster, masker, **fields)
 
 
 def execute(suite, search, options=None, **fields):

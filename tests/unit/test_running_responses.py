@@ -16,6 +16,7 @@ import pytest
 from harness.errors import UsageError
 from harness.gate.selection import ALL, select
 from harness.lazy import LazyMapping, LazySequence, chained
+from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model import (
     Failure,
@@ -202,7 +203,7 @@ def test_a_run_of_many_queries_has_few_of_them_in_memory() -> None:
     search = Forgetful({})
     options = RunOptions(today=date(2026, 1, 1), no_checks=True)
     with ExitStack() as still:
-        execution = SuiteExecution(select(suite, ALL, date(2026, 1, 1)), options, "default")
+        execution = SuiteExecution(select(suite, ALL, date(2026, 1, 1)), options, "default", Masker({}))
         finished = conclude(execution.over(search, still))
 
     text = "".join(parts_of_report(make_report([finished.report])))

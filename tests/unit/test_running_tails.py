@@ -11,6 +11,7 @@ import pytest
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
 from harness.gate.selection import QueryFilter, select
+from harness.masking import Masker
 from harness.model import (
     Failure,
     FailureKind,
@@ -319,7 +320,9 @@ def drop(*texts: str) -> dict[str, Any]:
 def finish(tested: Suite, options: RunOptions, search: FakeSearch) -> FinishedSuite:
     with ExitStack() as still:
         return conclude(
-            SuiteExecution(select(tested, QueryFilter(), options.day()), options, "default").over(search, still)
+            SuiteExecution(select(tested, QueryFilter(), options.day()), options, "default", Masker({})).over(
+                search, still
+            )
         )
 
 
@@ -364,5 +367,7 @@ def test_a_pool_asks_for_what_it_needs() -> None:
 def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:
     tested = suite_of()
     run = replace(execute(tested, FakeSearch({"q0": TIED})), tails=tails)
-    answered = AnsweredSuite(select(tested, QueryFilter(), RunOptions().day()), RunOptions(), run, "default")
+    answered = AnsweredSuite(
+        select(tested, QueryFilter(), RunOptions().day()), RunOptions(), run, "default", Masker({})
+    )
     assert note in conclude(answered).report.notes
