@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from harness.errors import BaselineError, UnansweredBaseline
-from harness.gate.judge_answers import why_moving
+from harness.gate.moving import why_moving
 from harness.gate.ties import bands_of, cut, leaves_ties
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
 from harness.metrics.score import measures_of, outcome_of

@@ -18,7 +18,7 @@ from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, questions
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
-from harness.gate.judge_answers import why_moving
+from harness.gate.moving import why_moving
 from harness.gate.reasons import changed_question
 from harness.gate.scope import weights_of
 from harness.metrics.agreement import PERSISTENCE, RBO, RankPair, compare_rankings, mean_agreement

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.gate.judge_agreements import judge_agreement
-from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth, why_moving
+from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_scores import judge_scores, with_short_rankings, with_ties, with_unjudged
+from harness.gate.moving import why_moving
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
 from harness.gate.repeats import over_repeats, unstable_queries
 from harness.gate.scope import Finding, scope_scores

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.gate.judge_answers import why_moving
+from harness.gate.moving import why_moving
 from harness.gate.reasons import number
 from harness.gate.scope import Finding
 from harness.gate.ties import score_alike, tie_break

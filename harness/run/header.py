@@ -9,7 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from harness import __version__
-from harness.gate.judge_answers import why_moving
+from harness.gate.moving import why_moving
 from harness.gate.selection import Selection
 from harness.masking import Masker, fingerprint, names_login
 from harness.model import Engine, IndexState, Json, Query, Run, Suite, chosen, column, ids_of

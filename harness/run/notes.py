@@ -7,7 +7,7 @@ from itertools import chain
 
 from harness.baseline.differences import left_out_note
 from harness.config import ENGINES
-from harness.gate.judge_answers import why_moving
+from harness.gate.moving import why_moving
 from harness.gate.selection import QueryFilter, Selection, compares_with_baseline, gated_thresholds
 from harness.gate.ties import tie_break
 from harness.metrics.ranking import gain_of

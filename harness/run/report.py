@@ -9,7 +9,7 @@ from itertools import chain, groupby
 from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries
-from harness.gate.judge_answers import why_moving
+from harness.gate.moving import why_moving
 from harness.gate.repeats import unstable_queries
 from harness.gate.ties import leaves_ties
 from harness.lazy import LazySequence
