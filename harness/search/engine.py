@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from harness.config import engine_problem
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
@@ -30,7 +30,7 @@ from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
-from harness.search.msearch import PREFERENCE, WHICH_INDEXES, Entry, entry_of
+from harness.search.msearch import PREFERENCE, WHICH_INDEXES, Entry, entry_of, index_path
 from harness.search.points import PointInTime, close_point, open_point
 from harness.search.retries import Retries
 from harness.search.sending import BatchSender
@@ -322,7 +322,7 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
     """
     if index is None:
         return NOTHING_KNOWN
-    path = f"/{quote(index, safe='*,')}"
+    path = index_path(index)
 
     def ask(what: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
         return _ask(connection, retries, f"{path}/{what}", read)
@@ -350,7 +350,7 @@ def read_state(
     """
     if index is None or timeout <= 0:
         return IndexState()
-    path, given = f"/{quote(index, safe='*,')}", url_params or {}
+    path, given = index_path(index), url_params or {}
     which = {name: given[name] for name in WHICH_INDEXES if name in given}
     copies = {"preference": given.get("preference", PREFERENCE)}
     shards = copies if "routing" not in given else {**copies, "routing": given["routing"]}

@@ -10,6 +10,7 @@ from harness.errors import SearchError
 from harness.model import Json
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.connection import Connection
+from harness.search.msearch import index_path
 from harness.search.retries import Retries
 from harness.search.server_health import ask_one
 
@@ -216,7 +217,7 @@ def read_field_types(
     found: dict[str, frozenset[str]] = {}
     query = urlencode({**url_params, "fields": ""})
     for part in _parts(names):
-        path = f"/{quote(index, safe='*,')}/_field_caps?{query}{part}"
+        path = f"{index_path(index)}/_field_caps?{query}{part}"
         answer = ask_one(connection, retries, "GET", path)
         if answer.status not in WHOLE:
             raise SearchError(connection.mask(refusal_text(answer)))

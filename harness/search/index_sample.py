@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote
 
 from harness.errors import SearchError
 from harness.model import Json
 from harness.search.engine import EngineSearch, ask_json
+from harness.search.msearch import index_path
 from harness.search.points import KEEP_ALIVE, close_point, open_point
 
 __all__ = ["IndexField", "SampledDocument", "read_all", "read_fields", "read_names", "read_sample"]
@@ -63,7 +63,7 @@ def read_fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
     Raises:
         SearchError: There is none, or the login may not read it.
     """
-    content = ask_json(search, "GET", f"/{quote(index, safe='*,')}/_field_caps?fields=*&include_unmapped=true")
+    content = ask_json(search, "GET", f"{index_path(index)}/_field_caps?fields=*&include_unmapped=true")
     fields = content.get("fields")
     if not isinstance(fields, Mapping):
         raise SearchError("the answer to `_field_caps` is not complete")
@@ -87,7 +87,7 @@ def read_sample(search: EngineSearch, index: str, fields: Sequence[str]) -> list
         SearchError: The engine refuses that, or its answer cannot be read.
     """
     body = {"size": SAMPLED, "query": {"match_all": {}}, "_source": False, "fields": list(fields)}
-    content = ask_json(search, "POST", f"/{quote(index, safe='*,')}/_search", body)
+    content = ask_json(search, "POST", f"{index_path(index)}/_search", body)
     return [
         SampledDocument(hit["_id"], {name: tuple(map(str, values)) for name, values in hit.get("fields", {}).items()})
         for hit in content.get("hits", {}).get("hits", ())

@@ -158,6 +158,16 @@ def _stops_early(body: Json) -> bool:
     return any(key == STOPS_EARLY for key, _ in members(body))
 
 
+def index_path(index: str | None) -> str:
+    """
+    The beginning of a path that names *index*, which may be several or a pattern; empty for None.
+
+    >>> index_path("shop-*,books"), index_path("a b")
+    ('/shop-*,books', '/a%20b')
+    """
+    return "" if index is None else f"/{quote(index, safe='*,')}"
+
+
 def single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:
     """
     The path and the body of the `_search` that finds what *request* finds as a part of an `_msearch`.
@@ -168,7 +178,7 @@ def single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:
     index = header.pop("index", None)
     is_template = "template" in body
     parameters = urlencode({name: "false" if value is False else value for name, value in header.items()})
-    path = f"{'' if index is None else '/' + quote(index, safe='*,')}/_search{'/template' if is_template else ''}"
+    path = f"{index_path(index)}/_search{'/template' if is_template else ''}"
     return f"{path}?{parameters}", _filled(body) if is_template else _with_content(request, body)
 
 

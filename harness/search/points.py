@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from harness.errors import SearchError
 from harness.model import Engine, SearchRequest
 from harness.search.answers import json_of, refusal_text
 from harness.search.connection import Connection
-from harness.search.msearch import PREFERENCE
+from harness.search.msearch import PREFERENCE, index_path
 from harness.search.retries import Retries
 from harness.search.server_health import ask_one
 
@@ -62,7 +62,7 @@ def open_point(
     place = "_search/point_in_time" if engine.kind == "opensearch" else "_pit"
     given = {name: url_params[name] for name in TO_OPEN if name in url_params}
     parameters = urlencode({"keep_alive": KEEP_ALIVE, "preference": PREFERENCE, **given})
-    path = f"/{quote(index, safe='*,')}/{place}?{parameters}"
+    path = f"{index_path(index)}/{place}?{parameters}"
     answer = ask_one(connection, retries, "POST", path)
     content = json_of(answer)
     name = "pit_id" if engine.kind == "opensearch" else "id"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from harness.errors import SearchError
 from harness.model import Json
@@ -14,7 +14,7 @@ from harness.search.connection import Answer, NoAnswerInTime
 from harness.search.engine import EngineSearch, ask_json, login_refused
 from harness.search.hits import kind_of
 from harness.search.lookup import batched
-from harness.search.msearch import SEARCHES_AT_ONCE
+from harness.search.msearch import SEARCHES_AT_ONCE, index_path
 from harness.search.server_health import ask_one
 
 __all__ = ["URL_PARAMS", "RatedHit", "RatedQuery", "find_homes", "rate"]
@@ -56,7 +56,7 @@ def rate(
         SearchError: The engine has no `_rank_eval`, or did not answer.
         LoginRefused: It refuses the login.
     """
-    path = f"{_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
+    path = f"{index_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
     found: dict[str, RatedQuery | str] = {}
     for requests in batched(spec["requests"], REQUESTS_AT_ONCE):
         found |= _rate(search, path, spec, requests)
@@ -136,7 +136,7 @@ def find_homes(
     query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
     for part in batched(ids, IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
-        path = f"{_path(index)}/_search{'?' + query if query else ''}"
+        path = f"{index_path(index)}/_search{'?' + query if query else ''}"
         content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")
         try:
             for hit in content["hits"]["hits"]:
@@ -148,7 +148,3 @@ def find_homes(
         if any(index in found for found in homes.values()):
             break  # it is an index itself, and so the home of all
     return homes
-
-
-def _path(index: str | None) -> str:
-    return "" if index is None else f"/{quote(index, safe='*,')}"
