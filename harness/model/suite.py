@@ -75,15 +75,6 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgment:
-    """The grade of one document for one query; finite, mostly a small integer."""
-
-    query: str
-    document: str
-    grade: float
-
-
-@dataclass(frozen=True, slots=True)
 class Query:
     """One information need."""
 

@@ -218,11 +218,6 @@ def zero_hit_lines(pool: Pool) -> Iterator[str]:
         yield f"zero hits{where}: {listed(queries, QUERIES_LISTED)}"
 
 
-def milliseconds(value: float | None) -> str:
-    """The engine's own time for one request."""
-    return "–" if value is None else f"{value:g} ms"
-
-
 def matching_text(query: QueryReport) -> str:
     """How many documents match, and that it is ``at least`` so many where the engine stopped counting."""
     if query.total is None:
