@@ -323,13 +323,9 @@ def _look_up(
     cluster: OpenCluster, index: str, ids: set[str], id_field: str | None
 ) -> tuple[frozenset[str], frozenset[str]]:
     """The documents that exist, and for missing ones the existing ids in another spelling."""
-    if cluster is None or cluster.search is None:
-        raise (
-            cluster.error
-            if cluster is not None and cluster.error
-            else SearchError(f"no server was asked for index {index}")
-        )
-    search: Search = cluster.search
+    search = cluster.search
+    if search is None:
+        raise cluster.error or SearchError(f"no server was asked for index {index}")
     request = SearchRequest("", index, {}, id_field=id_field)
     known = find_documents(search, request, sorted(ids))
     others = {other for document in ids - known.found for other in other_spellings(document)} - ids

@@ -144,7 +144,7 @@ class _Verifying:
                 theirs = self._rated(measure, metric, homes)
                 unanswered |= {query: self._masked(one) for query, one in theirs.items() if isinstance(one, str)}
                 found = {query: one for query, one in theirs.items() if isinstance(one, RatedQuery)}
-                verified.append(self._compared(measure, metric, found, homes))
+                verified.append(self._compared(measure, metric, found))
         return Verification(
             suite=suite.name,
             path=suite.path,
@@ -209,11 +209,7 @@ class _Verifying:
         return found
 
     def _compared(
-        self,
-        measure: Measure,
-        metric: Mapping[str, Mapping[str, int | bool]],
-        theirs: Mapping[str, RatedQuery],
-        homes: Mapping[str, tuple[str, ...]],
+        self, measure: Measure, metric: Mapping[str, Mapping[str, int | bool]], theirs: Mapping[str, RatedQuery]
     ) -> VerifiedMeasure:
         queries = [query for query in self.suite.queries if query.id in theirs]
         ours: dict[str, float | None] = {}
@@ -221,7 +217,7 @@ class _Verifying:
         for query in queries:
             ranking = self.run.responses[query.id]
             assert isinstance(ranking, Ranking)
-            pair = _Pair(self, query, measure, ranking, theirs[query.id], _k(metric), homes)
+            pair = _Pair(self, query, measure, ranking, theirs[query.id], _k(metric))
             ours[query.id] = pair.ours
             if _differ(pair.ours, pair.theirs.score, self.tolerance):
                 differences.append(ScoreDifference(query.id, pair.ours, pair.theirs.score, tuple(pair.causes())))
@@ -310,7 +306,6 @@ class _Pair:
     ranking: Ranking
     theirs: RatedQuery
     k: int
-    homes: Mapping[str, tuple[str, ...]]
 
     @property
     def ours(self) -> float | None:
