@@ -19,19 +19,18 @@ def load_suite(
     path: Path,
     environ: Mapping[str, str] | None,
     *,
-    root: Path | None = None,
     needs_judgments: bool = True,
     configs: Configs | None = None,
 ) -> Suite:
     """
     Load and check one suite, with the judgments, queries and fixture that it names.
 
+    All these files must be in the folder of the harness.toml above the suite, or without one in the suite's own.
+
     Args:
         path: The suite file, as errors name it.
         environ: The source of `${VARIABLES}`. None is for collecting and checking: a variable without a default stays
             as written, and conditions with variables become `UnresolvedCondition`.
-        root: The folder that must contain all files of the suite; by default that of the harness.toml above the suite,
-            or the suite's own.
         needs_judgments: Whether it is an error that a suite that scores has no judgment at all.
         configs: Caches the harness.toml files that are read.
 
@@ -43,7 +42,7 @@ def load_suite(
     """
     from harness.suites.loading import load
 
-    return load(path, environ, root=root, needs_judgments=needs_judgments, configs=configs)
+    return load(path, environ, needs_judgments=needs_judgments, configs=configs)
 
 
 def load_suites(

@@ -67,7 +67,6 @@ class LoadedSuite:
 
     reading: Reading
     path: Path
-    root: Path | None
 
     @cached_property
     def suite(self) -> Suite:
@@ -121,9 +120,8 @@ class LoadedSuite:
     @cached_property
     def _files(self) -> SuiteFiles:
         folder = self.path.parent
-        config = None if self.root is not None else config_path(folder)
-        root = self.root or (config.parent if config else folder)
-        return SuiteFiles(folder, root, self.reading.problems)
+        config = config_path(folder)
+        return SuiteFiles(folder, config.parent if config else folder, self.reading.problems)
 
     @cached_property
     def _templates(self) -> dict[str, RequestTemplate]:
@@ -305,12 +303,11 @@ def load(
     path: Path,
     environ: Mapping[str, str] | None,
     *,
-    root: Path | None = None,
     needs_judgments: bool = True,
     configs: Configs | None = None,
 ) -> Suite:
     """As `harness.suites.load_suite` says."""
-    loaded = load_unchecked(path, environ, root=root, configs=configs)
+    loaded = load_unchecked(path, environ, configs=configs)
     found = loaded.judgments.problems.found
     loaded.reading.problems.extend(one for one in found if needs_judgments or one.kind != "no judgments")
     loaded.require_sound()
@@ -318,11 +315,9 @@ def load(
 
 
 @gc_paused()
-def load_unchecked(
-    path: Path, environ: Mapping[str, str] | None, *, root: Path | None = None, configs: Configs | None = None
-) -> LoadedSuite:
+def load_unchecked(path: Path, environ: Mapping[str, str] | None, *, configs: Configs | None = None) -> LoadedSuite:
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
-    loaded = LoadedSuite(read_suite_file(path, environ), path, root)
+    loaded = LoadedSuite(read_suite_file(path, environ), path)
     _check(loaded)
     check_config(path.parent, loaded.reading, configs or Configs())
     return loaded

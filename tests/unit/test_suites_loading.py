@@ -579,8 +579,9 @@ def test_the_root_is_the_folder_of_harness_toml_where_there_is_one(write, tmp_pa
     inner.parent.mkdir()
     inner.write_text(SMALL + "judgments: ../a.qrels\n")
     assert load_suite(inner, {}).queries[0].judgments == {"sku-1": 1.0, "a": 1.0}
+    (inner.parent / "harness.toml").write_text("")
     with pytest.raises(SuiteError, match="outside of the suite's root"):
-        load_suite(inner, {}, root=inner.parent)
+        load_suite(inner, {})
 
 
 # ------------------------------------------------------------------------------------------------ depth and judgments
