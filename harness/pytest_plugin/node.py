@@ -68,14 +68,10 @@ class LocalNode:
 
     def _obtain(self) -> str:
         """Start the node; a failure is cached, as it may take minutes and every suite of the session asks."""
-        from harness.embedded import DEFAULT_VERSION, find_running, start
+        from harness.embedded import DEFAULT_VERSION, open_node
 
-        version = self._version or DEFAULT_VERSION
-        running = find_running(version)
-        if running is not None:
-            return running.url
         try:
-            return self._resources.enter_context(start(version)).url
+            return self._resources.enter_context(open_node(self._version or DEFAULT_VERSION))
         except HarnessError as error:
             self._error = error
             raise
