@@ -39,11 +39,7 @@ __all__ = [
 
 
 def up(
-    version: str = DEFAULT_VERSION,
-    port: int | None = None,
-    progress: DownloadProgress | None = None,
-    *,
-    heap: str = "1g",
+    version: str = DEFAULT_VERSION, port: int | None = None, progress: DownloadProgress | None = None
 ) -> EmbeddedNode:
     """
     Start a node that stays until `down`, or find the one that runs.
@@ -51,8 +47,7 @@ def up(
     Args:
         version: A version that has a lock file.
         port: On 127.0.0.1; by default a free one.
-        progress: As for `harness.embedded.start`.
-        heap: The Java heap, as in ``-Xmx``; a node that runs keeps its own.
+        progress: Shows the download of the jars on first use.
 
     Raises:
         UsageError: there is no such version, or it runs on another port.
@@ -67,7 +62,7 @@ def up(
     with FileLock(folder / f"{version}.lock"):
         running = find_running(version)
         if running is None:
-            return _launch(version, port or 0, progress, heap)
+            return _launch(version, port or 0, progress)
         if port is not None and not running.url.endswith(f":{port}"):
             raise UsageError(
                 f"OpenSearch {version} already runs at {running.url}: "
@@ -76,7 +71,7 @@ def up(
         return running
 
 
-def find_running(version: str = DEFAULT_VERSION) -> EmbeddedNode | None:
+def find_running(version: str) -> EmbeddedNode | None:
     """
     The running node of *version* that `up` started; None if there is none.
 
@@ -88,7 +83,7 @@ def find_running(version: str = DEFAULT_VERSION) -> EmbeddedNode | None:
 
 
 @contextmanager
-def open_node(version: str = DEFAULT_VERSION, *, progress: DownloadProgress | None = None) -> Iterator[str]:
+def open_node(version: str = DEFAULT_VERSION) -> Iterator[str]:
     """
     The URL of a node of *version*: the one that `up` started, or a new one for the ``with`` block.
 
@@ -101,7 +96,7 @@ def open_node(version: str = DEFAULT_VERSION, *, progress: DownloadProgress | No
     if running is not None:
         yield running.url
         return
-    with start(version, progress=progress) as node:
+    with start(version) as node:
         yield node.url
 
 
@@ -121,9 +116,9 @@ def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
     return tuple(state for name in chosen if (state := _stop(name)) is not None)
 
 
-def _launch(version: str, port: int, progress: DownloadProgress | None, heap: str) -> EmbeddedNode:
+def _launch(version: str, port: int, progress: DownloadProgress | None) -> EmbeddedNode:
     _forget(version)
-    node, process = launch(version, port=port, heap=heap, progress=progress, background=True)
+    node, process = launch(version, port=port, progress=progress, background=True)
     with warnings.catch_warnings():
         # Python warns of a process that is still running when its object is deleted; this one keeps running.
         warnings.simplefilter("ignore", ResourceWarning)

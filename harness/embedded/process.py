@@ -26,6 +26,7 @@ from harness.errors import EngineStartError
 
 START_LIMIT = 120.0  # seconds; five is usual
 END_LIMIT = 15.0
+HEAP = "1g"  # of Java, as in -Xmx
 POLL = 0.05
 # Lines of the node's log in an error. What Java says stands before the traceback, which Python 3.13 made longer.
 LOG_TAIL = 30
@@ -50,23 +51,19 @@ class EmbeddedNode:
 
 
 @contextmanager
-def start(
-    version: str = DEFAULT_VERSION, *, port: int = 0, heap: str = "1g", progress: DownloadProgress | None = None
-) -> Iterator[EmbeddedNode]:
+def start(version: str = DEFAULT_VERSION, *, port: int = 0) -> Iterator[EmbeddedNode]:
     """
     An OpenSearch node for a ``with`` block; its data is removed afterwards.
 
     Args:
         version: A version that has a lock file, such as ``3.8`` or ``2.19``.
         port: On 127.0.0.1; 0 for a free one.
-        heap: The Java heap, as in ``-Xmx``.
-        progress: Shows the download of the jars on first use.
 
     Raises:
         UsageError: there is no such version.
         EngineStartError: the extra is not installed, a jar cannot be downloaded, or the node does not start.
     """
-    node, process = launch(version, port=port, heap=heap, progress=progress, background=False)
+    node, process = launch(version, port=port, progress=None, background=False)
     try:
         yield node
     finally:
@@ -75,7 +72,7 @@ def start(
 
 
 def launch(
-    version: str, *, port: int, heap: str, progress: DownloadProgress | None, background: bool
+    version: str, *, port: int, progress: DownloadProgress | None, background: bool
 ) -> tuple[EmbeddedNode, subprocess.Popen[bytes]]:
     """
     Download missing jars, start the node and wait until it answers.
@@ -83,8 +80,7 @@ def launch(
     Args:
         version: As for `start`.
         port: As for `start`.
-        heap: As for `start`.
-        progress: As for `start`.
+        progress: Shows the download of the jars on first use; None for the progress of `ensure_jars`.
         background: Whether the node outlives this process.
 
     Returns:
@@ -98,7 +94,7 @@ def launch(
     require_extra()
     classpath = [str(path) for path in ensure_jars(lock, progress=progress)]
     home = Path(tempfile.mkdtemp(prefix="relevance-node-"))
-    config = {"classpath": classpath, "port": port, "heap": heap, "parent": os.getpid(), "background": background}
+    config = {"classpath": classpath, "port": port, "heap": HEAP, "parent": os.getpid(), "background": background}
     try:
         (home / "node.json").write_text(json.dumps(config), encoding="utf-8")
         process = _spawn(home, background=background)

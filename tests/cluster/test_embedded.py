@@ -16,7 +16,7 @@ import psutil
 import pytest
 import requests
 
-from harness.embedded import EmbeddedNode, down, find_running, start, status, up, versions
+from harness.embedded import DEFAULT_VERSION, EmbeddedNode, down, find_running, start, status, up, versions
 from harness.embedded.jars import cache_folder
 from harness.errors import EngineStartError
 
@@ -162,7 +162,7 @@ def test_up_status_and_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     code = "from harness.embedded import up; print(up().pid)"
     pid = int(subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True).stdout)
     try:
-        state = find_running()
+        state = find_running(DEFAULT_VERSION)
         assert state is not None
         assert state.pid == pid
         assert status() == (state,)

@@ -159,7 +159,7 @@ def node(monkeypatch):
     events = []
 
     @contextmanager
-    def open_node(version="3.8", *, progress=None):
+    def open_node(version):
         events.append(("started", version))
         yield "http://127.0.0.1:1234"
         events.append(("ended", version))
@@ -186,7 +186,7 @@ def test_without_a_suite_no_node_is_started(openings, node):
 
 def test_a_node_that_does_not_start_is_one_error(openings, folder, monkeypatch):
     @contextmanager
-    def open_node(version="3.8", *, progress=None):
+    def open_node(version):
         raise EngineStartError("no Java")
         yield
 
