@@ -10,7 +10,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import SuiteError
-from harness.model import Before, Fixture, InTop, Mark, Query, Threshold
+from harness.gate.judge_answers import named_documents
+from harness.model import Fixture, Mark, Query
 from harness.search.indexes import read_ids
 from harness.suites.judgments import Judgments
 from harness.suites.reading import Reading, SuiteFiles
@@ -89,15 +90,8 @@ def check_documents(
 def _expected(queries: Sequence[Query]) -> Iterator[tuple[str, Mark]]:
     for query in queries:
         for threshold in query.thresholds:
-            for document in _documents_of(threshold):
+            for document in named_documents(threshold.condition):
                 yield document, threshold.mark
-
-
-def _documents_of(threshold: Threshold) -> tuple[str, ...]:
-    condition = threshold.condition
-    if isinstance(condition, InTop):
-        return (condition.document,)
-    return (condition.document, condition.other) if isinstance(condition, Before) else ()
 
 
 def _similar_ids(missing: Collection[str], ids: Collection[str]) -> Mapping[str, list[str]]:
