@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,28 +24,10 @@ from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model import ComparisonReport, Profile
 from harness.options import RunOptions
+from harness.process import gc_paused
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
 from harness.report.terminal.comparison import report_renderables
 from harness.run import Runner
-
-__all__ = ["collection_paused"]
-
-
-@contextmanager
-def collection_paused() -> Iterator[None]:
-    """
-    Pause Python's search for reference cycles during the block.
-
-    Rankings hold no cycles. With a million hits the search takes a third of the time of a comparison, and finds none.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
 
 QUERIES_SHOWN = 5
 
@@ -119,7 +98,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
     """
     request = _request(**given)
-    with collection_paused():
+    with gc_paused():
         report = _compare(request, quiet=quiet)
         _print_report(report, as_json=as_json, quiet=quiet, most=shown)
         for output in outputs:

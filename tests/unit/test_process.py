@@ -2,12 +2,12 @@ import gc
 
 import pytest
 
-from harness.cli.compare import collection_paused
+from harness.process import gc_paused
 
 
 def test_the_collector_is_off_within_and_as_before_after_an_error():
     def fail():
-        with collection_paused():
+        with gc_paused():
             assert not gc.isenabled()
             raise KeyError
 
@@ -20,7 +20,7 @@ def test_the_collector_is_off_within_and_as_before_after_an_error():
 def test_a_collector_that_was_off_stays_off():
     gc.disable()
     try:
-        with collection_paused():
+        with gc_paused():
             pass
         assert not gc.isenabled()
     finally:
