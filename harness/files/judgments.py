@@ -149,22 +149,18 @@ NO_SUBTOPIC = ("", "0", "Q0")
 """What the second column holds where it is no subtopic."""
 
 
-def read_subtopic_judgments(path: Path, *, name: str | None = None) -> SubtopicJudgments:
+def read_subtopic_judgments(path: Path) -> SubtopicJudgments:
     """
     Read a judgment file whose lines judge a document for one subtopic of a query.
 
     In TREC's form the second column is the subtopic; .csv, .jsonl and .ndjson have a column or key named subtopic.
     Without one, all judgments are of one subtopic.
 
-    Args:
-        path: The file.
-        name: What errors call it; the path where left out.
-
     Raises:
         FormatError: With each malformed line, grade that is not a finite number, and document that is judged twice for
             a subtopic.
     """
-    findings = Findings(str(path) if name is None else name)
+    findings = Findings(str(path))
     judgments: SubtopicJudgments = {}
     lines: dict[tuple[str, str, str], int] = {}
     for record in read_records(path, JUDGMENTS, findings):

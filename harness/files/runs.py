@@ -57,7 +57,7 @@ class StoredRanking:
         return [self.documents[index] for index in order]
 
 
-def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]:
+def read_run(path: Path) -> dict[str, StoredRanking]:
     """
     Read a run file.
 
@@ -65,10 +65,6 @@ def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]
     score, and others are ignored; everything else is a TREC run, six columns separated by blanks or tabs: query, Q0,
     document, rank, score, tag, of which Q0, rank, tag and anything after it are ignored. A .gz or .zst file is
     unpacked.
-
-    Args:
-        path: The file.
-        name: What errors call it; the path where left out.
 
     Returns:
         A ranking per query. Scores are 64-bit floats and may be infinite, never NaN; no document comes twice for a
@@ -78,18 +74,17 @@ def read_run(path: Path, *, name: str | None = None) -> dict[str, StoredRanking]
         FormatError: With each malformed line, score that is not a number, and document that comes twice for a query.
         UsageError: The file needs a package that is not installed.
     """
-    called = str(path) if name is None else name
     if form_of(path) is Form.TREC:
         try:
-            bulk = bulk_rankings(path, called)
+            bulk = bulk_rankings(path, str(path))
         except Irregular:
-            return _read_carefully(path, called)
+            return _read_carefully(path)
         return {query: StoredRanking(documents, scores) for query, (documents, scores) in bulk.items()}
-    return _read_carefully(path, called)
+    return _read_carefully(path)
 
 
-def _read_carefully(path: Path, name: str) -> dict[str, StoredRanking]:
-    rankings = read_pairs(path, RUNS, name, _score, twice="comes twice")
+def _read_carefully(path: Path) -> dict[str, StoredRanking]:
+    rankings = read_pairs(path, RUNS, str(path), _score, twice="comes twice")
     return {query: StoredRanking(list(ranked), list(ranked.values())) for query, ranked in rankings.items()}
 
 

@@ -86,14 +86,13 @@ class ClickedDocument:
     high: float
 
 
-def wilson(clicks: int, impressions: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
+def wilson(clicks: int, impressions: int) -> tuple[float, float]:
     """
-    The interval of Wilson (1927) for the share clicks / impressions, without continuity correction.
+    The 95 % interval of Wilson (1927) for the share clicks / impressions, without continuity correction.
 
     Args:
         clicks: At most *impressions*.
         impressions: At least 1.
-        confidence: In (0, 1).
 
     Returns:
         The lower and the upper limit, in [0, 1].
@@ -101,7 +100,7 @@ def wilson(clicks: int, impressions: int, confidence: float = CONFIDENCE) -> tup
     >>> [round(end, 4) for end in wilson(8, 20)]
     [0.2188, 0.6134]
     """
-    z2 = NormalDist().inv_cdf((1 + confidence) / 2) ** 2
+    z2 = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
     share, spread = clicks / impressions, 1 + z2 / impressions
     middle = (share + z2 / (2 * impressions)) / spread
     half = sqrt(z2 * (share * (1 - share) + z2 / (4 * impressions)) / impressions) / spread

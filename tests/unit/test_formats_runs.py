@@ -122,8 +122,3 @@ def test_a_wrong_line_is_told(tmp_path, monkeypatch, name, content, message):
     with pytest.raises(FormatError) as caught:
         read_run(Path(name))
     assert str(caught.value).startswith(name + message)
-
-
-def test_errors_call_the_file_as_they_are_told(tmp_path):
-    with pytest.raises(FormatError, match=r"^run A:1:1: found 1 column, expected 6"):
-        read_run(write(tmp_path, "r.run", "q\n"), name="run A")
