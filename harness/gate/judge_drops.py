@@ -89,27 +89,23 @@ def _observed(condition: DropCondition, before: float, drop: float) -> float | N
     return drop / abs(before) if before else None
 
 
-def _allowed(condition: DropCondition) -> str:
+def _allowed(condition: DropCondition | WorseCondition) -> str:
     return f"{number(condition.allowed * 100)}%" if condition.relative else number(condition.allowed)
 
 
 def _drop_text(condition: DropCondition, pairs: Pairs, before: float, after: float) -> str:
     """The drop in words, with numbers that never contradict the decision."""
-    drop = before - after
-    values = f"from {before:.4f} to {after:.4f}"
-    if abs(drop) < 5e-5 and holds(drop, Operator.AT_MOST, _limit(condition, before)):
-        return f"is {after:.4f} as in {pairs.against}"
-    size = number_beside(abs(drop), Operator.AT_MOST, _limit(condition, before)) if drop > 0 else f"{-drop:.4f}"
-    share = f" ({abs(drop / before):.2%})" if condition.relative and before else ""
-    return f"{'fell' if drop > 0 else 'rose'} by {size}{share} {values}"
+    share = f" ({abs((before - after) / before):.2%})" if condition.relative and before else ""
+    return _change_text(before, after, pairs.against, _limit(condition, before), share)
 
 
-def _change_text(before: float, after: float, against: str) -> str:
-    """How far a value moved from *before*, its value in *against*, with four decimals."""
+def _change_text(before: float, after: float, against: str, limit: float = math.inf, share: str = "") -> str:
+    """How far a value moved from *before*, its value in *against*; four decimals, or as many as *limit* needs."""
     drop = before - after
-    if abs(drop) < 5e-5:
+    if abs(drop) < 5e-5 and holds(drop, Operator.AT_MOST, limit):
         return f"is {after:.4f} as in {against}"
-    return f"{'fell' if drop > 0 else 'rose'} by {abs(drop):.4f} from {before:.4f} to {after:.4f}"
+    size = number_beside(drop, Operator.AT_MOST, limit) if drop > 0 else f"{-drop:.4f}"
+    return f"{'fell' if drop > 0 else 'rose'} by {size}{share} from {before:.4f} to {after:.4f}"
 
 
 def _with_both(pairs: Pairs, queries: Sequence[str]) -> str:
@@ -127,7 +123,12 @@ def _costs(pairs: Pairs) -> str:
 
 
 def _drop_finding(
-    condition: DropCondition, pairs: Pairs, passed: bool, reason: str, observed: float | None, blamed: Sequence[str]
+    condition: DropCondition | WorseCondition,
+    pairs: Pairs,
+    passed: bool,
+    reason: str,
+    observed: float | None,
+    blamed: Sequence[str],
 ) -> Finding:
     return Finding(
         status=Status.PASSED if passed else Status.FAILED,
@@ -155,24 +156,13 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
     worse = [query for query in pairs.fallen() if not holds(drops[query], Operator.AT_MOST, condition.by)]
     allowed = Fraction(condition.allowed).limit_denominator(10**9)
     passed = len(worse) <= allowed * (total if condition.relative else 1)
-    limit = f"{number(condition.allowed * 100)}%" if condition.relative else number(condition.allowed)
     reason = f"{pairs.name} fell by more than {number(condition.by)} for {len(worse)} of {count(total, 'query')}"
     reason += f" ({len(worse) / total:.2%})" if condition.relative else ""
-    reason += f", allowed {limit}"
+    reason += f", allowed {_allowed(condition)}"
     if worse:
         reason += f"; fell most: {_with_both(pairs, worse)}"
-    return Finding(
-        status=Status.PASSED if passed else Status.FAILED,
-        reason=reason,
-        observed=len(worse) / total if condition.relative else len(worse),
-        required=condition.allowed,
-        measure=condition.measure.text,
-        blamed=() if passed else tuple(worse),
-        counted=total,
-        left_out=pairs.left_out,
-        unit=_unit(condition),
-        operator=Operator.AT_MOST,
-    )
+    observed = len(worse) / total if condition.relative else len(worse)
+    return _drop_finding(condition, pairs, passed, reason, observed, worse)
 
 
 TEST = "paired sign-flip test, one-sided"
