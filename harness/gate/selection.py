@@ -49,10 +49,9 @@ __all__ = [
     "check_query_ids",
     "check_tags",
     "gated_thresholds",
-    "index_ids",
     "is_selected",
+    "name_ids",
     "query_ids",
-    "request_ids",
     "scope_of",
     "select",
     "worst_first",
@@ -134,17 +133,8 @@ def query_ids(suite: Suite) -> dict[str, str]:
     return {query: _unused(f"query.{_slug(query)}", taken) for query in ids_of(suite.queries)}
 
 
-def request_ids(suite: Suite) -> dict[str, str]:
-    """An id for each request of *suite*, by its name; the same whichever of them are sent."""
-    return _ids_of(suite.requests)
-
-
-def index_ids(indexes: Iterable[str]) -> dict[str, str]:
-    """An id for each of *indexes*, by its name."""
-    return _ids_of(indexes)
-
-
-def _ids_of(names: Iterable[str]) -> dict[str, str]:
+def name_ids(names: Iterable[str]) -> dict[str, str]:
+    """An id for each of *names*, such as those of requests or indexes."""
     taken: set[str] = set()
     return {name: _unused(_slug(name), taken) for name in names}
 

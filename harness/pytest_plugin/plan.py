@@ -11,10 +11,9 @@ from harness.gate.selection import (
     QueryFilter,
     asks_each,
     gated_thresholds,
-    index_ids,
     is_selected,
+    name_ids,
     query_ids,
-    request_ids,
 )
 from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
 from harness.model.suite import first_in_force
@@ -87,7 +86,7 @@ def for_cells(
     ``[request]``, ``[index]`` or ``[request@index]``. A request that *suite* lacks, which is refused once everything is
     collected, has no items.
     """
-    sent, searched = _distinct_ids(request_ids(suite), requests), _distinct_ids(index_ids(indexes), indexes)
+    sent, searched = _distinct_ids(name_ids(suite.requests), requests), _distinct_ids(name_ids(indexes), indexes)
     cells = [(request, index) for request in sent for index in searched]
     return tuple(_for_cell(item, request, index, sent, searched) for request, index in cells for item in items)
 
