@@ -1,4 +1,4 @@
-"""Parts of sentences: numbers of things, lists of names, and suggestions for misspelt names and ids."""
+"""Parts of sentences: numbers of things, lists of names, shortened texts, suggestions for misspelt names and ids."""
 
 from __future__ import annotations
 
@@ -55,6 +55,26 @@ def counted(names: Sequence[str], noun: str) -> str:
     '2 queries (shoes, boots)'
     """
     return f"{count(len(names), noun)} ({listed(names)})"
+
+
+def shortened(text: str, length: int = 60) -> str:
+    """
+    *text*, cut to *length* characters.
+
+    >>> shortened("red running shoes", 10)
+    'red runni…'
+    """
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are written with these
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Controls, formats such as bidirectional ones, half pairs, line and paragraph separators."""
+
+
+def is_seen(character: str) -> bool:
+    """Whether *character* shows as itself: a control or a separator of lines does not."""
+    return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

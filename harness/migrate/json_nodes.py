@@ -16,6 +16,7 @@ from harness.errors import FormatError, InputError
 from harness.files.opening import Source, read_source
 from harness.files.records import read_number
 from harness.model import Json
+from harness.words import shortened
 
 __all__ = ["MOST_BYTES", "JsonNode", "json_in", "members_or_parsed", "node_lines", "parse_node", "read_node"]
 
@@ -63,8 +64,7 @@ class JsonNode:
             return "an object"
         if isinstance(self.value, list):
             return "a list"
-        written = json.dumps(self.value, ensure_ascii=False)
-        return written if len(written) <= 60 else written[:59] + "…"
+        return shortened(json.dumps(self.value, ensure_ascii=False))
 
     def get(self, *keys: str) -> JsonNode | None:
         """The value of the first of *keys* that the object has and whose value is not null; None if there is none."""

@@ -25,7 +25,7 @@ from harness.migrate.exported import Exported, suite_stem
 from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import read_table
 from harness.model import Profile, Suite
-from harness.suites.yaml import shortened
+from harness.words import shortened
 
 __all__ = ["read", "write"]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from harness.model import Operator, Pool, QueryReport, Status, Unit, Verdict
-from harness.words import listed
+from harness.words import is_seen, listed
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -247,16 +246,6 @@ def tally_text(statuses: Iterable[Status]) -> str:
 # or rewrite what was printed before, and a bidirectional control could reverse an id; both are printed as escapes.
 
 
-_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are written with these
-_UNSEEN = (
-    "Cc",
-    "Cf",
-    "Cs",
-    "Zl",
-    "Zp",
-)  # controls, formats such as bidirectional ones, half pairs, line and paragraph separators
-
-
 def printable(text: str) -> str:
     r"""
     *text* on one line, with an escape for each character that is not printable.
@@ -266,7 +255,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(character if _is_readable(character) else _escape(character) for character in text)
+    return "".join(character if is_seen(character) else _escape(character) for character in text)
 
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
@@ -280,10 +269,6 @@ def without_commands(text: str) -> str:
     '\\x3a:error::a suite'
     """
     return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
-
-
-def _is_readable(character: str) -> bool:
-    return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
 
 
 def _escape(character: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
+from harness.metrics.ranking import finite
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
 from harness.search.msearch import Entry
-from harness.words import count
+from harness.words import count, is_seen
 
 MOST_COUNTED = 2**63 - 1
 """Engines count in 64 bits."""
@@ -128,20 +128,10 @@ def read_score(score: Json, name: str) -> float | None:
     """
     if score is None:
         return None
-    value = _finite(score)
+    value = finite(score)
     if value is None:
         raise MalformedAnswer(f"{name} should be a finite number, found {shown(score)}")
     return value
-
-
-def _finite(number: Json) -> float | None:
-    if isinstance(number, bool) or not isinstance(number, (int, float)):
-        return None
-    try:
-        value = float(number)
-    except OverflowError:
-        return None
-    return value if math.isfinite(value) else None
 
 
 def _title(hit: dict[str, Any], field: str) -> str | None:
@@ -190,7 +180,7 @@ def _took(took: Json) -> tuple[float | None, str]:
     """The engine's own milliseconds, or why they are unknown."""
     if took is None:
         return None, ""
-    value = _finite(took)
+    value = finite(took)
     return (value, "") if value is not None and value >= 0 else (None, f"`took` is {shown(took)}")
 
 
@@ -244,8 +234,6 @@ LENGTH = 200
 """Characters of a snippet."""
 
 _SEPARATOR = " · "
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-_JOINERS = "\u200c\u200d"
 
 
 def snippet_of(source: Json, field: str, title_field: str | None = None) -> str | None:
@@ -308,12 +296,8 @@ def _texts(value: Json) -> Iterator[tuple[str, str | float]]:
 
 def _readable(text: str, length: int = LENGTH) -> str:
     """The beginning of *text* on one line, longer than *length*; invisible characters become spaces."""
-    begin = "".join(character if _is_seen(character) else " " for character in text[: 4 * length])
+    begin = "".join(character if is_seen(character) else " " for character in text[: 4 * length])
     return " ".join(begin.split())
-
-
-def _is_seen(character: str) -> bool:
-    return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
 
 
 def _cut(text: str, length: int = LENGTH) -> str:

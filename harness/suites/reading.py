@@ -14,7 +14,8 @@ from harness.errors import InputError, SuiteError
 from harness.files.opening import YamlSource, read_source
 from harness.model import Mark
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
-from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe, resolve, shortened
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe, resolve
+from harness.words import shortened
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
 _SHORTEST_SECRET = 4

@@ -18,6 +18,7 @@ import yaml
 from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.opening import Source
 from harness.model import Mark
+from harness.words import shortened
 
 
 class Written(str):
@@ -116,11 +117,6 @@ def describe(node: Node) -> str:
     if isinstance(node, ListNode):
         return "a list"
     return "nothing" if node.empty else repr(shortened(node.raw))
-
-
-def shortened(text: str, length: int = 60) -> str:
-    """*text*, cut to *length* characters."""
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 _NULLS = {"", "~", "null", "Null", "NULL"}
