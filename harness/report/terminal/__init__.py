@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import MovedDocument, RankedDocument, Status, Verdict
@@ -17,7 +17,7 @@ from harness.report.run_sentences import LOOKED_AT, grade_text
 from harness.report.sentences import observed_text, printable, qualified_text, waiver_not_in_reason, without_commands
 from harness.words import count
 
-__all__ = ["Fitting", "columns", "indented"]
+__all__ = ["Fitting", "columns", "fact_table", "indented", "right"]
 
 
 UNBOUNDED = 10_000
@@ -40,9 +40,27 @@ class Fitting:
         yield self.wide if least <= options.max_width else self.narrow
 
 
-def columns() -> Table:
-    """A table without lines: two blanks between its columns, dim headings."""
-    return Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+def columns(*headings: str | Text | Column | None) -> Table:
+    """
+    A table without lines: two blanks between its columns, dim headings.
+
+    A heading alone makes a column that folds what is too long for it, None makes no column.
+    """
+    made = (Column(one, overflow="fold") if isinstance(one, str | Text) else one for one in headings if one is not None)
+    return Table(*made, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+
+
+def right(heading: str | Text) -> Column:
+    """A column of `columns` that is aligned right, and never wrapped."""
+    return Column(heading, justify="right", no_wrap=True)
+
+
+def fact_table(facts: Mapping[str, str]) -> Table:
+    """A line for each of *facts* below a heading: its name, and the fact."""
+    table = Table.grid(padding=(0, 2))
+    for name, fact in facts.items():
+        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
+    return table
 
 
 def indented(renderable: RenderableType) -> Padding:
@@ -127,11 +145,8 @@ def quiet_lines(name: str, verdicts: Iterable[Verdict]) -> Iterator[Text]:
 
 
 def _table(verdicts: Iterable[Verdict]) -> Table:
-    table = columns()
+    table = columns(Column(no_wrap=True), Column(overflow="fold", ratio=1), right(""))
     table.show_header = False
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold", ratio=1)
-    table.add_column(justify="right", no_wrap=True)
     for verdict in verdicts:
         observed = observed_text(verdict)
         table.add_row(status_text(verdict.status), _with_caveat(verdict), "" if observed == "–" else observed)

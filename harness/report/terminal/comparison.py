@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import (
@@ -36,11 +36,13 @@ from harness.report.terminal import (
     WIDTH,
     Fitting,
     columns,
+    fact_table,
     grade_cell,
     indented,
     plain,
     quiet_lines,
     reason,
+    right,
     verdict_list,
 )
 from harness.words import count
@@ -77,14 +79,15 @@ def _heading(query: QueryComparison) -> Text:
 
 def _beside(query: QueryComparison) -> Table:
     """A line per rank: the reference's document, whether it left, how the candidate's moved, and the candidate's."""
-    table = columns()
-    table.add_column("rank", justify="right", no_wrap=True)
-    table.add_column("reference", overflow="fold", ratio=1)
-    table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True, min_width=4)
-    table.add_column("", no_wrap=True, min_width=7)
-    table.add_column("candidate", overflow="fold", ratio=1)
-    table.add_column("grade", justify="right", no_wrap=True)
+    table = columns(
+        right("rank"),
+        Column("reference", overflow="fold", ratio=1),
+        right("grade"),
+        Column(no_wrap=True, min_width=4),
+        Column(no_wrap=True, min_width=7),
+        Column("candidate", overflow="fold", ratio=1),
+        right("grade"),
+    )
     before = {one.reference: one for one in query.documents if one.reference is not None}
     after = {one.candidate: one for one in query.documents if one.candidate is not None}
     for rank in range(1, min(RANKS_SHOWN, max([*before, *after])) + 1):
@@ -102,12 +105,7 @@ def _cells(before: Mapping[int, MovedDocument], after: Mapping[int, MovedDocumen
 
 def _below(query: QueryComparison) -> Table:
     """As `_beside`, for a narrow terminal: a line per document, with its rank before and now."""
-    table = columns()
-    table.add_column("was", justify="right", no_wrap=True)
-    table.add_column("now", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    table.add_column("document", overflow="fold")
-    table.add_column("grade", justify="right", no_wrap=True)
+    table = columns(right("was"), right("now"), Column(no_wrap=True), "document", right("grade"))
     for document in query.documents:
         if min(document.reference or RANKS_SHOWN + 1, document.candidate or RANKS_SHOWN + 1) <= RANKS_SHOWN:
             ranks = (Text("–" if rank is None else str(rank)) for rank in (document.reference, document.candidate))
@@ -157,10 +155,7 @@ def measures_renderables(comparison: Comparison) -> Iterator[RenderableType]:
 
 
 def _table(comparison: Comparison) -> RenderableType:
-    table = columns()
-    table.add_column("measure", overflow="fold")
-    for heading in HEADINGS:
-        table.add_column(heading, justify="right", no_wrap=True)
+    table = columns("measure", *map(right, HEADINGS))
     for row in comparison.measures:
         table.add_row(Text(printable(row.measure)), *_measure_cells(row), style=_style(row, comparison))
     return table
@@ -170,10 +165,8 @@ def _blocks(comparison: Comparison) -> RenderableType:
     """The figures of each measure below one another, for when the table is too wide."""
     blocks: list[RenderableType] = []
     for row in comparison.measures:
-        block = columns()
+        block = columns(Column(style="dim", no_wrap=True), "")
         block.show_header = False
-        block.add_column(style="dim", no_wrap=True)
-        block.add_column(overflow="fold")
         for heading, cell in zip(HEADINGS, _measure_cells(row), strict=True):
             block.add_row(f"  {heading}", cell)
         blocks += [Text(printable(row.measure), style=_style(row, comparison) or "bold"), block]
@@ -251,7 +244,7 @@ def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
     suite = f"{printable(report.suite)}  " if report.suite else ""
     names = (printable(report.candidate.name), printable(report.reference.name))
     yield Text.assemble((suite, "bold"), (names[0], "bold"), " against ", (names[1], "bold"))
-    yield _facts(
+    yield fact_table(
         {
             "reference": f"{report.reference.name}: {origin_text(report.reference)}",
             "candidate": f"{report.candidate.name}: {origin_text(report.candidate)}",
@@ -280,7 +273,7 @@ def _unpaired_and_notes(report: ComparisonReport) -> Iterator[RenderableType]:
 def _agreement(agreement: Agreement) -> Iterator[RenderableType]:
     queries, ranks = count(agreement.queries, "query"), count(agreement.depth, "rank")
     yield indented(Text(f"agreement of the rankings, over {queries} and {ranks}; without judgments", style="dim"))
-    yield indented(_facts(agreement_facts(agreement)))
+    yield indented(fact_table(agreement_facts(agreement)))
 
 
 def _verdicts(verdicts: tuple[Verdict, ...]) -> Iterator[RenderableType]:
@@ -303,10 +296,3 @@ def _moved(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
     if more:
         yield Text(f"{count(more, 'more query')} moved; `harness compare --output html=FILE` shows them.", style="dim")
         yield Text()
-
-
-def _facts(facts: Mapping[str, str]) -> Table:
-    table = Table.grid(padding=(0, 2))
-    for name, fact in facts.items():
-        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
-    return table

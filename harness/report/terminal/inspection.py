@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.masking import without_vectors
@@ -27,7 +27,7 @@ from harness.model import (
 from harness.report.curl import curl_line
 from harness.report.run_sentences import cause_lines, known_text, old_ranks
 from harness.report.sentences import difference_text, plain_text, printable, score_text
-from harness.report.terminal import columns, grade_cell, indented, plain
+from harness.report.terminal import columns, fact_table, grade_cell, indented, plain, right
 from harness.report.terminal.query import hit_score, missing_renderables, query_since_baseline, title_cell
 from harness.report.terminal.run import text_diffs
 
@@ -49,17 +49,15 @@ def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableTy
 def _heading(inspection: QueryInspection) -> Iterator[RenderableType]:
     query = inspection.query
     yield Text.assemble((printable(inspection.suite), "bold"), "  ", (printable(inspection.path), "dim"))
-    table = Table.grid(padding=(0, 2))
     where = f"{inspection.engine} at {inspection.cluster}"
-    facts = {
-        "engine": where if inspection.index is None else f"{where}, index {inspection.index}",
-        "request": inspection.request,
-        "query": f"{query.id}  {query.text}" if query.text not in ("", query.id) else query.id,
-        "scores": known_text(query),
-    }
-    for name, fact in facts.items():
-        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
-    yield table
+    yield fact_table(
+        {
+            "engine": where if inspection.index is None else f"{where}, index {inspection.index}",
+            "request": inspection.request,
+            "query": f"{query.id}  {query.text}" if query.text not in ("", query.id) else query.id,
+            "scores": known_text(query),
+        }
+    )
     if query.reason:
         yield indented(Text(printable(query.reason), style="yellow"))
     for line in cause_lines([query], inspection.checks):
@@ -141,22 +139,21 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
     empty = [] if found is None else [one for one in found.ranks if one.document is None]
     ranking = [one for one in query.ranking if not short or one.id in by_document]
     before = {} if short else old_ranks(query)
-    titled, tied = any(one.title for one in ranking), any(one.tied for one in ranking)
-    table = columns()
-    table.add_column("rank", justify="right", no_wrap=True)
-    if before:
-        table.add_column("was", justify="right", no_wrap=True)
-    table.add_column("document", overflow="fold")
-    for heading in ("grade", *(() if short else ("gain", "discount")), "adds", "loses", *(() if short else ("score",))):
-        table.add_column(heading, justify="right", no_wrap=True)
-    if not short and tied:
-        table.add_column("")
-    if not short and titled:
-        table.add_column("title", overflow="fold")
+    tied = not short and any(one.tied for one in ranking)
+    titled = not short and any(one.title for one in ranking)
+    figures = ("grade", "adds", "loses") if short else ("grade", "gain", "discount", "adds", "loses", "score")
+    table = columns(
+        right("rank"),
+        right("was") if before else None,
+        "document",
+        *map(right, figures),
+        Column() if tied else None,
+        "title" if titled else None,
+    )
     for document in ranking:
         rest = [] if short else [hit_score(document)]
-        rest += [Text("tied" if document.tied else "")] if tied and not short else []
-        rest += [title_cell(document.title)] if titled and not short else []
+        rest += [Text("tied" if document.tied else "")] if tied else []
+        rest += [title_cell(document.title)] if titled else []
         rank, *cells = _cells(document, by_document.get(document.id), short=short)
         table.add_row(rank, *([before.get(document.id, "")] if before else []), *cells, *rest)
     gap = [""] if before else []
@@ -227,11 +224,11 @@ def _part_table(one: Explanation) -> Table:
         "times": [_factors(part) for part in one.parts],
     }
     shown = {heading: cells for heading, cells in figures.items() if any(cells)}
-    table = columns()
-    table.add_column("adds", justify="right", no_wrap=True)
-    table.add_column("clause", overflow="fold")
-    for heading in shown:
-        table.add_column(heading, justify="left" if heading == "times" else "right", overflow="fold")
+    table = columns(
+        right("adds"),
+        "clause",
+        *(Column(one, justify="left" if one == "times" else "right", overflow="fold") for one in shown),
+    )
     for part, *cells in zip(one.parts, *shown.values(), strict=True):
         row = (score_text(part.score), part.clause, *cells)
         table.add_row(*(Text(printable(cell)) for cell in row), style="" if part.score else "dim")
@@ -253,9 +250,7 @@ def _figure(value: float | None) -> str:
 
 
 def _clause_table(one: Explanation) -> Table:
-    table = columns()
-    for heading in ("", "clause", "place"):
-        table.add_column(heading, overflow="fold")
+    table = columns("", "clause", "place")
     for clause in one.clauses:
         matches = "matches" if clause.matches else "no match"
         style = "bold red" if clause.decides else ""
@@ -265,12 +260,8 @@ def _clause_table(one: Explanation) -> Table:
 
 def _difference_table(found: Sequence[PartDifference], first: Explanation, second: Explanation) -> Table:
     ours, theirs = ({part.clause: part for part in reversed(one.parts)} for one in (first, second))
-    table = columns()
-    table.add_column("difference", justify="right", no_wrap=True)
-    table.add_column("clause", overflow="fold")
-    for one in (first, second):
-        table.add_column(printable(one.document), justify="right", overflow="fold")
-    table.add_column("why", overflow="fold")
+    scores = (Column(printable(one.document), justify="right", overflow="fold") for one in (first, second))
+    table = columns(right("difference"), "clause", *scores, "why")
     for row in found:
         if row.first or row.second:
             why = difference_reason(ours.get(row.clause), theirs.get(row.clause))

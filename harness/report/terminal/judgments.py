@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import JudgeAgreement, JudgmentFinding, Pool, QueryCoverage
 from harness.report.sentences import printable, score_text, zero_hit_lines
-from harness.report.terminal import columns, indented
+from harness.report.terminal import columns, indented, right
 from harness.words import count
 
 __all__ = [
@@ -56,17 +56,10 @@ def _total(pool: Pool) -> str:
     return f"{found} to judge in {queries}, of the top {pool.depth}"
 
 
-def _bounded_columns(table: Table, measure: str) -> None:
-    for heading in (printable(measure), "if worst", "if best"):
-        table.add_column(heading, justify="right", no_wrap=True)
-
-
 def _coverage_table(pool: Pool) -> Table:
-    table = columns()
-    table.add_column("request", overflow="fold")
-    table.add_column(f"Judged@{pool.depth}", justify="right", no_wrap=True)
-    table.add_column("unjudged hits", justify="right", no_wrap=True)
-    _bounded_columns(table, f"mean {pool.measure}")
+    mean = printable(f"mean {pool.measure}")
+    figures = (f"Judged@{pool.depth}", "unjudged hits", mean, "if worst", "if best")
+    table = columns("request", *map(right, figures))
     for one in pool.coverage:
         bounds = map(score_text, (one.as_judged, one.if_worst, one.if_best))
         shown = f"{one.unjudged:,} of {one.hits:,}"
@@ -75,13 +68,9 @@ def _coverage_table(pool: Pool) -> Table:
 
 
 def _query_table(pool: Pool) -> Table:
-    table = columns()
-    table.add_column("judge first", overflow="fold")
     several = len(pool.coverage) > 1
-    if several:
-        table.add_column("request", overflow="fold")
-    table.add_column("unjudged", justify="right", no_wrap=True)
-    _bounded_columns(table, pool.measure)
+    figures = ("unjudged", printable(pool.measure), "if worst", "if best")
+    table = columns("judge first", "request" if several else None, *map(right, figures))
     for one in pool.queries[:QUERIES_SHOWN]:
         run = [Text(printable(one.run))] if several else []
         table.add_row(Text(printable(one.query)), *run, f"{one.unjudged:,}", *_bounds(one))
@@ -143,9 +132,7 @@ def agreement_renderables(agreement: JudgeAgreement) -> Iterator[RenderableType]
         yield Text(f"{judge} graded {count(size, 'document')}")
     yield Text(f"{count(agreement.shared, 'document')} graded by several judges, {agreement.same:,} of them alike")
     yield Text()
-    table = columns()
-    for name in ("coefficient", "", "value", "documents"):
-        table.add_column(name, justify="right" if name in ("value", "documents") else "left", no_wrap=True)
+    table = columns(Column("coefficient", no_wrap=True), Column(no_wrap=True), right("value"), right("documents"))
     for weights, kappa in agreement.cohen.items():
         table.add_row("Cohen's kappa", weights, score_text(kappa), f"{agreement.complete:,}")
     table.add_row("Fleiss' kappa", "", score_text(agreement.fleiss), f"{agreement.complete:,}")
@@ -158,12 +145,7 @@ def agreement_renderables(agreement: JudgeAgreement) -> Iterator[RenderableType]
 
 
 def _disagreement_table(agreement: JudgeAgreement) -> RenderableType:
-    table = columns()
-    table.add_column("apart", justify="right", no_wrap=True)
-    table.add_column("query", overflow="fold")
-    table.add_column("document", overflow="fold")
-    for judge in agreement.graded:
-        table.add_column(judge, justify="right", no_wrap=True)
+    table = columns(right("apart"), "query", "document", *map(right, agreement.graded))
     for one in agreement.disagreements:
         grades = [f"{one.grades[judge]:g}" if judge in one.grades else "–" for judge in agreement.graded]
         table.add_row(f"{one.apart:g}", Text(printable(one.query)), Text(printable(one.document)), *grades)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument
@@ -19,7 +19,7 @@ from harness.report.run_sentences import (
     old_ranks,
 )
 from harness.report.sentences import plain_text, printable
-from harness.report.terminal import WIDTH, columns, grade_cell, indented, plain
+from harness.report.terminal import WIDTH, columns, grade_cell, indented, plain, right
 from harness.words import count
 
 __all__ = ["hit_score", "missing_renderables", "query_block", "query_renderables", "title_cell"]
@@ -82,13 +82,8 @@ def query_since_baseline(query: QueryReport) -> Iterator[RenderableType]:
 
 
 def _left_table(left: Sequence[MovedDocument]) -> Table:
-    table = columns()
-    table.add_column("left since the baseline", overflow="fold")
-    table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("was", justify="right", no_wrap=True)
     titled = any(document.title for document in left)
-    if titled:
-        table.add_column("title", overflow="fold")
+    table = columns("left since the baseline", right("grade"), right("was"), "title" if titled else None)
     for document in left:
         title = [title_cell(document.title)] if titled else []
         table.add_row(Text(printable(document.id)), grade_cell(document), f"{document.reference:,}", *title)
@@ -97,20 +92,15 @@ def _left_table(left: Sequence[MovedDocument]) -> Table:
 
 def _ranking_table(query: QueryReport) -> Table:
     ranking, before = query.ranking[:RANKS_SHOWN], old_ranks(query)
-    table = columns()
-    table.add_column("rank", justify="right", no_wrap=True)
-    if before:
-        table.add_column("was", justify="right", no_wrap=True)
-    table.add_column("document", overflow="fold")
-    table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("gain", justify="right", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    tied = any(document.tied for document in ranking)
-    if tied:
-        table.add_column("")
-    titled = any(document.title for document in ranking)
-    if titled:
-        table.add_column("title", overflow="fold")
+    tied, titled = any(document.tied for document in ranking), any(document.title for document in ranking)
+    table = columns(
+        right("rank"),
+        right("was") if before else None,
+        "document",
+        *map(right, ("grade", "gain", "score")),
+        Column() if tied else None,
+        "title" if titled else None,
+    )
     for document in ranking:
         tie = [Text("tied" if document.tied else "")] if tied else []
         rank, *cells = _hit_cells(document)
@@ -142,13 +132,8 @@ def title_cell(title: str | None) -> Text:
 
 
 def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
-    table = columns()
-    table.add_column("missing relevant document", overflow="fold")
-    table.add_column("grade", justify="right", no_wrap=True)
-    table.add_column("where it is", overflow="fold")
     titled = any(document.title for document in missing)
-    if titled:
-        table.add_column("title", overflow="fold")
+    table = columns("missing relevant document", right("grade"), "where it is", "title" if titled else None)
     for document in missing:
         title = [title_cell(document.title)] if titled else []
         table.add_row(Text(printable(document.id)), grade_text(document), missing_place(document), *title)

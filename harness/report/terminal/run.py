@@ -8,7 +8,7 @@ from typing import Literal
 
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import (
@@ -58,6 +58,7 @@ from harness.report.terminal import (
     STYLES,
     WIDTH,
     columns,
+    fact_table,
     indented,
     plain,
     quiet_lines,
@@ -138,9 +139,9 @@ def _width(group: Sequence[_Column]) -> int:
 
 def _table(names: Sequence[_Column], figures: Sequence[_Column]) -> Table:
     """A table without the cells that have none of *figures*."""
-    table = columns()
-    for column in (*names, *figures):
-        table.add_column(Text(column.heading), justify=column.justify, overflow="fold", max_width=column.most)
+    shown = (*names, *figures)
+    made = (Column(Text(one.heading), justify=one.justify, overflow="fold", max_width=one.most) for one in shown)
+    table = columns(*made)
     for name, cells in zip(_by_row(names), _by_row(figures), strict=True):
         if any(text.plain for text in cells):
             table.add_row(*name, *cells)
@@ -266,12 +267,12 @@ def tag_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
     found = tag_table(suite)
     if found is None:
         return
-    table = columns()
-    table.add_column(f"{mean_heading(weighted=found.weighted)} by tag", overflow="fold")
-    for heading in ("queries", *(["weight"] if found.weighted else []), *found.measures):
-        table.add_column(printable(heading), justify="right", overflow="fold", min_width=FIGURE)
-    if found.held:
-        table.add_column("thresholds", overflow="fold")
+    figures = ("queries", *(["weight"] if found.weighted else []), *map(printable, found.measures))
+    table = columns(
+        f"{mean_heading(weighted=found.weighted)} by tag",
+        *(Column(heading, justify="right", overflow="fold", min_width=FIGURE) for heading in figures),
+        "thresholds" if found.held else None,
+    )
     for row in found.rows:
         table.add_row(*_cells(row, found))
     yield indented(table)
@@ -377,36 +378,29 @@ def _unanswered(told: Sequence[Verdict]) -> Text:
 
 
 def _facts(suite: SuiteReport) -> Table:
-    table = Table.grid(padding=(0, 2))
     where = f"{suite.engine}{' (as stated in the target)' if suite.engine.stated else ''} at {suite.cluster}"
-    facts = {
-        "engine": where if suite.index is None else f"{where}, index {suite.index}",
-        "request": f"{suite.request}, {count(suite.depth, 'hit')} requested",
-        "gain": f"{suite.gain}, profile {suite.profile}",
-        "queries": f"{len(suite.queries):,} in {suite.timing.search_seconds:.2f} s"
-        + (f", {suite.deselected:,} more not selected" if suite.deselected else "")
-        + (f", {baseline_text(suite)}" if suite.baseline else ""),
-    }
-    for name, fact in facts.items():
-        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
-    return table
+    return fact_table(
+        {
+            "engine": where if suite.index is None else f"{where}, index {suite.index}",
+            "request": f"{suite.request}, {count(suite.depth, 'hit')} requested",
+            "gain": f"{suite.gain}, profile {suite.profile}",
+            "queries": f"{len(suite.queries):,} in {suite.timing.search_seconds:.2f} s"
+            + (f", {suite.deselected:,} more not selected" if suite.deselected else "")
+            + (f", {baseline_text(suite)}" if suite.baseline else ""),
+        }
+    )
 
 
 def _measures(suite: SuiteReport) -> Table:
-    table = columns()
-    table.add_column("measure", overflow="fold")
     mean = mean_heading(weighted=any(summary.weighted for summary in suite.summaries))
-    for name in (mean, "median", "least", "greatest", "counted", "left out"):
-        table.add_column(name, justify="right")
     compared = any(summary.change for summary in suite.summaries)
-    if compared:
-        table.add_column("vs baseline", justify="right")
     gains = {summary.gain for summary in suite.summaries} - {suite.gain, ""}
-    if gains:
-        table.add_column("gain")
+    headings = (mean, "median", "least", "greatest", "counted", "left out", *(["vs baseline"] if compared else []))
+    figures = (Column(heading, justify="right") for heading in headings)
+    table = columns("measure", *figures, Column("gain") if gains else None)
     for summary in suite.summaries:
-        figures = (summary.mean, summary.median, summary.least, summary.greatest)
-        row = [*map(score_text, figures), f"{summary.counted:,}", f"{summary.left_out:,}"]
+        scores = (summary.mean, summary.median, summary.least, summary.greatest)
+        row = [*map(score_text, scores), f"{summary.counted:,}", f"{summary.left_out:,}"]
         since = [_change(change_cell(summary))] if compared else []
         table.add_row(
             Text(printable(summary.measure)), *row, *since, *([Text(printable(summary.gain))] if gains else [])

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
+from rich.table import Column
 from rich.text import Text
 
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
-from harness.report.terminal import Fitting, columns
+from harness.report.terminal import Fitting, columns, right
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -57,11 +58,8 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
 
 def _means_table(baseline: Baseline) -> RenderableType:
     means, banded = means_of(baseline), _banded(baseline)
-    table = columns()
-    table.add_column("measure", overflow="fold")
-    table.add_column(mean_heading(weighted=is_weighted(baseline)), justify="right", no_wrap=True)
-    table.add_column("queries", justify="right", no_wrap=True)
-    table.add_column("moved by ties", overflow="fold")
+    mean = mean_heading(weighted=is_weighted(baseline))
+    table = columns("measure", right(mean), right("queries"), "moved by ties")
     for measure, (value, counted) in means.items():
         table.add_row(
             Text(measure), score_text(value), f"{counted:,}", Text(printable(listed(banded.get(measure, []))))
@@ -89,12 +87,9 @@ def score_renderables(
     if per_query:
         yield Fitting(_score_table(evaluation, measures), _score_lines(evaluation, measures))
         yield Text()
-    table = columns()
-    table.add_column("measure", overflow="fold")
     summed = any(measure.text in evaluation.summed for measure in measures.values())
-    for name in ("mean", *(["sum"] if summed else []), "counted", "undefined"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("gain", overflow="fold")
+    figures = ("mean", *(["sum"] if summed else []), "counted", "undefined")
+    table = columns("measure", *map(right, figures), "gain")
     for asked, measure in measures.items():
         table.add_row(Text(asked), *_figures(evaluation, measure, summed=summed), Text(gains[asked]))
     yield table
@@ -111,10 +106,7 @@ def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Itera
 
 
 def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
-    table = columns()
-    table.add_column("query", overflow="fold")
-    for asked in measures:
-        table.add_column(Text(asked), justify="right")
+    table = columns("query", *(Column(Text(asked), justify="right") for asked in measures))
     scores = [evaluation.scores[measure.text] for measure in measures.values()]
     for query in scores[0]:
         table.add_row(Text(printable(query)), *(score_text(of_query[query]) for of_query in scores))
@@ -123,10 +115,7 @@ def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> Ren
 
 def _score_lines(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
     """A line per query and measure, where a column for each measure takes too many."""
-    table = columns()
-    table.add_column("query", overflow="fold")
-    table.add_column("measure", overflow="fold")
-    table.add_column("score", justify="right", no_wrap=True)
+    table = columns("query", "measure", right("score"))
     scores = {asked: evaluation.scores[measure.text] for asked, measure in measures.items()}
     for query in next(iter(scores.values())):
         for asked, of_query in scores.items():

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
 from harness.report.sentences import difference_text, mean_heading, printable, score_text
-from harness.report.terminal import columns, indented
+from harness.report.terminal import columns, indented, right
 from harness.words import count, listed
 
 __all__ = ["cause_text", "verification_renderables"]
@@ -75,11 +75,8 @@ def verification_renderables(verification: Verification) -> Iterator[RenderableT
 
 
 def _means(verification: Verification) -> RenderableType:
-    table = columns()
-    table.add_column("measure", overflow="fold")
-    table.add_column(mean_heading(weighted=verification.weighted), justify="right", no_wrap=True)
-    for heading in ("_rank_eval", "queries", "different"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    mean = mean_heading(weighted=verification.weighted)
+    table = columns("measure", *map(right, (mean, "_rank_eval", "queries", "different")))
     for one in verification.measures:
         figures = (score_text(one.ours), score_text(one.theirs), f"{one.queries:,}", f"{len(one.differences):,}")
         table.add_row(Text(printable(one.measure)), *figures)
@@ -89,11 +86,7 @@ def _means(verification: Verification) -> RenderableType:
 def _differences(measure: VerifiedMeasure, verification: Verification) -> Iterator[RenderableType]:
     if not measure.differences:
         return
-    table = columns()
-    table.add_column(Text(printable(measure.measure)), overflow="fold")
-    for heading in ("harness", "_rank_eval"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("reason", overflow="fold")
+    table = columns(Text(printable(measure.measure)), right("harness"), right("_rank_eval"), "reason")
     shown = sorted(measure.differences, key=lambda one: one.is_explained)[:DIFFERENCES_SHOWN]
     for one in shown:
         reasons = "\n".join(cause_text(cause, measure.measure, verification) for cause in one.causes)
