@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.model import (
     MissingDocument,
     MovedDocument,
+    QueryComparison,
     QueryReport,
     RankedDocument,
     Report,
@@ -79,6 +80,7 @@ from harness.words import count
 
 __all__ = [
     "THRESHOLDS_SHOWN",
+    "folded_query",
     "overview_markdown",
     "query_markdown",
     "render",
@@ -134,15 +136,18 @@ MOST_TITLE = 80
 
 def query_markdown(query: QueryReport, concerns: str) -> str:
     """*query*, folded; *concerns* names the thresholds that blame it."""
+    return folded_query(query, known_text(query), concerns, _body(query))
+
+
+def folded_query(query: QueryReport | QueryComparison, known: str, concerns: str, body: Iterable[str]) -> str:
+    """*concerns* and the paragraphs of *body*, folded below a line with the id, the text and what is *known*."""
     text = f" {escape(query.text, most=MOST_TEXT)}" if query.text not in ("", query.id) else ""
-    summary = f"query {code(query.id)}{text} ({escape(known_text(query))})"
-    body = "\n\n".join(_body(query, concerns))
-    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>\n"
+    concerned = [f"concerns {code(concerns, most=MOST_TEXT)}"] if concerns else []
+    shown = "\n\n".join([*concerned, *body])
+    return f"<details><summary>query {code(query.id)}{text} ({escape(known)})</summary>\n\n{shown}\n\n</details>\n"
 
 
-def _body(query: QueryReport, concerns: str) -> Iterator[str]:
-    if concerns:
-        yield f"concerns {code(concerns, most=MOST_TEXT)}"
+def _body(query: QueryReport) -> Iterator[str]:
     if query.reason:
         yield escape(query.reason, most=MOST_TEXT)
     if query.ranking:

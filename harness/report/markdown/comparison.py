@@ -24,7 +24,7 @@ from harness.report.comparison_sentences import (
     origin_text,
     remarks,
 )
-from harness.report.markdown import MOST_TITLE, verdicts_markdown
+from harness.report.markdown import MOST_TITLE, folded_query, verdicts_markdown
 from harness.report.markdown.escape import (
     MOST_BYTES,
     MOST_TEXT,
@@ -116,11 +116,7 @@ def _agreement(agreement: Agreement) -> str:
 
 
 def _query(query: QueryComparison, concerns: str) -> str:
-    text = f" {escape(query.text, most=MOST_TEXT)}" if query.text not in ("", query.id) else ""
-    summary = f"query {code(query.id)}{text} ({escape('; '.join(known_texts(query)))})"
-    parts = [f"concerns {code(concerns, most=MOST_TEXT)}"] if concerns else []
-    body = "\n\n".join([*parts, *_rankings(query)])
-    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>\n"
+    return folded_query(query, "; ".join(known_texts(query)), concerns, _rankings(query))
 
 
 def _rankings(query: QueryComparison) -> Iterator[str]:

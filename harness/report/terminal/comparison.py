@@ -45,6 +45,7 @@ from harness.report.terminal import (
     right,
     verdict_list,
 )
+from harness.report.terminal.query import query_heading
 from harness.words import count
 
 # One query's two rankings side by side on a terminal.
@@ -59,22 +60,13 @@ STYLES = {"entered": "cyan", "left": "magenta", "tied": "dim"}
 
 def beside_renderables(query: QueryComparison, *, concerns: str = "") -> Iterator[RenderableType]:
     """What changed, and the two rankings side by side; *concerns* says why the query is shown."""
-    yield _heading(query)
-    if concerns:
-        yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
+    yield from query_heading(query, "; ".join(known_texts(query)), concerns)
     if not query.documents:
         return
     yield indented(Fitting(_beside(query), _below(query), LEAST_WIDTH))
     ranks = max(max(document.reference or 0, document.candidate or 0) for document in query.documents)
     if ranks > RANKS_SHOWN:
         yield indented(Text(f"and {count(ranks - RANKS_SHOWN, 'rank')} more", style="dim"))
-
-
-def _heading(query: QueryComparison) -> Text:
-    text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
-    if query.text and query.text != query.id:
-        text.append(f"  {printable(query.text)}")
-    return text.append(f"  ({printable('; '.join(known_texts(query)))})", style="dim")
 
 
 def _beside(query: QueryComparison) -> Table:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from harness.model import MissingDocument, MovedDocument, QueryReport, RankedDocument
+from harness.model import MissingDocument, MovedDocument, QueryComparison, QueryReport, RankedDocument
 from harness.report.run_sentences import (
     MISSING_SHOWN,
     RANKS_SHOWN,
@@ -22,7 +22,7 @@ from harness.report.sentences import plain_text, printable
 from harness.report.terminal import WIDTH, columns, grade_cell, indented, plain, right
 from harness.words import count
 
-__all__ = ["hit_score", "missing_renderables", "query_block", "query_renderables", "title_cell"]
+__all__ = ["hit_score", "missing_renderables", "query_block", "query_heading", "query_renderables", "title_cell"]
 
 
 def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
@@ -34,16 +34,14 @@ TITLE_CELLS = 48
 
 
 def query_renderables(
-    query: QueryReport, measure: str | None = None, *, concerns: str | None = None
+    query: QueryReport, measure: str | None = None, *, concerns: str = ""
 ) -> Iterator[RenderableType]:
     """
     A heading with the score of *measure*, or of all measures, the ranking, and the missing relevant documents.
 
     *concerns* says why the query is shown.
     """
-    yield _query_heading(query, measure)
-    if concerns:
-        yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
+    yield from query_heading(query, known_text(query, measure), concerns)
     if query.reason:
         yield indented(Text(printable(query.reason)))
     if query.ranking:
@@ -63,11 +61,14 @@ def missing_renderables(query: QueryReport, shown: int | None = MISSING_SHOWN) -
         yield indented(Text(f"and {count(left, 'relevant document')} more missing", style="dim"))
 
 
-def _query_heading(query: QueryReport, measure: str | None) -> Text:
+def query_heading(query: QueryReport | QueryComparison, known: str, concerns: str) -> Iterator[RenderableType]:
+    """The id and the text of *query* with what is *known* of it; and what it *concerns*, if anything."""
     text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
     if query.text and query.text != query.id:
         text.append(f"  {printable(query.text)}")
-    return text.append(f"  ({printable(known_text(query, measure))})", style="dim")
+    yield text.append(f"  ({printable(known)})", style="dim")
+    if concerns:
+        yield indented(Text(f"concerns {printable(concerns)}", style="dim"))
 
 
 def query_since_baseline(query: QueryReport) -> Iterator[RenderableType]:
