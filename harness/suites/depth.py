@@ -153,25 +153,41 @@ def window_problem(template: Json, body: Json, depth: int) -> str | None:
 
 
 QUOTE = '"'
-_PARAM = re.compile(r'("?)\{\{\{?\s*(\w+)\s*\}?\}\}("?)')
+# Mustache: {{name}} or {{{name}}} with the quotes around it, and a section that is kept with, or without, its param
+_PARAM = re.compile(r'("?)\{\{(\{)?\s*(\w+)\s*(?(2)\}\}\}|\}\})("?)')
+_SECTION = re.compile(r"\{\{([#^])\s*(\w+)\s*\}\}(.*?)\{\{/\s*\2\s*\}\}", re.DOTALL)
+_FUNCTIONS = frozenset({"toJson", "join", "url"})
 
 
 def _rendered(template: Json) -> Mapping[str, Json]:
-    """The body that a search template with a source becomes; empty where more than its params decide it."""
+    """
+    The body that a search template with a source becomes; empty where that takes more of Mustache than params and
+    sections that are kept where a param is given.
+    """
     if not isinstance(template, Mapping) or "source" not in template:
         return {}
     params = template.get("params")
     given = params if isinstance(params, Mapping) else {}
 
+    def section(found: re.Match[str]) -> str:
+        return found[3] if (found[1] == "#") == bool(given.get(found[2])) else ""
+
     def value(found: re.Match[str]) -> str:
-        written = json.dumps(given[found[2]])
-        if found[1] and found[3]:
+        before, _, name, after = found.groups()
+        if name not in given:
+            return "null" if before and after else f"{before}{after}"
+        written = json.dumps(given[name])
+        if before and after:
             return written
-        return f"{found[1]}{written[1:-1] if written.startswith(QUOTE) else written}{found[3]}"
+        return f"{before}{written[1:-1] if written.startswith(QUOTE) else written}{after}"
 
     source = template["source"]
     text = source if isinstance(source, str) else json.dumps(source)
-    if "{{#" in text or "{{^" in text or any(found[2] not in given for found in _PARAM.finditer(text)):
+    names = {found[2] for found in _SECTION.finditer(text)}
+    if names & _FUNCTIONS or any(isinstance(given.get(name), Mapping | list) for name in names):
+        return {}
+    text = _SECTION.sub(section, text)
+    if "{{#" in text or "{{^" in text:
         return {}
     try:
         body = json.loads(_PARAM.sub(value, text))
