@@ -71,7 +71,11 @@ class SuiteFile(pytest.File):
                 lone, each_query = self.runs.lone_queries(self.path, *cell), self.runs.session.options.each_query
                 by_rank = self.config.get_verbosity() > 1
                 items = [item for item in self._planned if (item.request, item.index) == cell]
-                self._indexed[cell] = IndexedReport(report, lone, items, each_query=each_query, by_rank=by_rank)
+                run = {item.name for item in self.session.items if item.parent is self}
+                left_out = [item.name for item in items if item.name not in run]
+                self._indexed[cell] = IndexedReport(
+                    report, lone, items, left_out, each_query=each_query, by_rank=by_rank
+                )
         return self._indexed[cell]
 
     def collect(self) -> Iterator[SuiteItem]:

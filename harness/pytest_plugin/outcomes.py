@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeAlias
@@ -232,7 +232,7 @@ class IndexedReport:
 
     *unexpected* are verdicts that no item decides: after the suite was collected, their thresholds were added to it, or
     the skip of their item was removed. *causes* are sentences on what probably lowers all scores. *missing* is a
-    sentence on queries without an answer that no item is about; the item named *teller* tells it.
+    sentence on queries without an answer that no item tells; the item named *teller*, the first that runs, tells it.
     """
 
     def __init__(
@@ -240,6 +240,7 @@ class IndexedReport:
         report: SuiteReport,
         lone: LoneQueries,
         items: Sequence[PlannedItem],
+        deselected: Collection[str] = (),
         *,
         each_query: bool = False,
         by_rank: bool = False,
@@ -249,6 +250,7 @@ class IndexedReport:
             report: The report on the suite as it ran.
             lone: Judges single queries.
             items: The items of the suite as it was collected.
+            deselected: The names of those that do not run.
             each_query: Whether every query has an item.
             by_rank: Whether failures show what each rank adds and loses: ``-vv``.
         """
@@ -264,12 +266,9 @@ class IndexedReport:
         self.unstable = {one.query: one.cause for one in report.repeats.unstable} if report.repeats else {}
         self.causes = tuple(ranking_causes(report.queries, report.checks))
         self._blamed: dict[str, frozenset[str]] = {}
-        told = queries.union(*(verdict.blamed for verdict in report.verdicts if verdict.status is Status.ERROR))
-        reasons = {query.id: f"{query.outcome}: {query.reason}" for query in report.unanswered.values()}
-        untold = {query: reason for query, reason in reasons.items() if query not in told}
-        asked = f"{count(len(untold), 'query')} that no threshold is about"
-        self.missing = f"no answer to {asked}: {by_cause(untold)}" if untold else ""
-        self.teller = next((item.name for item in items if item.selected and item.skip is None), None)
+        running = [item for item in items if item.skip is None and item.selected and item.name not in deselected]
+        self.missing = _untold(report, items, running)
+        self.teller = running[0].name if running else None
 
     def query(self, name: str | None) -> QueryReport | None:
         """The report on the query of that id; None where there is none."""
@@ -280,6 +279,31 @@ class IndexedReport:
         if verdict.id not in self._blamed:
             self._blamed[verdict.id] = frozenset(verdict.blamed)
         return query in self._blamed[verdict.id]
+
+
+def _untold(report: SuiteReport, items: Sequence[PlannedItem], running: Sequence[PlannedItem]) -> str:
+    """
+    A sentence on the queries without an answer that none of the *running* items tells; empty if there is none.
+
+    An item tells those that its verdicts blame, and its own query unless only verdicts say what becomes of it. Whoever
+    leaves out the item of a query leaves out what it tells; whoever skips it, or leaves out a threshold, does not.
+    """
+    left_out = {item.name for item in items if item.skip is None} - {item.name for item in running}
+    own = {
+        item.query
+        for item in items
+        if item.skip is None and (item.shared or not item.verdicts or item.name in left_out)
+    }
+    decided = {name for item in running for name in item.verdicts}
+    errors = [one for one in report.verdicts if one.status is Status.ERROR and one.id in decided]
+    told = own.union(*(one.blamed for one in errors))
+    unstable = report.repeats.unstable if report.repeats else ()
+    repeated = (one.query for one in unstable if one.cause is Instability.UNANSWERED)
+    reasons = dict.fromkeys(repeated, "a repeat has no ranking of it")
+    reasons |= {query.id: f"{query.outcome}: {query.reason}" for query in report.unanswered.values()}
+    untold = {query: reason for query, reason in reasons.items() if query not in told}
+    asked = f"{count(len(untold), 'query')} that no threshold is about"
+    return f"no answer to {asked}: {by_cause(untold)}" if untold else ""
 
 
 def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:

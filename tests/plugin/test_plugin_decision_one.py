@@ -405,9 +405,57 @@ def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_an_error_of_the
         result.stdout.str()
     )
     assert sorted(map(kinds, entries(pytester.path / "junit.xml"))) == [[], ["error"]]
-    assert run("-k", "query.shoes", *workers).ret == PASSED, "the item that tells it was not selected"
+    result = run("-k", "query.shoes", *workers)
+    result.assert_outcomes(errors=1, deselected=0 if workers else 1)
     assert run("--relevance-each-query", *workers).ret == FAILED
     assert main(["run", path.name, "--url", engine.url]) == 3
+
+
+@pytest.mark.parametrize("options", [(), ("--relevance-each-query",), ("-p", "xdist", "-n2")])
+def test_no_answer_to_a_query_whose_own_item_is_skipped_is_an_error_of_an_item_that_runs(
+    suite: Callable[..., Path], engine: object, run: Callable[..., pytest.RunResult], options: tuple[str, ...]
+) -> None:
+    suite(MEAN.replace('"]', ' for head"]'), boots='expect: [{expect: "d in top 1", skip: {reason: flaky}}]')
+    engine.broken[BOOTS] = 400  # type: ignore[attr-defined]
+
+    result = run(*options)
+
+    assert result.ret == FAILED
+    assert result.parseoutcomes()["errors"] == 1
+    assert "no answer to 1 query that no threshold is about: boots" in one_line(result.stdout.str())
+
+
+def test_no_answer_to_a_query_is_an_error_although_the_threshold_that_it_is_about_is_deselected(
+    suite: Callable[..., Path], engine: object, run: Callable[..., pytest.RunResult], pytester: pytest.Pytester
+) -> None:
+    pytester.makeini("[pytest]\nmarkers = slow\n")
+    suite('thresholds: [{threshold: "mean nDCG@10 >= 0.8", markers: [slow]}, "every nDCG@10 >= 0.1 for head"]')
+    engine.broken[BOOTS] = 400  # type: ignore[attr-defined]
+
+    result = run("-m", "not slow")
+
+    result.assert_outcomes(errors=1, deselected=1)
+    assert result.ret == FAILED
+    own = run("--relevance-each-query", "-k", "query.shoes")
+    assert own.ret == PASSED, "the item of boots would tell it, and was left out"
+
+
+def test_no_answer_in_a_repeat_to_a_query_that_no_threshold_is_about_is_an_error(
+    suite: Callable[..., Path], engine: object, run: Callable[..., pytest.RunResult]
+) -> None:
+    suite(MEAN.replace('"]', ' for head"]'))
+    searches = iter(range(3))
+
+    def breaks_later() -> None:
+        if next(searches, 0):
+            engine.broken[BOOTS] = 400  # type: ignore[attr-defined]
+
+    engine.before_search = breaks_later  # type: ignore[attr-defined]
+
+    result = run("--relevance-repeat", "2")
+
+    result.assert_outcomes(errors=1)
+    assert "boots (a repeat has no ranking of it)" in one_line(result.stdout.str())
 
 
 def test_an_engine_that_is_not_there_is_an_error_of_every_item(
