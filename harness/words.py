@@ -67,6 +67,22 @@ def shortened(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
+def unused(wanted: str, taken: set[str], separator: str = "-") -> str:
+    """
+    *wanted*, or the first of wanted-2, wanted-3 … that is not *taken*; it is added to these.
+
+    >>> taken = {"text"}
+    >>> unused("text", taken, "_"), unused("text", taken, "_"), unused("brand", taken)
+    ('text_2', 'text_3', 'brand')
+    """
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}{separator}{number}"
+    taken.add(name)
+    return name
+
+
 _JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are written with these
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Controls, formats such as bidirectional ones, half pairs, line and paragraph separators."""

@@ -37,7 +37,7 @@ from harness.model import (
 )
 from harness.model.suite import in_force
 from harness.options import RunOptions
-from harness.words import did_you_mean, listed
+from harness.words import did_you_mean, listed, unused
 
 __all__ = [
     "ALL",
@@ -123,20 +123,20 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
     gated = []
     for threshold, query in owned:
         prefix = f"query.{_slug(query.id)}." if query is not None else ""
-        gated.append(Gated(_unused(prefix + _slug(threshold.text), taken), threshold, query))
+        gated.append(Gated(unused(prefix + _slug(threshold.text), taken), threshold, query))
     return tuple(gated)
 
 
 def query_ids(suite: Suite) -> dict[str, str]:
     """A verdict id for each query of *suite*, by the query's own id; it differs from every threshold's id."""
     taken = {gated.id for gated in gated_thresholds(suite)}
-    return {query: _unused(f"query.{_slug(query)}", taken) for query in ids_of(suite.queries)}
+    return {query: unused(f"query.{_slug(query)}", taken) for query in ids_of(suite.queries)}
 
 
 def name_ids(names: Iterable[str]) -> dict[str, str]:
     """An id for each of *names*, such as those of requests or indexes."""
     taken: set[str] = set()
-    return {name: _unused(_slug(name), taken) for name in names}
+    return {name: unused(_slug(name), taken) for name in names}
 
 
 def is_selected(gated: Gated, query_filter: QueryFilter) -> bool:
@@ -293,13 +293,3 @@ def _slug(text: str) -> str:
 def _is_kept(character: str) -> bool:
     """Whether *character* is a letter of any script, a mark on one, a digit, `_`, `.` or `-`."""
     return character.isalnum() or character in "_.-" or category(character).startswith("M")
-
-
-def _unused(wanted: str, taken: set[str]) -> str:
-    number = 1
-    unused = wanted
-    while unused in taken:
-        number += 1
-        unused = f"{wanted}-{number}"
-    taken.add(unused)
-    return unused

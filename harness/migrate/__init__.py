@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from harness.errors import UsageError
 from harness.files.writing import write_whole
+from harness.words import unused
 
 if TYPE_CHECKING:
     from harness.migrate.draft import Draft, Leftover
@@ -207,12 +208,9 @@ def _suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> lis
         if len(drafts) > 1:
             raise UsageError(f"{output}: the source is {len(drafts)} suites; expected a folder to write them to")
         return [output]
-    stems: list[str] = []
-    for draft in drafts:
-        base = re.sub(r"[^\w.-]+", "-", name or draft.name or "").strip(".-") or "suite"
-        numbered = (base, *(f"{base}-{number}" for number in range(2, len(drafts) + 1)))
-        stems.append(next(stem for stem in numbered if stem not in stems))
-    return [output / f"{stem}{_SUFFIX}" for stem in stems]
+    taken: set[str] = set()
+    stems = (re.sub(r"[^\w.-]+", "-", name or draft.name or "").strip(".-") or "suite" for draft in drafts)
+    return [output / f"{unused(stem, taken)}{_SUFFIX}" for stem in stems]
 
 
 def write_files(files: Mapping[Path, str]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from harness.errors import FormatError, Problem
 from harness.migrate.json_nodes import JsonNode, group_by_path
 from harness.model import Json, Profile
+from harness.words import unused
 
 __all__ = ["Draft", "DraftQuery", "Leftover", "Leftovers", "Place"]
 
@@ -193,12 +194,7 @@ class Draft:
 
     def _free_id(self, wanted: str) -> str:
         base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"
-        number, found = 1, base
-        while found in self._ids:
-            number += 1
-            found = f"{base}-{number}"
-        self._ids.add(found)
-        return found
+        return unused(base, self._ids)
 
 
 def _slug(text: str) -> str:

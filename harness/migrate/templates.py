@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from harness.model import Json, Suite
 from harness.suites.placeholders import RESERVED
+from harness.words import unused
 
 __all__ = ["common_request", "free_name", "placeholders_written", "template_text", "typed"]
 
@@ -129,12 +130,7 @@ def free_name(wanted: str, taken: set[str]) -> str:
     """
     base = re.sub(r"[^A-Za-z0-9_]+", "_", wanted).strip("_") or "value"
     base = base if not base[0].isdigit() else f"_{base}"
-    number, name = 1, base
-    while name in taken:
-        number += 1
-        name = f"{base}_{number}"
-    taken.add(name)
-    return name
+    return unused(base, taken, "_")
 
 
 def _named(template: Json) -> Json:

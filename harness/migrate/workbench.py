@@ -24,6 +24,7 @@ from harness.migrate.table import read_table
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Suite
 from harness.suites.placeholders import RESERVED
+from harness.words import unused
 
 __all__ = ["read", "write"]
 
@@ -295,8 +296,7 @@ def _read_configuration(one: JsonNode, draft: Draft, used: dict[str, str]) -> Co
             body["search_pipeline"] = pipeline.text()
     wanted = one.need("name").text()
     base = re.sub(r"[^\w .-]+", "-", wanted).strip() or "request"
-    names = (base, *(f"{base}-{number}" for number in range(2, len(draft.requests) + 2)))
-    name = next(free for free in names if free not in draft.requests)
+    name = unused(base, set(draft.requests))
     if name != wanted:
         draft.leave(one.need("name").place, f"the name {wanted!r}, which is {name!r} in the suite")
     draft.requests[name] = {"index": one.need("index").text(), "body": body}
