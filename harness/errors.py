@@ -106,6 +106,21 @@ class UsageError(HarnessError):
     """The command line, an option or an argument is invalid, or they contradict each other."""
 
 
+def pip_install(extra: str) -> str:
+    """The command that installs *extra*."""
+    return f"pip install 'relevance-harness[{extra}]'"
+
+
+def missing_package(what_needs: str, package: str, extra: str) -> UsageError:
+    """
+    The error that a *package* of *extra* is not installed.
+
+    >>> str(missing_package("Parquet files need", "pyarrow", "files"))
+    "Parquet files need the package pyarrow: pip install 'relevance-harness[files]'"
+    """
+    return UsageError(f"{what_needs} the package {package}: {pip_install(extra)}")
+
+
 ProblemKind: TypeAlias = Literal["", "unknown measure", "no judgments"]
 """The kinds of problems that code distinguishes: an unknown measure, and a suite without judgments."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.api.choices import AnyGain, read_argument, refuse
-from harness.errors import UsageError
+from harness.errors import UsageError, missing_package
 from harness.metrics import parse_measure
 from harness.metrics.profiles import rules_of
 from harness.model import Measure, Profile
@@ -162,8 +162,7 @@ def _require_numpy() -> Any:
     try:
         import numpy
     except ImportError:
-        remedy = "pip install 'relevance-harness[arrays]'"
-        raise UsageError(f"arrays and frames need the package numpy: {remedy}") from None
+        raise missing_package("arrays and frames need", "numpy", "arrays") from None
     return numpy
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.exits import COMMAND, NO_ANSWER
-from harness.errors import HarnessError, SearchError, UsageError
+from harness.errors import HarnessError, SearchError, UsageError, missing_package
 from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, evaluate_files
 from harness.metrics.evaluate import Evaluation
@@ -146,7 +146,7 @@ def _client_of(address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError:
-        raise UsageError("--scheduler needs the package distributed: pip install 'relevance-harness[dask]'") from None
+        raise missing_package("--scheduler needs", "distributed", "dask") from None
     try:
         client = Client(address, timeout=SECONDS_FOR_ANSWER, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:

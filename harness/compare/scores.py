@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
 from harness.compare.sides import QRELS, SUITE, ComparedSide, cut_at
-from harness.errors import MeasureError, UsageError
+from harness.errors import MeasureError, UsageError, pip_install
 from harness.files.runs import FileScorer
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
@@ -493,7 +493,4 @@ def require_packages() -> None:
 
 
 def _needs_packages(what: str) -> str:
-    return (
-        f"{what} without {' and '.join(absent_packages())}: "
-        "pip install 'relevance-harness[statistics]' brings what is needed"
-    )
+    return f"{what} without {' and '.join(absent_packages())}: {pip_install('statistics')} brings what is needed"

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol, TextIO
 from urllib.parse import urlsplit
 
 from harness.embedded.lock import Jar, Lock
-from harness.errors import EngineStartError
+from harness.errors import EngineStartError, pip_install
 
 if TYPE_CHECKING:
     from requests import Session
@@ -292,8 +292,7 @@ def require_extra() -> None:
     missing = [name for name in MODULES if importlib.util.find_spec(name) is None]
     if missing:
         raise EngineStartError(
-            f"the embedded node needs {', '.join(missing)}, not installed here: "
-            "pip install 'relevance-harness[embedded]'"
+            f"the embedded node needs {', '.join(missing)}, not installed here: {pip_install('embedded')}"
         )
 
 

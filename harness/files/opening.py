@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import IO, Any, BinaryIO, ClassVar
 
-from harness.errors import FormatError, InputError, Problem, UsageError
+from harness.errors import FormatError, InputError, Problem, missing_package
 
 _PACKED = {".gz", ".zst"}
 
@@ -87,8 +87,7 @@ def _open_zstandard(path: Path) -> Iterator[IO[bytes]]:
     try:
         import zstandard
     except ImportError:
-        remedy = "pip install 'relevance-harness[files]'"
-        raise UsageError(f"{path}: .zst files need the package zstandard: {remedy}") from None
+        raise missing_package(f"{path}: .zst files need", "zstandard", "files") from None
     with path.open("rb") as file:
         try:
             yield io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor().decompressobj))

@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
-from harness.errors import UsageError
+from harness.errors import missing_package
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import (
     JUDGMENTS,
@@ -406,9 +406,7 @@ def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any,
         import pyarrow as arrow
         import pyarrow.parquet as parquet
     except ImportError:
-        raise UsageError(
-            f"{path}: Parquet files need the package pyarrow: pip install 'relevance-harness[files]'"
-        ) from None
+        raise missing_package(f"{path}: Parquet files need", "pyarrow", "files") from None
     names = list(layout.named_columns)
     with open_bytes(path, findings.name) as file:
         try:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.errors import FormatError, InputError, UsageError
+from harness.errors import FormatError, InputError, missing_package
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import Findings, Form, form_of, open_bytes, read_source
 from harness.files.records import is_id, text_lines
@@ -175,8 +175,7 @@ def _read_array(path: Path, rows: Sequence[str], rows_of: str, vectors: _Vectors
     try:
         import numpy as np
     except ImportError:
-        remedy = "pip install 'relevance-harness[arrays]'"
-        raise UsageError(f"{vectors.findings.name}: .npy files need the package numpy: {remedy}") from None
+        raise missing_package(f"{vectors.findings.name}: .npy files need", "numpy", "arrays") from None
     findings = vectors.findings
     try:
         array = np.lib.format.open_memmap(path, mode="r")

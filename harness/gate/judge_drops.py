@@ -13,6 +13,7 @@ from fractions import Fraction
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from harness.errors import pip_install
 from harness.gate.pairs import Pairs
 from harness.gate.reasons import excused_ties, mean_word, number, number_beside, weight_aside
 from harness.gate.scope import Finding, holds
@@ -189,8 +190,8 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
         that drop as the caveat. ERROR where numpy is not installed.
     """
     if find_spec("numpy") is None:
-        remedy = "`pip install 'relevance-harness[statistics]'` brings"
-        reason = f"the drop of {pairs.name} cannot be tested without numpy, which {remedy}"
+        brings = f"`{pip_install('statistics')}` brings"
+        reason = f"the drop of {pairs.name} cannot be tested without numpy, which {brings}"
         return _significance_finding(condition, pairs, Status.ERROR, reason)
     from harness.statistics import sign_flip
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from harness.errors import UsageError
+from harness.errors import UsageError, missing_package
 from harness.model import Disagreement, JudgeAgreement
 
 __all__ = ["Resolution", "Rule", "agreement_of", "cohen_kappa", "differing", "fleiss_kappa", "resolve"]
@@ -112,9 +112,7 @@ def krippendorff_alphas(rows: Sequence[Sequence[float | None]]) -> dict[str, flo
     try:
         import krippendorff
     except ImportError:
-        raise UsageError(
-            "Krippendorff's alpha needs the package krippendorff: pip install 'relevance-harness[judge]'"
-        ) from None
+        raise missing_package("Krippendorff's alpha needs", "krippendorff", "judge") from None
     levels: tuple[Any, ...] = ("nominal", "ordinal", "interval")
     columns = [[grade for grade in column if grade is not None] for column in zip(*rows, strict=True)]
     pairable = {grade for column in columns if len(column) > 1 for grade in column}

@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from harness.errors import UsageError
+from harness.errors import UsageError, missing_package
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.model import Profile
 
@@ -29,7 +29,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     try:
         package = importlib.import_module("ir_datasets")
     except ImportError:
-        raise UsageError("ir_datasets needs an extra: pip install 'relevance-harness[datasets]'") from None
+        raise missing_package("datasets need", "ir_datasets", "datasets") from None
     except OSError as error:  # the package creates its folder on import
         raise UsageError(f"ir_datasets cannot use its folder: {error}; IR_DATASETS_HOME names another") from None
     return [_draft(name, package) for name in sources]

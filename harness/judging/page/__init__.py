@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from harness.errors import HarnessError, UsageError
+from harness.errors import HarnessError, UsageError, missing_package
 from harness.judging.agreement import Pair
 from harness.judging.session import Session
 from harness.judging.writing import FilesChanged
@@ -65,8 +65,7 @@ def require_installed() -> None:
     try:
         import werkzeug  # noqa: F401
     except ImportError:
-        remedy = "pip install 'relevance-harness[judge]'"
-        raise UsageError(f"the judging page needs the package werkzeug: {remedy}") from None
+        raise missing_package("the judging page needs", "werkzeug", "judge") from None
 
 
 @dataclass(slots=True)
