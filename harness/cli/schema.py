@@ -6,7 +6,6 @@ import json
 
 import click
 
-from harness.model import Json
 from harness.report.json import comparison_schema, inspection_schema, report_schema, verification_schema
 from harness.suites.shape import suite_schema
 
@@ -16,6 +15,14 @@ In VS Code with the YAML extension, write it to a file and name the file in a su
   # yaml-language-server: $schema=relevance.schema.json
 """
 
+SCHEMAS = {
+    None: suite_schema,
+    "report": report_schema,
+    "comparison": comparison_schema,
+    "inspection": inspection_schema,
+    "verification": verification_schema,
+}
+
 
 @click.command("schema", epilog=EDITOR_HINT)
 @click.option("--report", "of", flag_value="report", help="The schema of a run's JSON report, not that of suites.")
@@ -24,31 +31,4 @@ In VS Code with the YAML extension, write it to a file and name the file in a su
 @click.option("--verification", "of", flag_value="verification", help="That of what harness verify --json prints.")
 def command(of: str | None) -> None:
     """Print the JSON Schema of suites, for editors that check YAML while it is written."""
-    schemas = {
-        None: _suite_schema,
-        "report": _report_schema,
-        "comparison": _comparison_schema,
-        "inspection": _inspection_schema,
-        "verification": _verification_schema,
-    }
-    click.echo(json.dumps(schemas[of](), indent=2))
-
-
-def _report_schema() -> dict[str, Json]:
-    return report_schema()
-
-
-def _comparison_schema() -> dict[str, Json]:
-    return comparison_schema()
-
-
-def _inspection_schema() -> dict[str, Json]:
-    return inspection_schema()
-
-
-def _verification_schema() -> dict[str, Json]:
-    return verification_schema()
-
-
-def _suite_schema() -> dict[str, Json]:
-    return suite_schema()
+    click.echo(json.dumps(SCHEMAS[of](), indent=2))
