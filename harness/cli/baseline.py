@@ -16,7 +16,7 @@ from harness.baseline import BaselineUpdate, keep_run, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
-from harness.cli.options import cell_options, engine_options, found_suites, say_left_out, suites_argument
+from harness.cli.options import cell_options, engine_options, found_suites, quiet_option, say_left_out, suites_argument
 from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
@@ -43,7 +43,6 @@ file_option = click.option(
     type=click.Path(path_type=Path, dir_okay=False),
     help="The baseline file, instead of the one beside the suite.",
 )
-quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
 
 
 @click.group("baseline")

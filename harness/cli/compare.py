@@ -13,6 +13,7 @@ from harness.cli.options import (
     OutputType,
     engine_options,
     existing_file,
+    json_option,
     run_options,
     statistics_options,
     tested_as,
@@ -78,7 +79,7 @@ A URL, and a file that says by itself what it is, need no word before.
     show_default=True,
     help="The number of queries shown.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+@json_option
 @click.option(
     "--output",
     "outputs",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import Command, existing_file, given_to
+from harness.cli.options import Command, existing_file, given_to, json_option
 from harness.cli.scheduler import score_on_scheduler
 from harness.cli.terminal import show
 from harness.errors import UsageError
@@ -71,7 +71,7 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Score the files of a folder on the workers of this Dask cluster.")
 @click.option("--per-query", is_flag=True, help="Print the scores of every query; the JSON always has them.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+@json_option
 def command(
     qrels: Path,
     run: Path,

@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
-from harness.cli.options import OutputType, cell_options, engine_options, found_suites
+from harness.cli.options import OutputType, cell_options, depth_option, engine_options, one_suite
 from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress, show
 from harness.errors import UsageError
@@ -51,12 +51,7 @@ RULES = [str(rule) for rule in Rule]
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order.")
 @click.option("--fields", metavar="NAME,…", help="The fields to show; by default the longest text except the title.")
 @click.option("--scale", metavar="LOW..HIGH", help="The grades to choose from, such as 0..3.")
-@click.option(
-    "--depth",
-    metavar="RANK",
-    type=click.IntRange(min=1),
-    help="Pool this many hits per query; by default the suite's deepest cutoff.",
-)
+@depth_option
 @engine_options
 @cell_options
 @click.option(
@@ -130,7 +125,7 @@ def command(
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
-    path, bounds = _one_suite(suite), None if scale is None else parse_scale(scale)
+    path, bounds = one_suite(suite), None if scale is None else parse_scale(scale)
     judges = kept_by_judge(path, folder)
     if agreement:
         return _print_agreement(path, judges, bounds, as_json=as_json)
@@ -148,13 +143,6 @@ def command(
     require_installed()
     mine.check_writable()
     return _judge(path, judges, target, judge=name, scale=bounds, **given)
-
-
-def _one_suite(given: Path) -> Path:
-    found = found_suites([given]).suites
-    if len(found) != 1:
-        raise UsageError(f"{given} holds {count(len(found), 'suite')}; judge one at a time")
-    return found[0]
 
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:

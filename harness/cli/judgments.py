@@ -13,8 +13,11 @@ from harness.cli.exits import NO_ANSWER
 from harness.cli.options import (
     OutputType,
     cell_options,
+    depth_option,
     engine_options,
     found_suites,
+    json_option,
+    quiet_option,
     run_options,
     say_left_out,
     server_options,
@@ -48,12 +51,7 @@ def command() -> None:
 @suites_argument
 @engine_options
 @cell_options
-@click.option(
-    "--depth",
-    metavar="RANK",
-    type=click.IntRange(min=1),
-    help="Pool this many hits per query; by default the suite's deepest cutoff.",
-)
+@depth_option
 @click.option(
     "--snippet",
     metavar="FIELD",
@@ -66,7 +64,7 @@ def command() -> None:
     type=OutputType(POOL_KINDS, "csv=unjudged.csv"),
     help="Write the unjudged documents: csv=FILE or yaml=FILE; may be repeated.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@quiet_option
 def pool(
     suites: Sequence[Path],
     depth: int | None,
@@ -133,7 +131,7 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
 @server_options
 @click.option("--offline", is_flag=True, help="Do not look up the judged documents in the index.")
 @click.option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+@json_option
 def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **given: Any) -> int:
     """
     Look through the judgments of suites for what cannot be right, all of it at once.

@@ -244,6 +244,29 @@ def say_left_out(found: FoundSuites) -> None:
         click.echo(printable(f"harness: skipped: {text}; pass a folder to read its suites"), err=True)
 
 
+def one_suite(given: Path) -> Path:
+    """
+    The suite of *given*, a file or a folder with a single suite; raises as `find_suites`.
+
+    Raises:
+        UsageError: The folder holds several suites.
+    """
+    found = found_suites([given]).suites
+    if len(found) > 1:
+        raise UsageError(f"found {len(found)} suites in {given}, expected one")
+    return found[0]
+
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+depth_option = click.option(
+    "--depth",
+    metavar="RANK",
+    type=click.IntRange(min=1),
+    help="Pool this many hits per query; by default the suite's deepest cutoff.",
+)
+
+
 github_option = click.option(
     "--github",
     is_flag=True,

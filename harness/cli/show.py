@@ -9,12 +9,11 @@ from typing import Any
 import click
 
 from harness.cli.exits import NO_ANSWER, reader_may_leave
-from harness.cli.options import query_options, run_options
+from harness.cli.options import json_option, one_suite, query_options, run_options
 from harness.cli.terminal import show
 from harness.report.json import dumps_inspection
 from harness.report.terminal.inspection import inspection_renderables
 from harness.run.inspection import inspect_query
-from harness.suites.discovery import find_suites
 
 
 @click.command("show")
@@ -29,7 +28,7 @@ from harness.suites.discovery import find_suites
     metavar="DOC [DOC]",
     help="Explain the score of a document, or what differs between two; the last option.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+@json_option
 def command(
     suite: Path, query: str, others: tuple[str, ...], explained: tuple[str, ...], as_json: bool, **given: Any
 ) -> int:
@@ -41,7 +40,7 @@ def command(
     engine did not answer.
     """
     documents = _documents(explained, others)
-    inspection = inspect_query(_one_suite(suite), query, run_options(**given), environ=os.environ, documents=documents)
+    inspection = inspect_query(one_suite(suite), query, run_options(**given), environ=os.environ, documents=documents)
     with reader_may_leave():
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
@@ -58,10 +57,3 @@ def _documents(explained: tuple[str, ...], others: tuple[str, ...]) -> tuple[str
     if len(documents) > 2:
         raise click.UsageError(f"--explain takes one document or two, found {len(documents)}")
     return documents
-
-
-def _one_suite(given: Path) -> Path:
-    found = find_suites([given]).suites
-    if len(found) > 1:
-        raise click.UsageError(f"found {len(found)} suites in {given}, expected one")
-    return found[0]

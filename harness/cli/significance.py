@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from harness.cli.evaluate import file_options, read_options
-from harness.cli.options import existing_file, statistics_options, tested_as
+from harness.cli.options import existing_file, json_option, statistics_options, tested_as
 from harness.cli.terminal import show
 from harness.compare import compare_files
 from harness.compare.scores import require_packages
@@ -21,7 +21,7 @@ from harness.report.terminal.comparison import comparison_renderables
 @click.argument("candidates", metavar="CANDIDATE…", nargs=-1, required=True, type=existing_file)
 @file_options
 @statistics_options
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
+@json_option
 def command(
     reference: Path,
     candidates: tuple[Path, ...],

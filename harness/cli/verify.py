@@ -10,7 +10,15 @@ from typing import Any
 import click
 
 from harness.cli.exits import reader_may_leave
-from harness.cli.options import cell_options, engine_options, found_suites, say_left_out, suites_argument
+from harness.cli.options import (
+    cell_options,
+    engine_options,
+    found_suites,
+    json_option,
+    quiet_option,
+    say_left_out,
+    suites_argument,
+)
 from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress, show
 from harness.migrate.verify import TOLERANCE, verify_suites
@@ -29,8 +37,8 @@ from harness.report.terminal.verification import verification_renderables
     show_default=True,
     help="Scores that differ by no more are equal.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress.")
+@json_option
+@quiet_option
 def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool, **given: Any) -> int:
     """
     Compare the scores of suites with those of the cluster's own _rank_eval.

@@ -338,7 +338,7 @@ def test_a_suite_that_is_not_there_and_a_folder_of_several_are_refused(folder, c
     assert "gone.relevance.yaml" in capsys.readouterr().err
     (folder / "more.relevance.yaml").write_text(SUITE)
     assert main(["judge", "."]) == 2
-    assert capsys.readouterr().err == "harness: . holds 2 suites; judge one at a time\n"
+    assert capsys.readouterr().err == "harness: found 2 suites in ., expected one\n"
 
 
 def test_an_engine_that_is_gone_is_said_with_its_status(folder, judge, capsys, monkeypatch):
