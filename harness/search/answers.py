@@ -15,7 +15,7 @@ from harness.search.msearch import Entry
 from harness.search.retries import retry_after
 
 BUSY = frozenset({429, 502, 503})
-"""Statuses of a whole answer after which a retry may succeed."""
+"""Statuses of a whole answer, or of an item in one, after which a retry may succeed."""
 
 BAD_REQUEST = 400
 """The status of a search that the engine refuses, and of a document that it cannot index."""
@@ -174,9 +174,6 @@ def _malformed(sentence: str, answer: Answer) -> Failure:
     return Failure(FailureKind.MALFORMED, sentence, answer.status)
 
 
-BUSY_ITEM = frozenset({429, 502, 503})
-"""Statuses of an item after which a retry may succeed."""
-
 NO_SHARD = frozenset({"no_shard_available_action_exception", "unavailable_shards_exception"})
 OUT_OF_TIME = frozenset({"search_timeout_exception", "timeout_exception", "receive_timeout_transport_exception"})
 
@@ -203,7 +200,7 @@ def retriable(response: Response, item: Json) -> bool:
     """Whether a retry may succeed: the engine was busy, and the query was neither wrong nor slow."""
     if not isinstance(response, Failure) or response.kind in (FailureKind.TIMEOUT, FailureKind.MALFORMED):
         return False
-    return _status(item) in BUSY_ITEM
+    return _status(item) in BUSY
 
 
 def _failure(item: Mapping[str, Any]) -> Failure | None:
