@@ -32,6 +32,11 @@ def json_lines(entries: Iterable[Json]) -> str:
     return NOT_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def json_text(value: Json) -> str:
+    """*value* as JSON for people: indented, and with characters beyond ASCII as they are."""
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+
+
 @dataclass(slots=True)
 class Exported:
     """

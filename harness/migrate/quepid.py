@@ -20,7 +20,7 @@ from harness.errors import FormatError, UsageError
 from harness.files.records import read_number
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, Place
-from harness.migrate.exported import Exported
+from harness.migrate.exported import Exported, json_text
 from harness.migrate.json_nodes import JsonNode, json_in, members_or_parsed, read_node
 from harness.migrate.ltr import read_ltr
 from harness.migrate.table import Table, csv_text, read_table, unwritable
@@ -372,7 +372,7 @@ def write(suite: Suite, form: str) -> Exported:
     exported = Exported()
     texts = exported.by_text(suite, "Quepid")
     if form == ".json":
-        exported.files[""] = json.dumps(_case(suite, texts, exported), indent=2, ensure_ascii=False) + "\n"
+        exported.files[""] = json_text(_case(suite, texts, exported))
         return exported
     exported.leave_others(suite, None)
     rows = []

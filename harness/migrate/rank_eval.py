@@ -17,7 +17,7 @@ from harness.files.opening import Source, read_source
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, Place
-from harness.migrate.exported import Exported
+from harness.migrate.exported import Exported, json_text
 from harness.migrate.json_nodes import MOST_BYTES, JsonNode, parse_node
 from harness.migrate.templates import common_request
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
@@ -288,7 +288,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         written["requests"].append(entry)
     if templates:
         written["templates"] = template_list(templates)
-    exported.files[""] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    exported.files[""] = json_text(written)
     return exported
 
 

@@ -20,7 +20,7 @@ from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
-from harness.migrate.exported import Exported, suite_stem, whole
+from harness.migrate.exported import Exported, json_text, suite_stem, whole
 from harness.migrate.json_nodes import MOST_BYTES, JsonNode, json_in, read_node
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Query, Suite
@@ -284,7 +284,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     }
     if not written["index"]:
         exported.leave(suite.target.mark, "the index, which the suite does not name")
-    exported.files[f"ratings/{suite_stem(suite.path)}.json"] = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
+    exported.files[f"ratings/{suite_stem(suite.path)}.json"] = json_text(written)
     beside = ", ".join(repr(key) for key in template.body if key != "query")
     if beside:
         exported.leave(template.mark, f"{beside} of the request; RRE sends its query alone")

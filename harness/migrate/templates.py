@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from harness.migrate.exported import json_text
 from harness.model import Json, Suite
 from harness.suites.placeholders import RESERVED
 from harness.words import unused
@@ -206,4 +207,4 @@ def template_text(body: Json, suite: Suite, marker: Callable[[str], str]) -> str
             return str(suite.depth) if before and after else f"{before}{suite.depth}{after}"
         return marker(name) if name in bare and before and after else f"{before}{marker(name)}{after}"
 
-    return _OURS.sub(written, json.dumps(body, indent=2, ensure_ascii=False)) + "\n"
+    return _OURS.sub(written, json_text(body))

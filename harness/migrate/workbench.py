@@ -18,7 +18,7 @@ from harness.errors import FormatError
 from harness.files.opening import read_source
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft
-from harness.migrate.exported import Exported
+from harness.migrate.exported import Exported, json_text
 from harness.migrate.json_nodes import MOST_BYTES, JsonNode, json_in, node_lines, read_node
 from harness.migrate.table import read_table
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
@@ -365,10 +365,10 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         for text, query in texts.items()
         if query.judgments
     ]
-    exported.files["query_set.json"] = _json(
+    exported.files["query_set.json"] = json_text(
         {"name": suite.name, "description": "", "sampling": "manual", "querySetQueries": entries}
     )
-    exported.files["judgments.json"] = _json(
+    exported.files["judgments.json"] = json_text(
         {"name": suite.name, "description": "", "type": "IMPORT_JUDGMENT", "judgmentRatings": ratings}
     )
     for name, template in suite.requests.items():
@@ -381,7 +381,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         query_text = template_text(body, suite, lambda param: _TEXT if param == "text" else _variable(param, suite))
         if "{{" in query_text:  # then the text is a variable too
             query_text = query_text.replace(_TEXT, "{{queryText}}")
-        exported.files[f"search_configuration-{re.sub(r'[^A-Za-z0-9_.-]+', '-', name)}.json"] = _json(
+        exported.files[f"search_configuration-{re.sub(r'[^A-Za-z0-9_.-]+', '-', name)}.json"] = json_text(
             {"name": name, "index": index, "query": query_text, "searchPipeline": pipeline}
         )
     return exported
@@ -391,7 +391,3 @@ def _variable(param: str, suite: Suite) -> str:
     """The Mustache variable for *param*; with triple braces, which insert JSON unescaped, if a value is no string."""
     is_text = all(isinstance(query.params.get(param, ""), str) for query in suite.queries)
     return "{{" + param + "}}" if is_text else "{{{" + param + "}}}"
-
-
-def _json(value: Json) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
