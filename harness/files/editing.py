@@ -20,6 +20,7 @@ import yaml
 from harness.errors import UsageError
 from harness.files.opening import Form
 from harness.files.records import mark_as_text, read_number, separator_of, without_mark
+from harness.files.yaml import in_double_quotes, yaml_loader
 
 __all__ = [
     "EDITORS",
@@ -188,7 +189,7 @@ def _json_grade(grade: str) -> str:
 
 
 def _composed(text: str) -> Any:
-    return yaml.compose(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return yaml.compose(text, Loader=yaml_loader())
 
 
 def _child(node: Any, name: str) -> Any:
@@ -353,8 +354,7 @@ def _key(text: str, sibling: Any = None) -> str:
     of_digits = sibling is not None and sibling.value[:1].isdigit()
     if not style and _PLAIN.fullmatch(text) and (of_digits or not text[0].isdigit()):
         return text
-    quoted = json.dumps(text, ensure_ascii=False)
-    return "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in quoted)
+    return in_double_quotes(text)
 
 
 EDITORS: Mapping[Form, Callable[[str, Grades], list[Edit]]] = {

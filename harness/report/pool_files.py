@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Callable, Iterator, Mapping
 from itertools import groupby
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
+from harness.files.yaml import in_double_quotes
 from harness.model import Pool, PooledDocument
 from harness.report.sentences import printable
 
@@ -90,8 +90,7 @@ def _about(one: PooledDocument, pool: Pool) -> Iterator[str]:
 
 def _key(text: str, indent: str = "") -> str:
     """*text* as a key in double quotes, with the colon behind it."""
-    quoted = json.dumps(text, ensure_ascii=False)
-    escaped = "".join(character if character.isprintable() else f"\\U{ord(character):08x}" for character in quoted)
-    if len(escaped) < _LONGEST_PLAIN_KEY:
-        return f"{indent}{escaped}:"
-    return f"{indent}? {escaped}\n{indent}:"
+    quoted = in_double_quotes(text)
+    if len(quoted) < _LONGEST_PLAIN_KEY:
+        return f"{indent}{quoted}:"
+    return f"{indent}? {quoted}\n{indent}:"

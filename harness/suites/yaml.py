@@ -17,6 +17,7 @@ import yaml
 
 from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.opening import Source
+from harness.files.yaml import yaml_loader
 from harness.model import Mark
 from harness.words import shortened
 
@@ -236,16 +237,11 @@ def compose(source: Source) -> tuple[Node | None, list[Problem]]:
     """
     composer = _Composer(source)
     try:
-        for event in yaml.parse(source.text, Loader=_loader()):
+        for event in yaml.parse(source.text, Loader=yaml_loader()):
             composer.take(event)
     except yaml.YAMLError as error:
         raise SuiteError([*composer.problems, syntax_problem(error, source)]) from None
     return composer.root, composer.problems
-
-
-def _loader() -> Any:
-    """The parser of libyaml, which is ten times as fast, if PyYAML was built with it."""
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(slots=True)
