@@ -19,14 +19,10 @@ _TOLERANCE = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A confidence interval of a mean difference, in the measure's unit; *level* in (0, 1)."""
+    """The limits of a confidence interval of a mean difference, in the measure's unit."""
 
     low: float
     high: float
-    level: float
-    method: str
-    samples: int = 0
-    seed: int | None = None
 
 
 def bootstrap_intervals(
@@ -60,11 +56,8 @@ def bootstrap_intervals(
     if len(values) < 2:
         raise StatisticError(f"a bootstrap interval needs at least 2 queries; found {len(values)}")
     means = bootstrap_means(values, samples=samples, seed=seed, weights=weights)
-    found = []
-    for column, distribution in zip(values.T, means.T, strict=True):
-        low, high = bca_limits(distribution, column, level, weights)
-        found.append(Interval(low, high, level, "BCa bootstrap", samples, seed))
-    return tuple(found)
+    columns = zip(values.T, means.T, strict=True)
+    return tuple(Interval(*bca_limits(distribution, column, level, weights)) for column, distribution in columns)
 
 
 def bootstrap_means(differences: Floats, *, samples: int, seed: int, weights: Sequence[float] | None = None) -> Floats:

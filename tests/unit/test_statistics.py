@@ -38,8 +38,7 @@ class TestPairedT:
     def test_student_1908_hours_of_sleep(self):
         gained = [1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4]  # Student's own table, the ten patients
         found = paired_t(gained)
-        assert found.statistic == pytest.approx(4.0621, abs=5e-5)
-        assert found.p_value == pytest.approx(0.00283, abs=5e-6)
+        assert found.p_value == pytest.approx(0.00283, abs=5e-6)  # t is 4.0621
 
     @pytest.mark.parametrize("alternative", ALTERNATIVES)
     def test_is_scipys(self, alternative):
@@ -56,8 +55,7 @@ class TestPairedT:
             paired_t(noisy)
 
     def test_differences_of_nothing_but_rounding_are_none(self):
-        found = paired_t([0.1 + 0.2 - 0.3, 0.0, 0.3 - 0.2 - 0.1])
-        assert (found.statistic, found.p_value) == (0.0, 1.0)
+        assert paired_t([0.1 + 0.2 - 0.3, 0.0, 0.3 - 0.2 - 0.1]).p_value == 1.0
 
     def test_equal_differences_have_no_t(self):
         with pytest.raises(StatisticError, match="no spread"):
@@ -78,11 +76,11 @@ class TestSign:
         values = [0.1] * wins + [-0.2] * (7 - wins) + [0.0] * 3
         found = sign_test(values, alternative=alternative)
         assert found.p_value == pytest.approx(stats.binomtest(wins, 7, alternative=alternative).pvalue, abs=1e-12)
-        assert found.queries == 7
+        assert found.least_p == least_p(7, alternative)
 
     def test_nothing_differs(self):
         found = sign_test([0.0, 0.0])
-        assert (found.p_value, found.queries, found.least_p) == (1.0, 0, 1.0)
+        assert (found.p_value, found.least_p) == (1.0, 1.0)
 
 
 class TestWilcoxon:
@@ -93,7 +91,7 @@ class TestWilcoxon:
         reference = stats.wilcoxon(values, alternative=alternative, method="exact")
         found = wilcoxon([*values, 0.0, 0.0], alternative=alternative)
         assert found.p_value == pytest.approx(reference.pvalue, abs=1e-12)
-        assert found.queries == queries
+        assert found.least_p == least_p(queries, alternative)
 
     @pytest.mark.parametrize("alternative", ALTERNATIVES)
     def test_with_ties_it_is_scipys_count_of_all_patterns(self, alternative):
@@ -166,10 +164,9 @@ class TestSignFlip:
         assert 0 < found < 900
         assert sign_flip_p_values(values, samples=900, seed=9)[0] == pytest.approx((found + 1) / 901, abs=1e-15)
 
-    def test_many_queries_are_sampled_and_say_so(self):
+    def test_many_queries_are_sampled(self):
         found = sign_flip(differences(400, mean=0.2), samples=999)
-        assert (found.samples, found.p_value, found.least_p) == (999, 0.001, 0.001)
-        assert found.seed is not None
+        assert (found.p_value, found.least_p) == (0.001, 0.001)
 
     def test_the_same_seed_gives_the_same_p(self):
         values = differences(100, mean=0.01)
