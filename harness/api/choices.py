@@ -17,7 +17,6 @@ from harness.words import did_you_mean
 
 __all__ = [
     "OF_RUN",
-    "OF_TEST",
     "AnyGain",
     "CompareChoices",
     "check_options",
@@ -51,7 +50,6 @@ class CompareChoices(Options, total=False):
 
 
 OF_RUN = tuple(option.field for option in OPTIONS.values() if option.python)
-OF_TEST = ("test", "alternative", "level", "correction", "samples", "seed")
 
 NUMBER = Kind("a number", lambda given: finite(given) is not None, float)
 

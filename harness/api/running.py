@@ -12,7 +12,6 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
 
 from harness.api.choices import (
     OF_RUN,
-    OF_TEST,
     CompareChoices,
     check_options,
     merged,
@@ -42,6 +41,7 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.model.comparison import TEST_OPTIONS
 from harness.options import Options, RunOptions
 from harness.report.outputs import SUFFIXES, output_named, write_report
 from harness.report.terminal import comparison as comparison_texts
@@ -389,7 +389,7 @@ def _side(one: object, name: str) -> str | ComparedSide:
 
 def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
     """How the two are compared; without the packages for statistics only rankings can be."""
-    tested = {name: given[name] for name in OF_TEST if name in given}
+    tested = {name: given[name] for name in TEST_OPTIONS if name in given}
     how = None
     if not absent_packages():
         from harness.statistics.compare import ComparisonOptions

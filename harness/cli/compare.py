@@ -24,6 +24,7 @@ from harness.compare.scores import absent_packages
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model import ComparisonReport, Profile
+from harness.model.comparison import TEST_OPTIONS
 from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
@@ -138,7 +139,7 @@ def _request(
         no_checks=no_checks,
         locate=False,
     )
-    tested = {name: others.pop(name) for name in ("test", "alternative", "level", "correction", "samples", "seed")}
+    tested = {name: others.pop(name) for name in TEST_OPTIONS}
     _refuse_unused(run, suite, (others["reference"], others["candidate"]))
     how = None if absent_packages() else tested_as(**tested)
     return ComparisonRequest(

@@ -13,6 +13,7 @@ import click
 
 from harness.cli.exits import COMMAND
 from harness.errors import HarnessError, InputError, Problem, UsageError
+from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.options import (
     COUNT,
     FILE,
@@ -39,10 +40,6 @@ if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions
 
 __all__ = [
-    "CORRECTIONS",
-    "SAMPLES",
-    "SEED",
-    "TESTS",
     "cell_options",
     "engine_options",
     "errors_reported_to",
@@ -158,12 +155,6 @@ def run_options(**given: Any) -> RunOptions:
         raise click.UsageError(error.text(COMMAND)) from None
     return options
 
-
-# The same values as in `harness.statistics.compare` and `harness.statistics`, which import numpy: the help must not.
-TESTS = ("sign-flip", "t", "wilcoxon", "sign")
-CORRECTIONS = ("holm", "benjamini-hochberg", "none")
-SAMPLES = 10_000
-SEED = 20_020_101
 
 _STATISTICS_OPTIONS = (
     click.option(

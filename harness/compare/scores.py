@@ -443,12 +443,12 @@ def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -
         UsageError: the runs have no scored query in common.
         StatisticError: there are too few queries for the test.
     """
-    from harness.statistics.compare import CORRECTIONS, compare
+    from harness.statistics.compare import CORRECTED, compare
 
     (name, reference), *candidates = runs
     found = [compare(reference, scores, names=(name, other), options=how) for other, scores in candidates]
     p_values = [row.p_value for comparison in found for row in comparison.measures]
-    adjusted = iter(CORRECTIONS[how.correction](p_values))
+    adjusted = iter(CORRECTED[how.correction](p_values))
     return tuple(
         replace(comparison, measures=tuple(replace(row, adjusted=next(adjusted)) for row in comparison.measures))
         for comparison in found

@@ -27,6 +27,7 @@ from harness.model import (
     Unit,
     WorseCondition,
 )
+from harness.model.comparison import POWER
 from harness.words import count, counted, listed
 
 if TYPE_CHECKING:
@@ -167,7 +168,6 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
 
 
 TEST = "paired sign-flip test, one-sided"
-POWER = 0.8
 POWER_TEXT = f"{POWER * 100:g} % power"
 _ROUNDED_UP = Context(prec=2, rounding=ROUND_CEILING)
 
@@ -243,7 +243,7 @@ def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable
     drops = pairs.drops()
     differences = [-drops[query] if taken else 0.0 for query, taken in pairs.weighed_drops().items()]
     weights = [pairs.weights[query] for query in drops] if pairs.weights else None
-    return detectable_by_sign_flip(differences, weights=weights, level=condition.level, power=POWER, alternative="less")
+    return detectable_by_sign_flip(differences, weights=weights, level=condition.level, alternative="less")
 
 
 def _figure(smallest: Detectable | None, pairs: Pairs, differences: Sequence[float]) -> str:

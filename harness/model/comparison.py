@@ -1,4 +1,4 @@
-"""Two runs side by side."""
+"""Two runs side by side, and the choices and defaults of the tests of their difference."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from enum import StrEnum
 from harness.model.measure import Profile
 from harness.model.run import Verdict
 from harness.model.timing import ReportTiming
+
+TESTS = ("sign-flip", "t", "wilcoxon", "sign")
+CORRECTIONS = ("holm", "benjamini-hochberg", "none")
+SAMPLES = 10_000
+SEED = 20_020_101
+POWER = 0.8
+"""The chance of finding a difference that is called detectable."""
+TEST_OPTIONS = ("test", "alternative", "level", "correction", "samples", "seed")
+"""The names of the options on tests, for commands and for Python."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from harness.model import (
     QueryComparison,
     Side,
 )
+from harness.model.comparison import POWER
 from harness.report.run_sentences import LOOKED_AT, thresholds_headline
 from harness.report.sentences import difference_text, p_text, score_text, tally_text
 from harness.words import count
@@ -167,7 +168,7 @@ def detectable_text(row: MeasureComparison, comparison: Comparison) -> str | Non
     """The smallest true difference that the test finds four times in five, or why none is defined; else None."""
     if row.detectable is None:
         return f"{row.measure}: {NO_SPREAD}" if row.effect is None and row.wins + row.losses else None
-    power = f"(80 % power, {comparison.test} test)"
+    power = f"({POWER * 100:g} % power, {comparison.test} test)"
     if row.detectable_if_all_move:
         power += f" if all {count(row.queries, 'query')} changed (rough: only {row.wins + row.losses:,} did)"
     return f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from harness.errors import StatisticError
 from harness.means import mean, weighed
-from harness.statistics.tests import BLOCK, CACHED, DEFAULT_SAMPLES, DEFAULT_SEED, Floats, matrix
+from harness.model.comparison import SAMPLES, SEED
+from harness.statistics.tests import BLOCK, CACHED, Floats, matrix
 
 _NORMAL = NormalDist()
 _TOLERANCE = 1e-12
@@ -30,8 +31,8 @@ def bootstrap_intervals(
     *,
     weights: Sequence[float] | None = None,
     level: float = 0.95,
-    samples: int = DEFAULT_SAMPLES,
-    seed: int = DEFAULT_SEED,
+    samples: int = SAMPLES,
+    seed: int = SEED,
 ) -> tuple[Interval, ...]:
     """
     The BCa bootstrap interval of the mean difference of each measure, from the same samples of queries.

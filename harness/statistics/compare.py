@@ -15,11 +15,10 @@ import numpy as np
 from harness.errors import StatisticError, UsageError
 from harness.means import are_weighted, mean, weighed
 from harness.model import Comparison, MeasureComparison
+from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
 from harness.statistics.bootstrap import Interval, bootstrap_intervals
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
 from harness.statistics.tests import (
-    DEFAULT_SAMPLES,
-    DEFAULT_SEED,
     EQUAL,
     Alternative,
     EffectSize,
@@ -35,7 +34,7 @@ from harness.statistics.tests import (
 )
 from harness.words import did_you_mean
 
-__all__ = ["CORRECTIONS", "TESTS", "ComparisonOptions", "Pair", "Scores", "compare", "pair_up"]
+__all__ = ["ComparisonOptions", "Pair", "Scores", "compare", "pair_up"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +104,14 @@ def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> tuple[f
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Measure -> query -> score, None where it is undefined."""
 
-TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 TESTS_OF_MEANS = ("sign-flip", "t")
 """The tests that take weights; the others rank or count queries, which does not test a weighted mean."""
-CORRECTIONS: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
+CORRECTED: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,
     "benjamini-hochberg": benjamini_hochberg,
     "none": list,
 }
-
-_POWER = 0.8
-
+"""What corrects p-values, by each name in `CORRECTIONS`."""
 
 MOST_SAMPLES = 1_000_000
 """The most bootstrap samples: more move an interval's ends in the fourth digit only, and take memory per measure."""
@@ -131,17 +127,17 @@ class ComparisonOptions:
     than can be counted exactly.
     """
 
-    test: str = "sign-flip"
+    test: str = TESTS[0]
     alternative: Alternative = "two-sided"
     level: float = 0.05
-    correction: str = "holm"
-    samples: int = DEFAULT_SAMPLES
-    seed: int = DEFAULT_SEED
+    correction: str = CORRECTIONS[0]
+    samples: int = SAMPLES
+    seed: int = SEED
 
     def __post_init__(self) -> None:
         _one_of("test", self.test, TESTS)
         _one_of("alternative", self.alternative, get_args(Alternative))
-        _one_of("correction", self.correction, tuple(CORRECTIONS))
+        _one_of("correction", self.correction, CORRECTIONS)
         if not 0 < 1 - self.level < 1:  # the interval's level, which floats may round to 1
             raise UsageError(f"found level {self.level:g}, expected one between 0 and 1, such as 0.05")
         if self.samples < 1:
@@ -198,7 +194,7 @@ def compare(
             )
     intervals = _intervals(pairs, options)
     tests = [_test(pair, options) for pair in pairs]
-    adjusted = CORRECTIONS[options.correction]([test.p_value for test in tests])
+    adjusted = CORRECTED[options.correction]([test.p_value for test in tests])
     rows = zip(pairs, intervals, tests, adjusted, strict=True)
     return Comparison(
         *names,
@@ -282,14 +278,11 @@ def _detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -> Det
                 pair.differences,
                 weights=pair.weights,
                 level=level,
-                power=_POWER,
                 alternative=alternative,
                 seed=options.seed,
             )
         if options.test == "t":
-            found = detectable_by_t(
-                size.standard_deviation, len(pair.queries), level=level, power=_POWER, alternative=alternative
-            )
+            found = detectable_by_t(size.standard_deviation, len(pair.queries), level=level, alternative=alternative)
             return Detectable(found)
     except StatisticError:
         pass

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import StatisticError
 from harness.means import weighed
-from harness.statistics.tests import DEFAULT_SEED, EQUAL, Alternative, Floats, vector
+from harness.model.comparison import POWER, SEED
+from harness.statistics.tests import EQUAL, Alternative, Floats, vector
 
 _SPREADS = 1 << 14
 
@@ -51,9 +52,9 @@ def detectable_by_sign_flip(
     *,
     weights: Sequence[float] | None = None,
     level: float = 0.05,
-    power: float = 0.8,
+    power: float = POWER,
     alternative: Alternative = "two-sided",
-    seed: int = DEFAULT_SEED,
+    seed: int = SEED,
 ) -> Detectable | None:
     """
     The smallest true mean difference that `sign_flip` at *level* finds with probability *power*, in queries like these.
@@ -200,7 +201,7 @@ def detectable_by_t(
     queries: int,
     *,
     level: float = 0.05,
-    power: float = 0.8,
+    power: float = POWER,
     alternative: Alternative = "two-sided",
 ) -> float:
     """

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from harness.errors import StatisticError
+from harness.model.comparison import SAMPLES, SEED
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -48,8 +49,6 @@ Alternative: TypeAlias = Literal["two-sided", "less", "greater"]
 
 EQUAL = 1e-9
 """How far apart two equal numbers may be: they are sums of the same terms in another order."""
-DEFAULT_SEED = 20020101
-DEFAULT_SAMPLES = 10_000
 BLOCK = 1 << 22
 """Cells, a query of a sample each, that are drawn at a time; another size would draw other samples from a seed."""
 CACHED = 1 << 17
@@ -181,7 +180,7 @@ def sign_flip(
     *,
     alternative: Alternative = "two-sided",
     samples: int = 100_000,
-    seed: int = DEFAULT_SEED,
+    seed: int = SEED,
 ) -> Significance:
     """
     Fisher's randomisation test: were the labels of the two runs swapped at random in each query, how often would the
@@ -225,8 +224,8 @@ def sign_flip_p_values(
     differences: ArrayLike,
     *,
     alternative: Alternative = "two-sided",
-    samples: int = DEFAULT_SAMPLES,
-    seed: int = DEFAULT_SEED,
+    samples: int = SAMPLES,
+    seed: int = SEED,
 ) -> Floats:
     """
     Sampled sign-flip p-values of many measures at once, the same flips for all.

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from harness.errors import StatisticError, UsageError
+from harness.model.comparison import TESTS
 from harness.statistics import bootstrap_intervals, detectable_by_sign_flip, detectable_by_t, sign_flip
-from harness.statistics.compare import TESTS, ComparisonOptions, compare
+from harness.statistics.compare import ComparisonOptions, compare
 
 
 def scores(values, prefix="q"):
