@@ -437,8 +437,7 @@ def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STA
     if isinstance(condition, ScoreCondition):
         return _score_reach(condition, *measure_range(condition.measure, gain, profile))
     if isinstance(condition, AgreementCondition):
-        as_score = ScoreCondition(condition.statistic, condition.agreement, condition.operator, condition.required)
-        return _score_reach(as_score, 0.0, 1.0)
+        return _score_reach(condition.as_score, 0.0, 1.0)
     if isinstance(condition, DropCondition):
         return _drop_reach(condition, gain, profile)
     if isinstance(condition, WorseCondition):

@@ -13,7 +13,7 @@ from harness.gate.reasons import by_cause, excused_ties
 from harness.gate.scope import Finding, Scope, weights_of
 from harness.gate.ties import in_the_order_of
 from harness.metrics.agreement import agreement_value
-from harness.model import AgreementCondition, Query, QueryValues, Ranking, Reference, Response, ScoreCondition, Status
+from harness.model import AgreementCondition, Query, QueryValues, Ranking, Reference, Response, Status
 from harness.model.suite import in_force
 from harness.words import count, listed
 
@@ -79,10 +79,7 @@ def _judge(
         for query, pair in pairs.items()
     }
     scope = Scope(QueryValues.of(values), (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
-    as_score = ScoreCondition(
-        condition.statistic, condition.agreement, condition.operator, condition.required, condition.share
-    )
-    finding = judge_scores(as_score, scope, gain="", skip_undefined=False)
+    finding = judge_scores(condition.as_score, scope, gain="", skip_undefined=False)
     moved = [query for query, pair in pairs.items() if pair.after != pair.came]
     ties = [query for query in moved if pairs[query].after == pairs[query].before]
     excused = excused_ties(ties, [query for query in moved if query not in ties])

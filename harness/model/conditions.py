@@ -92,6 +92,11 @@ class AgreementCondition:
     required: float
     share: float | None = None
 
+    @property
+    def as_score(self) -> ScoreCondition:
+        """The same requirement of scores, to be judged as these are."""
+        return ScoreCondition(self.statistic, self.agreement, self.operator, self.required, self.share)
+
 
 @dataclass(frozen=True, slots=True)
 class LatencyCondition:
