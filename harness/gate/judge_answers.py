@@ -103,8 +103,8 @@ def judge_expectation(
 
     Returns:
         ERROR where there is no ranking, or where a document that *condition* names is not visible through the target;
-        INCONCLUSIVE where the ranking is not deep enough, or where the number of hits is not known well enough; else
-        PASSED or FAILED.
+        INCONCLUSIVE where the ranking is not deep enough, where the number of hits is not known well enough, or where
+        it would pass but for a document that could not be looked up; else PASSED or FAILED.
     """
     if not isinstance(response, Ranking):
         return Finding(Status.ERROR, f"cannot be decided: {no_ranking(response)}", blamed=(query.id,))
@@ -114,8 +114,14 @@ def judge_expectation(
     if hidden:
         return Finding(Status.ERROR, f"cannot be decided: {'; '.join(hidden)}", blamed=(query.id,))
     if isinstance(condition, Before):
-        return _judge_before(condition, query, response, asked)
-    return _judge_in_top(condition, query, response, asked)
+        finding = _judge_before(condition, query, response, asked)
+    else:
+        finding = _judge_in_top(condition, query, response, asked)
+    unread = [] if checks is None else [one for one in named_documents(condition) if one in checks.unread]
+    if unread and finding.status is Status.PASSED:
+        reason = f"cannot be decided: whether {unread[0]} is visible is unknown, as it could not be looked up"
+        return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
+    return finding
 
 
 def named_documents(condition: Condition) -> tuple[str, ...]:

@@ -323,6 +323,8 @@ class TargetChecks:
     The documents judged relevant or named in expectations that are not visible through the target. Each maps to an id
     in the target that differs only in form, None if none is known.
     """
+    unread: tuple[str, ...] = ()
+    """The documents named in expectations that no ranking has and that could not be looked up."""
     unknown_fields: tuple[NamedField, ...] = ()
     """Fields that the requests name and no searched index has."""
     untitled: NamedField | None = None

@@ -35,7 +35,7 @@ from harness.model import (
     TargetChecks,
     column,
 )
-from harness.search.answers import BAD_REQUEST
+from harness.search.answers import BAD_REQUEST, is_too_deep
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, runtime_fields, unknown_among
 from harness.search.lookup import batched, find_documents, find_texts, ids_request, of_indexes
 from harness.search.msearch import pinned_of
@@ -183,10 +183,11 @@ class TargetCheck:
         if not run.has_rankings:  # what went wrong there says more, unless it is about a field
             refused = any(isinstance(one, Failure) and one.status == BAD_REQUEST for one in run.responses.values())
             return replace(run, checks=self._with_fields(TargetChecks(self._index))) if refused else run
-        absent = (self._relevant | self._expected) - self._known.found - self._known.unread
-        for hit in run.hits if absent else ():
-            absent.discard(hit.id)
-        checks, has_hits = self._checks(absent), any(True for _ in run.hits)
+        missing = (self._relevant | self._expected) - self._known.found
+        for hit in run.hits if missing else ():
+            missing.discard(hit.id)
+        absent = missing - self._known.unread
+        checks, has_hits = self._checks(missing, absent), any(True for _ in run.hits)
         if (checks.documents == 0 and not has_hits) or (self._relevant and self._relevant <= absent):
             checks = self._respelled(checks, self._relevant)
             failure = Failure(FailureKind.TARGET, _why_wrong(checks))
@@ -263,7 +264,7 @@ class TargetCheck:
         unclear: list[str] = []
         for place, (part, answer) in enumerate(zip((*self._counted, *self._listed), left, strict=True)):
             known.asked.update(part)
-            if isinstance(answer, Failure) and not (answer.status == BAD_REQUEST and self._id_field is not None):
+            if isinstance(answer, Failure) and not (is_too_deep(answer) or self._may_refuse_an_id(answer)):
                 self._leave_unread(part, failure_text(answer))
             elif isinstance(answer, Ranking) and answer.total == answer.returned:
                 known.found.update(hit.id for hit in answer.hits)
@@ -272,6 +273,9 @@ class TargetCheck:
             else:
                 unclear += part
         self._find(unclear)
+
+    def _may_refuse_an_id(self, failure: Failure) -> bool:
+        return failure.status == BAD_REQUEST and self._id_field is not None
 
     def _find(self, ids: Sequence[str]) -> None:
         """Look up *ids*, about which an answer was ambiguous or refused, in smaller parts."""
@@ -284,7 +288,7 @@ class TargetCheck:
         self._known.unread.update(ids)
         self._known.problems.append(f"judged documents were not looked up: {why}")
 
-    def _checks(self, absent: set[str]) -> TargetChecks:
+    def _checks(self, missing: set[str], absent: set[str]) -> TargetChecks:
         sample = self._known.sample if isinstance(self._known.sample, Ranking) else Ranking()
         return TargetChecks(
             target=self._index,
@@ -293,6 +297,7 @@ class TargetCheck:
             examples=tuple(hit.id for hit in sample.hits),
             relevant=len(self._relevant),
             absent=dict.fromkeys(sorted(absent)),
+            unread=tuple(sorted((missing - absent) & self._expected)),
             problems=tuple(dict.fromkeys(self._known.problems)),
         )
 

@@ -20,6 +20,9 @@ BUSY = frozenset({429, 502, 503})
 BAD_REQUEST = 400
 """The status of a search that the engine refuses, and of a document that it cannot index."""
 
+TOO_DEEP = "result window is too large"
+"""Part of the reason why an engine refuses more hits than `index.max_result_window`."""
+
 WHOLE = frozenset({200, 201, 203})
 """Statuses of a complete answer: 202 is pending, 206 is partial."""
 
@@ -160,6 +163,11 @@ def _words(answer: Answer) -> str:
 def refusal_of(response: Response) -> Failure | None:
     """*response* if it is a refusal of the login."""
     return response if isinstance(response, Failure) and response.status in REFUSED else None
+
+
+def is_too_deep(response: Response) -> bool:
+    """Whether the engine refused a search because of its size; a smaller one may be answered."""
+    return isinstance(response, Failure) and TOO_DEEP in response.reason.lower()
 
 
 def _template_hint(body: bytes) -> str:

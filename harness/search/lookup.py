@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
+from harness.search.answers import is_too_deep
 from harness.search.fields import runtime_fields
 from harness.search.msearch import WHICH_INDEXES, pinned_of
 
@@ -108,8 +109,8 @@ def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -
     found: set[str] = set()
     repeated: set[str] = set()
     parts = batched(_possible(search, request, ids), IDS_AT_ONCE)
-    for part, response in _looked_up(search, parts, lambda part: ids_request(request, part, size=HITS_AT_ONCE)):
-        ranking = _answered(response, request.index)
+    for part, size, response in _looked_up(search, parts, lambda part, most: ids_request(request, part, size=most)):
+        ranking = _answered(response, request.index, size)
         found.update({hit.id for hit in ranking.hits} & set(part))
         repeated.update(ranking.duplicates)
     return KnownDocuments(frozenset(found), frozenset(repeated))
@@ -136,18 +137,27 @@ _NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?")
 def _looked_up(
     search: Search,
     parts: Sequence[Sequence[str]],
-    request_of: Callable[[Sequence[str]], SearchRequest],
+    request_of: Callable[[Sequence[str], int], SearchRequest],
     budget: float | None = None,
-) -> Iterator[tuple[Sequence[str], Response]]:
-    """The response to the look-up of each of *parts*; where a response is cut, those of both halves follow."""
+) -> Iterator[tuple[Sequence[str], int, Response]]:
+    """
+    The response to the look-up of each of *parts*, and the size that was requested, which *request_of* is told the most
+    of. Where a response is cut, those of both halves follow. A size that the engine refuses is halved.
+    """
+    most = HITS_AT_ONCE
     while parts:
-        sent = list(map(request_of, parts))
-        smaller: list[list[str]] = []
+        sent = [request_of(part, most) for part in parts]
+        left: list[Sequence[str]] = []
         for part, request, response in zip(parts, sent, search.search(sent, budget=budget), strict=True):
-            yield part, response
-            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, request.body["size"]):
-                smaller += batched(part, (len(part) + 1) // 2)
-        parts = smaller
+            size: int = request.body["size"]
+            if is_too_deep(response) and size > 1:
+                most = min(most, size // 2)
+                left.append(part)
+                continue
+            yield part, size, response
+            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, size):
+                left += batched(part, (len(part) + 1) // 2)
+        parts = left
 
 
 def find_texts(
@@ -175,10 +185,10 @@ def find_texts(
     hits: dict[str, Hit] = {}
     reasons: dict[str, None] = {}
 
-    def asked(part: Sequence[str]) -> SearchRequest:
-        return ids_request(request, part, size=len(part) * COPIES, **shown)
+    def asked(part: Sequence[str], most: int) -> SearchRequest:
+        return ids_request(request, part, size=min(most, len(part) * COPIES), **shown)
 
-    for _, response in _looked_up(search, parts, asked, budget):
+    for _, _, response in _looked_up(search, parts, asked, budget):
         if isinstance(response, Failure):
             reasons[failure_text(response)] = None
         else:
@@ -201,10 +211,10 @@ def _is_cut(ranking: Ranking, size: int) -> bool:
     return ranking.returned >= size and ranking.total != ranking.returned
 
 
-def _answered(response: Response, index: str | None) -> Ranking:
+def _answered(response: Response, index: str | None, size: int) -> Ranking:
     if isinstance(response, Failure):
         raise SearchError(f"cannot look up documents in {index}: {failure_text(response)}")
-    if response.total is not None and response.returned < min(response.total, HITS_AT_ONCE):
+    if response.total is not None and response.returned < min(response.total, size):
         found = f"{response.returned} of {response.total} hits were returned"
         raise SearchError(f"cannot look up documents in {index}: {found}")
     return response

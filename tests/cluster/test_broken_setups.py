@@ -455,3 +455,21 @@ def test_an_id_that_no_hit_can_have_is_an_error_in_whatever_field_it_is(
     finally:
         for other in others:
             call("DELETE", f"/{other}")
+
+
+def test_judged_documents_are_looked_up_in_an_index_that_returns_few_hits_at_once(
+    index: Callable[..., str],
+    engine_url: str,
+    pytester: pytest.Pytester,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """With `max_result_window` below their number, the look-ups were refused, and `not in top` passed."""
+    documents = {f"d{n}": {"title": "red shoes", "brand": f"d{n}"} for n in range(30)}
+    made = index(documents, mappings=MAPPINGS, settings={"index.max_result_window": 20})
+    judged = ", ".join(f"{one}: 1" for one in documents)
+    text = NAMED.format(
+        target=f"index: {made}, id_field: brand", request=REQUEST, judged=judged, expect='"zeta not in top 3"'
+    )
+    (pytester.path / "shop.relevance.yaml").write_text(text, encoding="utf-8")
+    assert main(["run", "shop.relevance.yaml", "--url", engine_url]) == 3
+    assert f"zeta is not visible through {made}" in one_line(capsys.readouterr().out)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
+from harness.gate import decide
 from harness.gate.grammar import parse_expectation
 from harness.gate.selection import ALL, select
 from harness.masking import Masker
@@ -26,6 +27,7 @@ from harness.model import (
     Response,
     Run,
     SearchRequest,
+    Status,
     Suite,
     Target,
     TargetChecks,
@@ -127,7 +129,7 @@ def test_what_is_absent_in_part_is_known_with_what_expectations_were_likely_to_m
     assert run.checks.absent == {"b": None, "sku-2": "SKU-2"}
 
 
-BROKEN = Failure(FailureKind.ERROR, "Result window is too large", 400)
+BROKEN = Failure(FailureKind.ERROR, "too many terms", 400)
 
 
 @pytest.mark.parametrize("answers", [{"sample": BROKEN}, {"sample": BROKEN, "ids": BROKEN}])
@@ -135,9 +137,28 @@ def test_a_check_that_fails_is_a_remark(answers: dict[str, Response]) -> None:
     run = run_on(Index("", "x", **answers), expecting("nope in top 3", x=0))
     assert isinstance(run.responses["q"], Ranking)
     assert run.checks is not None
-    assert run.checks.problems[0] == "its documents were not counted: engine error (400): Result window is too large"
+    assert run.checks.problems[0] == "its documents were not counted: engine error (400): too many terms"
     if len(answers) == 2:
         assert run.checks.absent == {}, "what was not looked up may be there"
+        assert run.checks.unread == ("nope",)
+
+
+@pytest.mark.parametrize(
+    ("expected", "status"),
+    [
+        ("nope not in top 3", Status.INCONCLUSIVE),
+        ("x before nope", Status.INCONCLUSIVE),
+        ("x in top 3", Status.PASSED),
+        ("y not in top 3", Status.FAILED),
+    ],
+)
+def test_an_expectation_does_not_pass_by_a_document_that_could_not_be_looked_up(expected: str, status: Status) -> None:
+    query = expecting(expected, x=2)
+    run = run_on(Index("x y", "x y", sample=Ranking(total=2), count=BROKEN, ids=BROKEN), query)
+    [verdict] = decide(suite(query), run, [], today=date(2026, 1, 1))
+    assert verdict.status is status
+    if status is Status.INCONCLUSIVE:
+        assert verdict.reason == "cannot be decided: whether nope is visible is unknown, as it could not be looked up"
 
 
 def test_a_look_up_that_was_cut_says_nothing_of_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,13 +23,18 @@ ASKED = SearchRequest("q", "products", {"query": {"match": {"title": "red shoes"
 
 
 class Documents(FakeSearch):
-    """Holds each of *ids* as often as it says, and answers searches for ids; *failing* ids answer nothing."""
+    """
+    Holds each of *ids* as often as it says, and answers searches for ids; *failing* ids answer nothing. No more hits
+    than *window* may be requested.
+    """
 
-    def __init__(self, ids, failing=()):
+    def __init__(self, ids, failing=(), window=10_000):
         super().__init__({})
-        self.ids, self.failing = ids, set(failing)
+        self.ids, self.failing, self.window = ids, set(failing), window
 
     def _respond(self, request):
+        if request.body["size"] > self.window:
+            return Failure(FailureKind.ERROR, f"Result window is too large, expected [{self.window}]", 400)
         wanted = request.body["query"]["ids"]["values"]
         if self.failing & set(wanted):
             return Failure(FailureKind.SHARDS, "gone")
@@ -70,6 +75,20 @@ def test_an_answer_that_was_cut_is_asked_for_again_in_parts():
 
 def test_one_id_that_more_indexes_hold_than_are_asked_for_ends():
     assert find_documents(Documents({"a": 2 * HITS_AT_ONCE}), OF_PRODUCTS, ["a"]).repeated == {"a"}
+
+
+@pytest.mark.parametrize("window", [1, 5, 10, 500])
+def test_fewer_hits_are_requested_of_an_index_with_a_small_window(window):
+    ids = [f"d{n}" for n in range(IDS_AT_ONCE + 7)]
+    search = Documents(dict.fromkeys(ids[1:], 1), window=window)
+    assert find_documents(search, OF_PRODUCTS, ids).found == set(ids[1:])
+    found, reasons = find_texts(search, ASKED, ids, title_field="title")
+    assert (set(found), reasons) == (set(ids[1:]), [])
+
+
+def test_an_index_that_returns_no_hits_at_all_has_no_answer():
+    with pytest.raises(SearchError, match="Result window is too large"):
+        find_documents(Documents({"a": 1}, window=0), OF_PRODUCTS, ["a"])
 
 
 def test_what_has_no_answer_is_not_taken_for_gone():
