@@ -20,6 +20,7 @@ from harness.errors import SearchError
 from harness.gate import exit_status
 from harness.means import are_weighted
 from harness.model import (
+    ComparisonReport,
     MeasureSummary,
     MissingDocument,
     Outcome,
@@ -34,6 +35,7 @@ from harness.model import (
 from harness.report.html.charts import (
     Bin,
     Strip,
+    greatest_gain,
     histogram,
     meter_marks,
     plotted,
@@ -84,7 +86,7 @@ from harness.report.sentences import (
 )
 from harness.words import count
 
-__all__ = ["VerdictView", "VerdictViews", "verdict_views", "verdicts_left_out", "worst_status"]
+__all__ = ["VerdictView", "VerdictViews", "left_out", "verdict_views", "verdicts_by_query", "worst_status"]
 
 
 SCRIPT = "report.js"
@@ -169,13 +171,30 @@ def verdict_views(verdicts: Sequence[Verdict], anchors: Mapping[str, str], most:
     )
 
 
-def verdicts_left_out(verdicts: Sequence[Verdict], most: int) -> Iterator[str]:
-    """Sentences on the verdicts that are not listed if *most* are, those that did not hold first."""
+def verdicts_by_query(verdicts: Iterable[Verdict]) -> dict[str | None, list[Verdict]]:
+    """The thresholds of single queries by query, the others under None."""
+    own: dict[str | None, list[Verdict]] = {}
+    for verdict in verdicts:
+        own.setdefault(verdict.query, []).append(verdict)
+    return own
+
+
+def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, details: str) -> Iterator[str]:
+    """
+    What a page of *limits* leaves out of *report*: thresholds, those that did not hold first, and queries.
+
+    *rows* says which queries have no row, *details* which of those with a row have no rankings.
+    """
+    verdicts, queries, most = report.verdicts, len(report.queries), limits.thresholds
     bad = sum(verdict.status in BAD for verdict in verdicts)
     if bad > most:
         yield f"{count(bad - most, 'threshold')} that did not hold"
     if len(verdicts) > max(bad, most):
         yield f"{count(len(verdicts) - max(bad, most), 'threshold')} that held"
+    if queries > limits.rows:
+        yield f"{count(queries - limits.rows, 'query')} {rows}"
+    if min(queries, limits.rows) > limits.details:
+        yield f"the rankings of {count(min(queries, limits.rows) - limits.details, 'query')} {details}"
 
 
 def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
@@ -345,21 +364,10 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         tags=tags,
         by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
         weighted=are_weighted(query.weight for query in suite.outlines),
-        left_out=tuple(_left_out(suite, queries, limits.thresholds)),
+        left_out=tuple(left_out(suite, limits, "with the best scores", "with better scores than those shown")),
         causes=tuple(cause_lines(suite.queries, suite.checks)),
         remarks=(*outcome_lines(suite.unscored), *remark_lines(suite)),
     )
-
-
-def _left_out(suite: SuiteReport, queries: Sequence[QueryView], thresholds: int) -> Iterable[str]:
-    """Sentences on what the page leaves out; it lists at most *thresholds* thresholds."""
-    rows = len(suite.queries) - len(queries)
-    details = len(queries) - sum(view.detailed for view in queries)
-    yield from verdicts_left_out(suite.verdicts, thresholds)
-    if rows:
-        yield f"{count(rows, 'query')} with the best scores"
-    if details:
-        yield f"the rankings of {count(details, 'query')} with better scores than those shown"
 
 
 # ------------------------------------------------------------------------------------------------ queries
@@ -370,13 +378,12 @@ def _query_views(
 ) -> tuple[QueryView, ...]:
     blamed = {name for verdict in suite.verdicts if verdict.status in BAD for name in verdict.blamed}
     numbers = {tag: number for number, tag in enumerate(tags)}
-    own: dict[str | None, list[Verdict]] = {}
-    for verdict in suite.verdicts:
-        own.setdefault(verdict.query, []).append(verdict)
+    own = verdicts_by_query(suite.verdicts)
     measure = suite.summaries[0].measure if suite.summaries else None
     worst_first = sorted(suite.outlines, key=lambda query: _badness(query, measure, query.id in blamed))
     shown = suite.named(query.id for query in worst_first[: limits.rows])
-    greatest = _greatest_gain(shown if len(shown) == len(suite.queries) else suite.queries)
+    queries = shown if len(shown) == len(suite.queries) else suite.queries
+    greatest = greatest_gain(document for query in queries for document in (*query.ideal, *query.ranking))
     views = []
     for place, query in enumerate(shown):
         row = QueryView(
@@ -411,11 +418,6 @@ def _with_rankings(row: QueryView, greatest: float, limits: Limits) -> QueryView
         ),
         missing=query.missing[: limits.missing],
     )
-
-
-def _greatest_gain(queries: Iterable[QueryReport]) -> float:
-    gains = (document.gain for query in queries for document in (*query.ideal, *query.ranking))
-    return max((gain for gain in gains if gain is not None), default=0.0)
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:

@@ -212,6 +212,11 @@ def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
     return f"gain-{min(GRADE_STEPS, int(share * GRADE_STEPS) + 1)}"
 
 
+def greatest_gain(documents: Iterable[RankedDocument | MovedDocument]) -> float:
+    """The greatest gain of *documents*, 0 where none has one."""
+    return max((document.gain for document in documents if document.gain is not None), default=0.0)
+
+
 def strip_of(query: QueryReport, greatest: float, depth: int) -> Strip:
     """
     The grades of the first hits of *query*, up to *depth*; a rank without a hit has an empty cell.

@@ -33,14 +33,24 @@ from harness.report.html import (
     VerdictViews,
     environment,
     fill,
+    left_out,
     verdict_views,
-    verdicts_left_out,
+    verdicts_by_query,
     worst_status,
 )
-from harness.report.html.charts import Bin, Plot, Whisker, histogram, plotted, rounded_up, shade_of, whisker
+from harness.report.html.charts import (
+    Bin,
+    Plot,
+    Whisker,
+    greatest_gain,
+    histogram,
+    plotted,
+    rounded_up,
+    shade_of,
+    whisker,
+)
 from harness.report.run_sentences import BAD
 from harness.report.sentences import difference_text, p_text, plain_text
-from harness.words import count
 
 __all__ = ["QueryView", "RankView", "delta", "query_views"]
 
@@ -85,16 +95,13 @@ def query_views(
 ) -> tuple[QueryView, ...]:
     """A view of each query of *report*, with a difference for each of *names* and the places of its tags in *tags*."""
     blamed = frozenset(name for verdict in report.verdicts if verdict.status in BAD for name in verdict.blamed)
-    own: dict[str | None, list[Verdict]] = {}
-    for verdict in report.verdicts:
-        own.setdefault(verdict.query, []).append(verdict)
     rows = _Rows(
         names=names,
         tags={tag: number for number, tag in enumerate(tags)},
         blamed=blamed,
-        verdicts=own,
+        verdicts=verdicts_by_query(report.verdicts),
         sides=(report.reference, report.candidate),
-        greatest=_greatest_gain(report.queries),
+        greatest=greatest_gain(document for query in report.queries for document in query.documents),
         ranks=limits.ranks,
     )
     numbered = sorted(enumerate(report.queries, start=1), key=lambda pair: pair[1].id not in blamed)
@@ -161,11 +168,6 @@ def _rankings(query: QueryComparison, greatest: float, most: int) -> tuple[tuple
 
 def _longest(query: QueryComparison) -> int:
     return max((rank for one in query.documents for rank in (one.reference, one.candidate) if rank), default=0)
-
-
-def _greatest_gain(queries: Iterable[QueryComparison]) -> float:
-    gains = (document.gain for query in queries for document in query.documents)
-    return max((gain for gain in gains if gain is not None), default=0.0)
 
 
 # What the page of a comparison shows: chosen, ordered and bounded here, laid out by the template.
@@ -235,7 +237,7 @@ def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
         tags=tags,
         warnings=tuple(_measure_remarks(report)),
         remarks=tuple(remarks(report)),
-        left_out=tuple(_left_out(report, queries, limits)),
+        left_out=tuple(left_out(report, limits, "that changed least", "that changed less than those shown")),
     )
 
 
@@ -272,16 +274,6 @@ def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryCom
         fell=sum(value < 0 for value in changed),
         same=len(known) - len(changed),
     )
-
-
-def _left_out(report: ComparisonReport, queries: Sequence[QueryView], limits: Limits) -> Iterator[str]:
-    rows = len(report.queries) - len(queries)
-    details = len(queries) - sum(view.detailed for view in queries)
-    yield from verdicts_left_out(report.verdicts, limits.thresholds)
-    if rows:
-        yield f"{count(rows, 'query')} that changed least"
-    if details:
-        yield f"the rankings of {count(details, 'query')} that changed less than those shown"
 
 
 # A comparison as one HTML page: what it shows is chosen and bounded here, laid out by the template.
