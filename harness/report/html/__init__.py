@@ -84,7 +84,7 @@ from harness.report.sentences import (
     tally_text,
     waiver_not_in_reason,
 )
-from harness.words import count
+from harness.words import count, shortened
 
 __all__ = ["VerdictView", "VerdictViews", "left_out", "verdict_views", "verdicts_by_query", "worst_status"]
 
@@ -108,7 +108,7 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
     """A new environment of Jinja, with *filters* and those that every page uses."""
     made = Environment(loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, finalize=_readable)
     made.filters |= {
-        "clipped": _clipped,
+        "clipped": shortened,
         "counted": count,
         "tally": tally_text,
         "grade_text": grade_text,
@@ -140,10 +140,6 @@ def _readable(value: Any) -> Any:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _clipped(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 @dataclass(frozen=True, slots=True)

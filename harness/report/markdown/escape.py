@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.report.sentences import printable
-from harness.words import count
+from harness.words import count, shortened
 
 __all__ = [
     "MOST_BYTES",
@@ -43,9 +43,7 @@ def escape(text: str, *, most: int | None = None) -> str:
     >>> escape("thanks @somebody")
     'thanks <span>@</span>somebody'
     """
-    if most is not None and len(text) > most:
-        text = f"{text[: most - 1]}…"
-    shown = printable(text)
+    shown = printable(text if most is None else shortened(text, most))
     parts = []
     end = 0
     for found in _TRIGGER.finditer(shown):
