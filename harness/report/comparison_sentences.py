@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from harness.gate.selection import worst_first
@@ -18,7 +18,7 @@ from harness.model import (
 )
 from harness.model.comparison import POWER
 from harness.report.run_sentences import LOOKED_AT, thresholds_headline
-from harness.report.sentences import difference_text, p_text, score_text, tally_text
+from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
 from harness.words import count
 
 __all__ = [
@@ -41,10 +41,6 @@ __all__ = [
     "scores_texts",
     "unpaired_lines",
 ]
-
-
-NAMED = 3
-"""Queries that a line names."""
 
 
 class Change(StrEnum):
@@ -201,10 +197,10 @@ def unpaired_lines(report: ComparisonReport) -> Iterator[str]:
         for query, why in side.unanswered.items():
             reasons.setdefault(why, []).append(query)
         for why, queries in reasons.items():
-            yield f"{side.name}: no ranking for {_named(queries)}" + (f": {why}" if why else "")
+            yield f"{side.name}: no ranking for {counted_queries(queries)}" + (f": {why}" if why else "")
     for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
         if only:
-            yield f"only in {side.name}: {_named(only)}"
+            yield f"only in {side.name}: {counted_queries(only)}"
 
 
 def headline(report: ComparisonReport) -> str:
@@ -228,8 +224,3 @@ def closing(report: ComparisonReport) -> str:
     total = count(len(report.queries), "query") + (f": {told}" if told else "")
     statuses = [verdict.status for verdict in report.verdicts]
     return f"{total}; {count(len(statuses), 'threshold')}: {tally_text(statuses)}" if statuses else total
-
-
-def _named(queries: Sequence[str]) -> str:
-    named = ", ".join(queries[:NAMED]) + (", …" if len(queries) > NAMED else "")
-    return f"{count(len(queries), 'query')} ({named})"

@@ -32,6 +32,8 @@ from harness.options import option_words
 from harness.report.overview import suites_text
 from harness.report.sentences import (
     change_text,
+    counted_queries,
+    first_named,
     matching_text,
     observed_text,
     plain_text,
@@ -248,10 +250,6 @@ def closing(report: Report) -> str:
 # The outcomes of queries without a plain score, in words.
 
 
-NAMED = 3
-"""Queries that a line names."""
-
-
 def remark_lines(suite: SuiteReport) -> Iterator[str]:
     """Requests that were sent again, shard copies that changed, and the notes on *suite*."""
     resent = suite.timing.resent
@@ -328,9 +326,8 @@ def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
         if query.outcome is not Outcome.SCORED:
             ids.setdefault((query.outcome, query.reason), []).append(query.id)
     for (outcome, reason), affected in ids.items():
-        shown = ", ".join(affected[:NAMED]) + (", …" if len(affected) > NAMED else "")
         why = f": {reason}" if reason else ""
-        yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({shown})"
+        yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({first_named(affected)})"
 
 
 LEAST_JUDGED = 0.5
@@ -459,17 +456,13 @@ def grade_text(document: RankedDocument | MovedDocument | MissingDocument) -> st
 def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
     """Sentences on the queries that the means do not count."""
     if evaluation.missing:
-        yield f"{_named(evaluation.missing, 'judged query')} not in the run {_fate(len(evaluation.missing), complete)}"
+        missing = printable(counted_queries(evaluation.missing, "judged query"))
+        yield f"{missing} not in the run {_fate(len(evaluation.missing), complete)}"
     if evaluation.unjudged:
-        yield f"{_named(evaluation.unjudged, 'query')} of the run without judgments"
+        yield f"{printable(counted_queries(evaluation.unjudged))} of the run without judgments"
 
 
 def _fate(queries: int, complete: bool) -> str:
     if complete:
         return "counts as a query without hits" if queries == 1 else "count as queries without hits"
     return f"{'is' if queries == 1 else 'are'} in no mean; --complete counts {'it' if queries == 1 else 'them'}"
-
-
-def _named(queries: tuple[str, ...], noun: str) -> str:
-    shown = ", ".join(map(printable, queries[:3])) + (", …" if len(queries) > 3 else "")
-    return f"{count(len(queries), noun)} ({shown})"

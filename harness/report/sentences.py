@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.model import Operator, Pool, QueryReport, Status, Unit, Verdict
-from harness.words import is_seen, listed
+from harness.words import count, is_seen, listed
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -203,6 +203,20 @@ def _observed(verdict: Verdict) -> str:
         if round(observed, digits) != round(required, digits):
             return score_text(observed, digits)
     return repr(observed)
+
+
+NAMED = 3
+"""Queries that a line names."""
+
+
+def first_named(queries: Sequence[str]) -> str:
+    """The first of *queries*, and an ellipsis where there are more: ``shoes, boots, hats, …``."""
+    return ", ".join(queries[:NAMED]) + (", …" if len(queries) > NAMED else "")
+
+
+def counted_queries(queries: Sequence[str], noun: str = "query") -> str:
+    """How many *queries* there are, and the first of them: ``2 queries (shoes, boots)``."""
+    return f"{count(len(queries), noun)} ({first_named(queries)})"
 
 
 QUERIES_LISTED = 10
