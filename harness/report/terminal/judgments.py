@@ -101,20 +101,8 @@ def finding_lines(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
 
 def findings_json(findings: Sequence[JudgmentFinding]) -> str:
     """A list of objects with path, line, column, kind and message; *line* and *column* are 0 for a whole file."""
-    return json.dumps(
-        [
-            {
-                "path": finding.mark.path,
-                "line": finding.mark.line,
-                "column": finding.mark.column,
-                "kind": str(finding.kind),
-                "message": finding.message,
-            }
-            for finding in findings
-        ],
-        indent=2,
-        ensure_ascii=False,
-    )
+    plain = [{**asdict(one.mark), "kind": one.kind, "message": one.message} for one in findings]
+    return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
