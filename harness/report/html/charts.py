@@ -27,26 +27,26 @@ class Bin:
     count: int
 
 
-def histogram(scores: Iterable[float | None], bins: int = BINS, *, around_zero: bool = False) -> tuple[Bin, ...]:
+def histogram(scores: Iterable[float | None], *, around_zero: bool = False) -> tuple[Bin, ...]:
     """
-    Counts of *scores* in *bins* intervals of equal width; None and infinite numbers are not counted.
+    Counts of *scores* in `BINS` intervals of equal width; None and infinite numbers are not counted.
 
     If all scores are within [0, 1], as for most measures, the bins cover all of it, so that two measures and two runs
     can be compared by eye; else they cover the range of the scores. With *around_zero*, for differences, they extend
-    equally to both sides, so that an even number of bins separates falls from rises.
+    equally to both sides, so that the bins, whose number is even, separate falls from rises.
 
-    >>> [b.count for b in histogram([0, 0.1, 0.5, 1, None], bins=2)]
-    [2, 2]
+    >>> [b.count for b in histogram([0, 0.04, 0.5, 1, None])]
+    [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     """
     finite = [score for score in scores if score is not None and math.isfinite(score)]
     if not finite:
         return ()
     low, high = _around_zero(finite) if around_zero else _interval(finite)
-    counts = [0] * bins
+    counts = [0] * BINS
     for score in finite:
-        counts[min(int(share_of(score, low, high) * bins), bins - 1)] += 1
-    edges = [low * (1 - index / bins) + high * (index / bins) for index in range(bins + 1)]
-    return tuple(Bin(edges[index], edges[index + 1], counts[index]) for index in range(bins))
+        counts[min(int(share_of(score, low, high) * BINS), BINS - 1)] += 1
+    edges = [low * (1 - index / BINS) + high * (index / BINS) for index in range(BINS + 1)]
+    return tuple(Bin(edges[index], edges[index + 1], counts[index]) for index in range(BINS))
 
 
 def share_of(value: float, low: float, high: float) -> float:

@@ -33,7 +33,6 @@ from harness.report.comparison_sentences import (
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text
 from harness.report.sentences import difference_text, p_text, printable, score_text
 from harness.report.terminal import (
-    WIDTH,
     Fitting,
     columns,
     fact_table,
@@ -217,19 +216,19 @@ def report_renderables(report: ComparisonReport, *, most: int = MOST, quiet: boo
     yield Text(printable(closing(report)), style="bold green" if report.exit_status == 0 else "bold red")
 
 
-def failure_text(report: ComparisonReport, *, most: int = MOST, width: int = WIDTH) -> str:
+def failure_text(report: ComparisonReport) -> str:
     """Why a comparison does not hold, and the worst queries' rankings side by side, as text without colors."""
-    return plain(_failure(report, most), width)
+    return plain(_failure(report))
 
 
-def _failure(report: ComparisonReport, most: int) -> Iterator[RenderableType]:
+def _failure(report: ComparisonReport) -> Iterator[RenderableType]:
     yield Text(f"{printable(report.candidate.name)} against {printable(report.reference.name)}")
     yield from _unpaired_and_notes(report)
     for verdict in report.verdicts:
         if verdict.status in LOOKED_AT:
             yield from reason(verdict)
             yield Text()
-    yield from _moved(report, most)
+    yield from _moved(report, MOST)
 
 
 def _summary(report: ComparisonReport) -> Iterator[RenderableType]:

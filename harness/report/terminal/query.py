@@ -19,15 +19,15 @@ from harness.report.run_sentences import (
     old_ranks,
 )
 from harness.report.sentences import plain_text, printable
-from harness.report.terminal import WIDTH, columns, grade_cell, indented, plain, right
+from harness.report.terminal import columns, grade_cell, indented, plain, right
 from harness.words import count
 
 __all__ = ["hit_score", "missing_renderables", "query_block", "query_heading", "query_renderables", "title_cell"]
 
 
-def query_block(query: QueryReport, measure: str | None = None, *, width: int = WIDTH) -> str:
+def query_block(query: QueryReport, measure: str | None = None) -> str:
     """One query's ranking with grades, and its missing relevant documents, as text without colors."""
-    return plain(query_renderables(query, measure), width)
+    return plain(query_renderables(query, measure))
 
 
 TITLE_CELLS = 48

@@ -56,7 +56,6 @@ from harness.report.run_sentences import (
 from harness.report.sentences import mean_heading, printable, score_text, tally_text
 from harness.report.terminal import (
     STYLES,
-    WIDTH,
     columns,
     fact_table,
     indented,
@@ -312,9 +311,9 @@ def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[Rende
     yield _closing(report)
 
 
-def failure_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
+def failure_text(suite: SuiteReport, verdict: Verdict) -> str:
     """The reason of *verdict*: observed and required, and its worst queries' rankings with grades."""
-    return plain(failure(suite, verdict), width)
+    return plain(failure(suite, verdict))
 
 
 # ------------------------------------------------------------------------------------------------ a suite
@@ -433,9 +432,9 @@ def since_baseline(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableT
     yield from text_diffs(suite.baseline)
 
 
-def since_baseline_text(suite: SuiteReport, verdict: Verdict, *, width: int = WIDTH) -> str:
+def since_baseline_text(suite: SuiteReport, verdict: Verdict) -> str:
     """`since_baseline` as text without colors; empty where nothing changed or there is no baseline."""
-    return plain(since_baseline(suite, verdict), width).rstrip()
+    return plain(since_baseline(suite, verdict)).rstrip()
 
 
 def _closing(report: Report) -> Text:

@@ -8,7 +8,7 @@ from harness.report.html.charts import PLOT_BASE, PLOT_HEIGHT, PLOT_WIDTH, WHISK
 
 
 def test_the_tallest_bar_fills_the_drawing_and_empty_ones_are_not_drawn():
-    plot = plotted(histogram([0.1, 0.1, 0.9], bins=10), 0.5)
+    plot = plotted(histogram([0.1, 0.1, 0.9]), 0.5)
     assert [(bar.height, bar.count) for bar in plot.bars] == [(PLOT_HEIGHT, 2), (PLOT_HEIGHT / 2, 1)]
     assert plot.bars[0].y == PLOT_BASE - PLOT_HEIGHT
     assert (plot.mean, plot.low, plot.high, plot.most) == (PLOT_WIDTH / 2, "0", "1", 2)

@@ -9,7 +9,7 @@ from rich.console import Console
 from builders.reports import plain_report
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
 from harness.report.terminal import plain
-from harness.report.terminal.query import query_block
+from harness.report.terminal.query import query_block, query_renderables
 from harness.report.terminal.run import failure_text, report_renderables
 
 
@@ -266,8 +266,7 @@ def test_no_line_is_wider_than_asked(report, width):
 def test_an_id_is_never_cut(suite, red_shoes):
     identity = "x" * 90
     odd = replace(red_shoes, ranking=(RankedDocument(1, identity, 1, 1.0, title="t" * 200),), missing=())
-    text = query_block(odd, width=60)
-    assert text.count("x") == 90
+    assert plain(query_renderables(odd), 60).count("x") == 90
 
 
 @pytest.mark.parametrize("quiet", [False, True])
