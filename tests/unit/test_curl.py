@@ -9,8 +9,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from harness.model import Route, SentRequest
-from harness.report.curl import curl_line
 from harness.report.sentences import printable
+from harness.report.terminal.inspection import curl_line
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=20)
 
