@@ -17,11 +17,12 @@ from harness.model import (
     Side,
 )
 from harness.model.comparison import POWER
-from harness.report.run_sentences import LOOKED_AT, thresholds_headline
+from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, thresholds_headline
 from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
 from harness.words import count
 
 __all__ = [
+    "FIGURES",
     "Change",
     "agreement_facts",
     "change_mark",
@@ -29,8 +30,11 @@ __all__ = [
     "changes_text",
     "closing",
     "detectable_text",
+    "figure_texts",
+    "first_ranks",
     "headline",
     "known_texts",
+    "last_rank",
     "left_mark",
     "measure_names",
     "measure_warnings",
@@ -131,6 +135,19 @@ def known_texts(query: QueryComparison) -> list[str]:
     return [*scores, *agreed, changes_text(query)]
 
 
+def last_rank(query: QueryComparison) -> int:
+    """The last rank of the longer ranking of *query*; 0 where no document is known."""
+    return max((rank for one in query.documents for rank in (one.reference, one.candidate) if rank), default=0)
+
+
+def first_ranks(query: QueryComparison) -> Iterator[tuple[int, MovedDocument | None, MovedDocument | None]]:
+    """The first ranks of *query*, each with the reference's document and the candidate's, None where it has none."""
+    before = {one.reference: one for one in query.documents}
+    after = {one.candidate: one for one in query.documents}
+    for rank in range(1, min(RANKS_SHOWN, last_rank(query)) + 1):
+        yield rank, before.get(rank), after.get(rank)
+
+
 def moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryComparison], int]:
     """At most *most* queries that moved, first those that thresholds blame; and how many more moved."""
     blamed = [verdict.blamed for verdict in report.verdicts if verdict.status in LOOKED_AT]
@@ -168,6 +185,25 @@ def detectable_text(row: MeasureComparison, comparison: Comparison) -> str | Non
     if row.detectable_if_all_move:
         power += f" if all {count(row.queries, 'query')} changed (rough: only {row.wins + row.losses:,} did)"
     return f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
+
+
+FIGURES = ("reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries")
+"""The headings of `figure_texts`."""
+
+
+def figure_texts(row: MeasureComparison) -> dict[str, str]:
+    """The figures of a measure, by their headings."""
+    texts = (
+        score_text(row.reference),
+        score_text(row.candidate),
+        difference_text(row.difference),
+        f"{difference_text(row.low)} to {difference_text(row.high)}",
+        p_text(row.p_value),
+        p_text(row.adjusted),
+        f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
+        f"{row.queries:,}",
+    )
+    return dict(zip(FIGURES, texts, strict=True))
 
 
 def agreement_facts(agreement: Agreement) -> Mapping[str, str]:

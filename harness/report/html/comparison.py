@@ -21,6 +21,7 @@ from harness.report.comparison_sentences import (
     closing,
     detectable_text,
     headline,
+    last_rank,
     left_mark,
     measure_names,
     measure_warnings,
@@ -144,7 +145,7 @@ class _Rows:
             detailed=detailed,
             reference=shown[0],
             candidate=shown[1],
-            cut=max(0, _longest(query) - self.ranks),
+            cut=max(0, last_rank(query) - self.ranks),
             verdicts=tuple(self.verdicts.get(query.id, ())),
             unanswered=tuple(
                 (side.name, side.unanswered[query.id]) for side in self.sides if query.id in side.unanswered
@@ -164,10 +165,6 @@ def _rankings(query: QueryComparison, greatest: float, most: int) -> tuple[tuple
         if document.candidate is not None and document.candidate <= most
     ]
     return tuple(sorted(before, key=lambda view: view.rank)), tuple(after)
-
-
-def _longest(query: QueryComparison) -> int:
-    return max((rank for one in query.documents for rank in (one.reference, one.candidate) if rank), default=0)
 
 
 # What the page of a comparison shows: chosen, ordered and bounded here, laid out by the template.

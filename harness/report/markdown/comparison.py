@@ -11,12 +11,16 @@ from collections.abc import Iterator
 
 from harness.model import Agreement, Comparison, ComparisonReport, MovedDocument, QueryComparison
 from harness.report.comparison_sentences import (
+    FIGURES,
     agreement_facts,
     change_mark,
     closing,
     detectable_text,
+    figure_texts,
+    first_ranks,
     headline,
     known_texts,
+    last_rank,
     left_mark,
     measure_warnings,
     method_text,
@@ -37,7 +41,6 @@ from harness.report.markdown.escape import (
     table,
 )
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text, grade_text
-from harness.report.sentences import difference_text, p_text, score_text
 from harness.words import count
 
 MOST = 10
@@ -83,23 +86,14 @@ def _sides(report: ComparisonReport) -> str:
 
 
 def _measures(comparison: Comparison) -> Iterator[str]:
-    figures = ["reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries"]
     rows = []
     for row in comparison.measures:
-        difference = difference_text(row.difference)
-        cells = [
-            code(row.measure),
-            score_text(row.reference),
-            score_text(row.candidate),
-            f"**{difference}**" if row.adjusted < comparison.level else difference,
-            f"{difference_text(row.low)} to {difference_text(row.high)}",
-            escape(p_text(row.p_value)),
-            escape(p_text(row.adjusted)),
-            f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
-            f"{row.queries:,}",
-        ]
-        rows.append(cells)
-    yield table(["measure", *figures], rows, right=figures)
+        texts = figure_texts(row)
+        texts |= {heading: escape(texts[heading]) for heading in ("p", "corrected")}
+        if row.adjusted < comparison.level:
+            texts["difference"] = f"**{texts['difference']}**"
+        rows.append([code(row.measure), *texts.values()])
+    yield table(["measure", *FIGURES], rows, right=FIGURES)
     yield escape(method_text(comparison), most=MOST_TEXT)
     told = [line for row in comparison.measures for line in measure_warnings(row, comparison)]
     told += [line for row in comparison.measures if (line := detectable_text(row, comparison)) is not None]
@@ -120,13 +114,11 @@ def _query(query: QueryComparison, concerns: str) -> str:
 
 
 def _rankings(query: QueryComparison) -> Iterator[str]:
-    before = {one.reference: one for one in query.documents if one.reference is not None}
-    after = {one.candidate: one for one in query.documents if one.candidate is not None}
-    longest = max([*before, *after])
-    rows = [_row(rank, before.get(rank), after.get(rank)) for rank in range(1, min(RANKS_SHOWN, longest) + 1)]
+    rows = [_row(*of_rank) for of_rank in first_ranks(query)]
     yield table(["rank", "reference", "grade", "", "", "candidate", "grade"], rows, right=["rank", "grade"])
-    if longest > RANKS_SHOWN:
-        yield f"and {count(longest - RANKS_SHOWN, 'rank')} more"
+    more = last_rank(query) - RANKS_SHOWN
+    if more > 0:
+        yield f"and {count(more, 'rank')} more"
 
 
 def _row(rank: int, before: MovedDocument | None, after: MovedDocument | None) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.table import Column, Table
@@ -18,11 +18,15 @@ from harness.model import (
     Verdict,
 )
 from harness.report.comparison_sentences import (
+    FIGURES,
     agreement_facts,
     change_mark,
     closing,
     detectable_text,
+    figure_texts,
+    first_ranks,
     known_texts,
+    last_rank,
     left_mark,
     measure_warnings,
     method_text,
@@ -31,7 +35,7 @@ from harness.report.comparison_sentences import (
     unpaired_lines,
 )
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, concerned_text
-from harness.report.sentences import difference_text, p_text, printable, score_text
+from harness.report.sentences import printable
 from harness.report.terminal import (
     Fitting,
     columns,
@@ -63,9 +67,9 @@ def beside_renderables(query: QueryComparison, *, concerns: str = "") -> Iterato
     if not query.documents:
         return
     yield indented(Fitting(_beside(query), _below(query), LEAST_WIDTH))
-    ranks = max(max(document.reference or 0, document.candidate or 0) for document in query.documents)
-    if ranks > RANKS_SHOWN:
-        yield indented(Text(f"and {count(ranks - RANKS_SHOWN, 'rank')} more", style="dim"))
+    more = last_rank(query) - RANKS_SHOWN
+    if more > 0:
+        yield indented(Text(f"and {count(more, 'rank')} more", style="dim"))
 
 
 def _beside(query: QueryComparison) -> Table:
@@ -79,19 +83,11 @@ def _beside(query: QueryComparison) -> Table:
         Column("candidate", overflow="fold", ratio=1),
         right("grade"),
     )
-    before = {one.reference: one for one in query.documents if one.reference is not None}
-    after = {one.candidate: one for one in query.documents if one.candidate is not None}
-    for rank in range(1, min(RANKS_SHOWN, max([*before, *after])) + 1):
-        table.add_row(str(rank), *_cells(before, after, rank))
+    for rank, before, after in first_ranks(query):
+        first = [_named(before), grade_cell(before), _mark(left_mark(before))] if before else [Text()] * 3
+        second = [_mark(change_mark(after)), _named(after), grade_cell(after)] if after else [Text()] * 3
+        table.add_row(str(rank), *first, *second)
     return table
-
-
-def _cells(before: Mapping[int, MovedDocument], after: Mapping[int, MovedDocument], rank: int) -> list[Text]:
-    first, second = before.get(rank), after.get(rank)
-    return [
-        *([_named(first), grade_cell(first), _mark(left_mark(first))] if first else [Text()] * 3),
-        *([_mark(change_mark(second)), _named(second), grade_cell(second)] if second else [Text()] * 3),
-    ]
 
 
 def _below(query: QueryComparison) -> Table:
@@ -124,8 +120,6 @@ def _named(document: MovedDocument) -> Text:
 MOVED_SHOWN = 3
 """Queries of a measure that are named, those that changed most first."""
 
-HEADINGS = ("reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries")
-
 
 def comparison_renderables(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
     """The runs, the test, a line per measure, and what moved; *complete* as `--complete` was given."""
@@ -146,9 +140,9 @@ def measures_renderables(comparison: Comparison) -> Iterator[RenderableType]:
 
 
 def _table(comparison: Comparison) -> RenderableType:
-    table = columns("measure", *map(right, HEADINGS))
+    table = columns("measure", *map(right, FIGURES))
     for row in comparison.measures:
-        table.add_row(Text(printable(row.measure)), *_measure_cells(row), style=_style(row, comparison))
+        table.add_row(Text(printable(row.measure)), *figure_texts(row).values(), style=_style(row, comparison))
     return table
 
 
@@ -158,7 +152,7 @@ def _blocks(comparison: Comparison) -> RenderableType:
     for row in comparison.measures:
         block = columns(Column(style="dim", no_wrap=True), "")
         block.show_header = False
-        for heading, cell in zip(HEADINGS, _measure_cells(row), strict=True):
+        for heading, cell in figure_texts(row).items():
             block.add_row(f"  {heading}", cell)
         blocks += [Text(printable(row.measure), style=_style(row, comparison) or "bold"), block]
     return Group(*blocks)
@@ -168,19 +162,6 @@ def _style(row: MeasureComparison, comparison: Comparison) -> str:
     if row.adjusted >= comparison.level:
         return ""
     return "green" if row.difference > 0 else "red"
-
-
-def _measure_cells(row: MeasureComparison) -> tuple[str, ...]:
-    return (
-        score_text(row.reference),
-        score_text(row.candidate),
-        difference_text(row.difference),
-        f"{difference_text(row.low)} to {difference_text(row.high)}",
-        p_text(row.p_value),
-        p_text(row.adjusted),
-        f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
-        f"{row.queries:,}",
-    )
 
 
 def _remarks(row: MeasureComparison, comparison: Comparison) -> Iterator[Text]:
@@ -224,10 +205,7 @@ def failure_text(report: ComparisonReport) -> str:
 def _failure(report: ComparisonReport) -> Iterator[RenderableType]:
     yield Text(f"{printable(report.candidate.name)} against {printable(report.reference.name)}")
     yield from _unpaired_and_notes(report)
-    for verdict in report.verdicts:
-        if verdict.status in LOOKED_AT:
-            yield from reason(verdict)
-            yield Text()
+    yield from _reasons(report.verdicts)
     yield from _moved(report, MOST)
 
 
@@ -272,6 +250,10 @@ def _verdicts(verdicts: tuple[Verdict, ...]) -> Iterator[RenderableType]:
         return
     yield from verdict_list(verdicts)
     yield Text()
+    yield from _reasons(verdicts)
+
+
+def _reasons(verdicts: tuple[Verdict, ...]) -> Iterator[RenderableType]:
     for verdict in verdicts:
         if verdict.status in LOOKED_AT:
             yield from reason(verdict)
