@@ -63,6 +63,7 @@ __all__ = [
     "grade_text",
     "headline",
     "is_hardly_judged",
+    "is_held_by_query",
     "judged_line",
     "known_text",
     "left_documents",
@@ -134,6 +135,11 @@ def only_repeats_unanswered(verdict: Verdict, unanswered: Collection[str]) -> bo
         verdict.status is Status.NOT_DECIDED and verdict.observed is None
     )
     return has_no_figure and bool(verdict.blamed) and set(unanswered) >= set(verdict.blamed)
+
+
+def is_held_by_query(verdict: Verdict) -> bool:
+    """Whether *verdict* is a passed threshold of a single query: there may be thousands, and none needs a look."""
+    return verdict.query is not None and verdict.status is Status.PASSED
 
 
 def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:

@@ -65,6 +65,7 @@ from harness.report.run_sentences import (
     grade_text,
     headline,
     is_hardly_judged,
+    is_held_by_query,
     judged_line,
     left_documents,
     missing_place,
@@ -152,7 +153,7 @@ class VerdictView:
 
 @dataclass(frozen=True, slots=True)
 class VerdictViews:
-    """*held_by_queries* are passed thresholds of single queries: there may be hundreds, and none needs a look."""
+    """The thresholds of a page, *held_by_queries* as `is_held_by_query` says."""
 
     foremost: tuple[VerdictView, ...]
     held_by_queries: tuple[VerdictView, ...]
@@ -162,8 +163,8 @@ def verdict_views(verdicts: Sequence[Verdict], anchors: Mapping[str, str], most:
     """At most *most* of *verdicts*, with links to the queries of *anchors*."""
     views = [_view(verdict, anchors) for verdict in _listed(verdicts, most)]
     return VerdictViews(
-        tuple(view for view in views if not _is_held_by_query(view.verdict)),
-        tuple(view for view in views if _is_held_by_query(view.verdict)),
+        tuple(view for view in views if not is_held_by_query(view.verdict)),
+        tuple(view for view in views if is_held_by_query(view.verdict)),
     )
 
 
@@ -203,10 +204,6 @@ def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
         return Status.ERROR
     worse = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED)
     return next((status for status in worse if status in statuses), Status.PASSED if statuses else Status.NOT_DECIDED)
-
-
-def _is_held_by_query(verdict: Verdict) -> bool:
-    return verdict.query is not None and verdict.status is Status.PASSED
 
 
 def _view(verdict: Verdict, anchors: Mapping[str, str]) -> VerdictView:

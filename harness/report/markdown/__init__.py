@@ -58,6 +58,7 @@ from harness.report.run_sentences import (
     grade_text,
     headline,
     is_hardly_judged,
+    is_held_by_query,
     judged_line,
     known_text,
     left_documents,
@@ -328,7 +329,7 @@ WORST_FIRST = (
 
 def verdicts_markdown(verdicts: Sequence[Verdict]) -> Iterator[str]:
     """Paragraphs: a table, and how many more there are; the passed thresholds of single queries are only counted."""
-    listed = [one for one in verdicts if one.query is None or one.status is not Status.PASSED]
+    listed = [verdict for verdict in verdicts if not is_held_by_query(verdict)]
     if listed:
         yield _table(sorted(listed, key=lambda verdict: WORST_FIRST.index(verdict.status)))
     if len(listed) > THRESHOLDS_SHOWN:

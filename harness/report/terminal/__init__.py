@@ -13,7 +13,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import MovedDocument, RankedDocument, Status, Verdict
-from harness.report.run_sentences import LOOKED_AT, grade_text
+from harness.report.run_sentences import LOOKED_AT, grade_text, is_held_by_query
 from harness.report.sentences import observed_text, printable, qualified_text, waiver_not_in_reason, without_commands
 from harness.words import count
 
@@ -112,11 +112,8 @@ def named_threshold(verdict: Verdict) -> Text:
 
 
 def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
-    """
-    A line per verdict, and below one that holds its caveat; passed thresholds of single queries, of which there may be
-    thousands, are only counted.
-    """
-    listed = [verdict for verdict in verdicts if verdict.query is None or verdict.status is not Status.PASSED]
+    """A line per verdict, with its caveat if it holds; passed thresholds of single queries are only counted."""
+    listed = [verdict for verdict in verdicts if not is_held_by_query(verdict)]
     yield indented(_table(listed))
     if len(listed) < len(verdicts):
         unlisted = count(len(verdicts) - len(listed), "threshold")
