@@ -17,7 +17,7 @@ from harness.report.run_sentences import LOOKED_AT, grade_text, is_held_by_query
 from harness.report.sentences import observed_text, printable, qualified_text, waiver_not_in_reason, without_commands
 from harness.words import count
 
-__all__ = ["Fitting", "columns", "fact_table", "indented", "right"]
+__all__ = ["Fitting", "columns", "fact_table", "indented", "right", "safe", "safe_lines"]
 
 
 UNBOUNDED = 10_000
@@ -55,11 +55,21 @@ def right(heading: str | Text) -> Column:
     return Column(heading, justify="right", no_wrap=True)
 
 
+def safe(text: str, style: str = "") -> Text:
+    """*text*, which may be of an index or a server, made printable."""
+    return Text(printable(text), style=style)
+
+
+def safe_lines(lines: Iterable[str], style: str = "") -> Iterator[Text]:
+    """Each of *lines* made printable."""
+    return (safe(line, style) for line in lines)
+
+
 def fact_table(facts: Mapping[str, str]) -> Table:
     """A line for each of *facts* below a heading: its name, and the fact."""
     table = Table.grid(padding=(0, 2))
     for name, fact in facts.items():
-        table.add_row(Text(f"  {name}", style="dim"), Text(printable(fact)))
+        table.add_row(Text(f"  {name}", style="dim"), safe(fact))
     return table
 
 
@@ -105,7 +115,7 @@ def status_text(status: Status) -> Text:
 
 def named_threshold(verdict: Verdict) -> Text:
     """The threshold as written, with the query that it belongs to."""
-    text = Text(printable(verdict.threshold))
+    text = safe(verdict.threshold)
     if verdict.query is not None:
         text.append(f"  (query {printable(verdict.query)})", style="dim")
     return text
@@ -124,12 +134,12 @@ def reason(verdict: Verdict) -> Iterator[RenderableType]:
     """The threshold with its place, the reason of the verdict, and the reason of its waiver."""
     place = printable(str(verdict.mark))
     yield Text.assemble(status_text(verdict.status), "  ", named_threshold(verdict), (f"  {place}", "dim"))
-    yield indented(Text(printable(verdict.reason)))
+    yield indented(safe(verdict.reason))
     if verdict.left_out:
         yield indented(Text(f"{count(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
     waiver = waiver_not_in_reason(verdict)
     if waiver is not None:
-        yield indented(Text(printable(f"waived: {waiver}")))
+        yield indented(safe(f"waived: {waiver}"))
 
 
 def quiet_lines(name: str, verdicts: Iterable[Verdict]) -> Iterator[Text]:

@@ -46,6 +46,8 @@ from harness.report.terminal import (
     quiet_lines,
     reason,
     right,
+    safe,
+    safe_lines,
     verdict_list,
 )
 from harness.report.terminal.query import query_heading
@@ -106,9 +108,9 @@ def _mark(mark: str) -> Text:
 
 
 def _named(document: MovedDocument) -> Text:
-    text = Text(printable(document.id))
+    text = safe(document.id)
     if document.title:
-        title = Text(printable(document.title), style="dim")
+        title = safe(document.title, "dim")
         title.truncate(TITLE_CELLS, overflow="ellipsis")
         text.append(" ").append_text(title)
     return text
@@ -142,7 +144,7 @@ def measures_renderables(comparison: Comparison) -> Iterator[RenderableType]:
 def _table(comparison: Comparison) -> RenderableType:
     table = columns("measure", *map(right, FIGURES))
     for row in comparison.measures:
-        table.add_row(Text(printable(row.measure)), *figure_texts(row).values(), style=_style(row, comparison))
+        table.add_row(safe(row.measure), *figure_texts(row).values(), style=_style(row, comparison))
     return table
 
 
@@ -154,7 +156,7 @@ def _blocks(comparison: Comparison) -> RenderableType:
         block.show_header = False
         for heading, cell in figure_texts(row).items():
             block.add_row(f"  {heading}", cell)
-        blocks += [Text(printable(row.measure), style=_style(row, comparison) or "bold"), block]
+        blocks += [safe(row.measure, _style(row, comparison) or "bold"), block]
     return Group(*blocks)
 
 
@@ -165,14 +167,13 @@ def _style(row: MeasureComparison, comparison: Comparison) -> str:
 
 
 def _remarks(row: MeasureComparison, comparison: Comparison) -> Iterator[Text]:
-    for warning in measure_warnings(row, comparison):
-        yield Text(printable(warning), style="yellow")
+    yield from safe_lines(measure_warnings(row, comparison), "yellow")
     detectable = detectable_text(row, comparison)
     if detectable is not None:
-        yield Text(printable(detectable))
+        yield safe(detectable)
     if row.moved:
         shown = (f"{query} {before:.4f} → {after:.4f}" for query, before, after in row.moved[:MOVED_SHOWN])
-        yield Text(printable(f"{row.measure}: changed most: {', '.join(shown)}"))
+        yield safe(f"{row.measure}: changed most: {', '.join(shown)}")
 
 
 # A comparison on a terminal, or as plain lines for a log.
@@ -194,7 +195,7 @@ def report_renderables(report: ComparisonReport, *, most: int = MOST, quiet: boo
         yield from _summary(report)
         yield from _verdicts(report.verdicts)
         yield from _moved(report, most)
-    yield Text(printable(closing(report)), style="bold green" if report.exit_status == 0 else "bold red")
+    yield safe(closing(report), "bold green" if report.exit_status == 0 else "bold red")
 
 
 def failure_text(report: ComparisonReport) -> str:
@@ -232,8 +233,7 @@ def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
 
 
 def _unpaired_and_notes(report: ComparisonReport) -> Iterator[RenderableType]:
-    lines = [Text(printable(line), style="yellow") for line in unpaired_lines(report)]
-    lines += [Text(printable(note), style="dim") for note in report.notes]
+    lines = [*safe_lines(unpaired_lines(report), "yellow"), *safe_lines(report.notes, "dim")]
     if lines:
         yield from map(indented, lines)
         yield Text()

@@ -31,7 +31,7 @@ from harness.model import (
 )
 from harness.report.run_sentences import cause_lines, known_text, old_ranks
 from harness.report.sentences import difference_text, plain_text, printable, score_text
-from harness.report.terminal import columns, fact_table, grade_cell, indented, plain, right
+from harness.report.terminal import columns, fact_table, grade_cell, indented, plain, right, safe, safe_lines
 from harness.report.terminal.query import hit_score, missing_renderables, query_since_baseline, title_cell
 from harness.report.terminal.run import text_diffs
 
@@ -46,8 +46,7 @@ def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableTy
     yield Text()
     yield from _ranking(inspection)
     yield from _explanations(inspection)
-    for note in inspection.notes:
-        yield Text(printable(note), style="dim")
+    yield from safe_lines(inspection.notes, "dim")
 
 
 def _heading(inspection: QueryInspection) -> Iterator[RenderableType]:
@@ -63,9 +62,8 @@ def _heading(inspection: QueryInspection) -> Iterator[RenderableType]:
         }
     )
     if query.reason:
-        yield indented(Text(printable(query.reason), style="yellow"))
-    for line in cause_lines([query], inspection.checks):
-        yield indented(Text(printable(line), style="bold yellow"))
+        yield indented(safe(query.reason, "yellow"))
+    yield from map(indented, safe_lines(cause_lines([query], inspection.checks), "bold yellow"))
 
 
 def _request(inspection: QueryInspection) -> Iterator[RenderableType]:
@@ -92,7 +90,7 @@ def _ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
         yield Text()
     yield from _since_baseline(inspection)
     for tied in inspection.ties:
-        yield indented(Text(printable(tied_text(tied)), style="yellow"))
+        yield indented(safe(tied_text(tied), "yellow"))
     if inspection.ties:
         yield Text()
     if query.missing:
@@ -110,7 +108,7 @@ def _since_baseline(inspection: QueryInspection) -> Iterator[RenderableType]:
         for measure, before in query.baseline.scores.items()
         if (now := query.scores.get(measure)) is not None
     ]
-    yield indented(Text(printable(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}")))
+    yield indented(safe(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}"))
     yield from map(indented, query_since_baseline(query))
     yield Text()
     yield from map(indented, text_diffs(summary))
@@ -178,7 +176,7 @@ def contribution_block(query: QueryReport, found: Contributions) -> str:
 
 def _cells(document: RankedDocument, rank: RankContribution | None, *, short: bool) -> list[Text | str]:
     figures = ["–"] * (2 if short else 4) if rank is None else _figures(rank, short=short)
-    return [str(document.rank), Text(printable(document.id)), grade_cell(document), *figures]
+    return [str(document.rank), safe(document.id), grade_cell(document), *figures]
 
 
 def _figures(rank: RankContribution, *, short: bool) -> list[str]:
@@ -207,12 +205,10 @@ def _explanations(inspection: QueryInspection) -> Iterator[RenderableType]:
 
 
 def _explanation(one: Explanation) -> Iterator[RenderableType]:
-    for line in explanation_lines(one):
-        yield Text(printable(line))
+    yield from safe_lines(explanation_lines(one))
     if one.parts:
         yield _part_table(one)
-    for line in coarse_lines(one.parts):
-        yield Text(printable(line), style="yellow")
+    yield from safe_lines(coarse_lines(one.parts), "yellow")
     if one.clauses:
         yield _clause_table(one)
 
@@ -235,7 +231,7 @@ def _part_table(one: Explanation) -> Table:
     )
     for part, *cells in zip(one.parts, *shown.values(), strict=True):
         row = (score_text(part.score), part.clause, *cells)
-        table.add_row(*(Text(printable(cell)) for cell in row), style="" if part.score else "dim")
+        table.add_row(*map(safe, row), style="" if part.score else "dim")
     table.add_row(score_text(math.fsum(part.score for part in one.parts)), Text("sum", style="dim"))
     return table
 
@@ -258,7 +254,7 @@ def _clause_table(one: Explanation) -> Table:
     for clause in one.clauses:
         matches = "matches" if clause.matches else "no match"
         style = "bold red" if clause.decides else ""
-        table.add_row(Text(matches, style=style), Text(printable(clause.clause), style=style), printable(clause.place))
+        table.add_row(Text(matches, style=style), safe(clause.clause, style), printable(clause.place))
     return table
 
 
@@ -270,7 +266,7 @@ def _difference_table(found: Sequence[PartDifference], first: Explanation, secon
         if row.first or row.second:
             why = difference_reason(ours.get(row.clause), theirs.get(row.clause))
             cells = [difference_text(row.difference), row.clause, score_text(row.first), score_text(row.second), why]
-            table.add_row(*map(Text, map(printable, cells)))
+            table.add_row(*map(safe, cells))
     total = math.fsum(row.difference for row in found)
     table.add_row(difference_text(total), Text("sum", style="dim"), score_text(first.score), score_text(second.score))
     return table

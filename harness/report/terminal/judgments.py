@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.model import JudgeAgreement, JudgmentFinding, Pool, QueryCoverage
 from harness.report.sentences import printable, score_text, zero_hit_lines
-from harness.report.terminal import columns, indented, right
+from harness.report.terminal import columns, indented, right, safe, safe_lines
 from harness.words import count
 
 __all__ = [
@@ -41,9 +41,8 @@ def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
         yield indented(_query_table(pool))
     if len(pool.queries) > QUERIES_SHOWN:
         yield indented(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
-    for note in pool.notes:
-        yield indented(Text(printable(note), style="dim"))
-    yield from (indented(Text(printable(line), style="yellow")) for line in zero_hit_lines(pool))
+    yield from map(indented, safe_lines(pool.notes, "dim"))
+    yield from map(indented, safe_lines(zero_hit_lines(pool), "yellow"))
     yield from _unanswered(pool)
 
 
@@ -63,7 +62,7 @@ def _coverage_table(pool: Pool) -> Table:
     for one in pool.coverage:
         bounds = map(score_text, (one.as_judged, one.if_worst, one.if_best))
         shown = f"{one.unjudged:,} of {one.hits:,}"
-        table.add_row(Text(printable(one.run)), score_text(one.judged), shown, *bounds)
+        table.add_row(safe(one.run), score_text(one.judged), shown, *bounds)
     return table
 
 
@@ -72,8 +71,8 @@ def _query_table(pool: Pool) -> Table:
     figures = ("unjudged", printable(pool.measure), "if worst", "if best")
     table = columns("judge first", "request" if several else None, *map(right, figures))
     for one in pool.queries[:QUERIES_SHOWN]:
-        run = [Text(printable(one.run))] if several else []
-        table.add_row(Text(printable(one.query)), *run, f"{one.unjudged:,}", *_bounds(one))
+        run = [safe(one.run)] if several else []
+        table.add_row(safe(one.query), *run, f"{one.unjudged:,}", *_bounds(one))
     return table
 
 
@@ -85,7 +84,7 @@ def _unanswered(pool: Pool) -> Iterator[RenderableType]:
     several = len(pool.coverage) > 1
     for (query, run), reason in list(pool.unanswered.items())[:UNANSWERED_SHOWN]:
         where = f", request {run}" if several else ""
-        yield indented(Text(printable(f"query {query}{where} has no answer: {reason}"), style="bold red"))
+        yield indented(safe(f"query {query}{where} has no answer: {reason}", "bold red"))
     if len(pool.unanswered) > UNANSWERED_SHOWN:
         left = count(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
         yield indented(Text(f"and {left} more without an answer", style="bold red"))
@@ -136,7 +135,7 @@ def _disagreement_table(agreement: JudgeAgreement) -> RenderableType:
     table = columns(right("apart"), "query", "document", *map(right, agreement.graded))
     for one in agreement.disagreements:
         grades = [f"{one.grades[judge]:g}" if judge in one.grades else "–" for judge in agreement.graded]
-        table.add_row(f"{one.apart:g}", Text(printable(one.query)), Text(printable(one.document)), *grades)
+        table.add_row(f"{one.apart:g}", safe(one.query), safe(one.document), *grades)
     return table
 
 

@@ -19,7 +19,7 @@ from harness.report.run_sentences import (
     old_ranks,
 )
 from harness.report.sentences import plain_text, printable
-from harness.report.terminal import columns, grade_cell, indented, plain, right
+from harness.report.terminal import columns, grade_cell, indented, plain, right, safe
 from harness.words import count
 
 __all__ = ["hit_score", "missing_renderables", "query_block", "query_heading", "query_renderables", "title_cell"]
@@ -43,7 +43,7 @@ def query_renderables(
     """
     yield from query_heading(query, known_text(query, measure), concerns)
     if query.reason:
-        yield indented(Text(printable(query.reason)))
+        yield indented(safe(query.reason))
     if query.ranking:
         yield indented(_ranking_table(query))
     if len(query.ranking) > RANKS_SHOWN:
@@ -87,7 +87,7 @@ def _left_table(left: Sequence[MovedDocument]) -> Table:
     table = columns("left since the baseline", right("grade"), right("was"), "title" if titled else None)
     for document in left:
         title = [title_cell(document.title)] if titled else []
-        table.add_row(Text(printable(document.id)), grade_cell(document), f"{document.reference:,}", *title)
+        table.add_row(safe(document.id), grade_cell(document), f"{document.reference:,}", *title)
     return table
 
 
@@ -113,7 +113,7 @@ def _ranking_table(query: QueryReport) -> Table:
 def _hit_cells(document: RankedDocument) -> list[Text]:
     return [
         Text(str(document.rank)),
-        Text(printable(document.id)),
+        safe(document.id),
         grade_cell(document),
         Text(plain_text(document.gain)),
         hit_score(document),
@@ -127,7 +127,7 @@ def hit_score(document: RankedDocument) -> Text:
 
 def title_cell(title: str | None) -> Text:
     """A title, cut where it is long."""
-    text = Text(printable(title or ""))
+    text = safe(title or "")
     text.truncate(TITLE_CELLS, overflow="ellipsis")
     return text
 
@@ -137,5 +137,5 @@ def _missing_table(missing: tuple[MissingDocument, ...]) -> Table:
     table = columns("missing relevant document", right("grade"), "where it is", "title" if titled else None)
     for document in missing:
         title = [title_cell(document.title)] if titled else []
-        table.add_row(Text(printable(document.id)), grade_text(document), missing_place(document), *title)
+        table.add_row(safe(document.id), grade_text(document), missing_place(document), *title)
     return table

@@ -62,6 +62,8 @@ from harness.report.terminal import (
     plain,
     quiet_lines,
     reason,
+    safe,
+    safe_lines,
     verdict_list,
 )
 from harness.report.terminal.query import query_renderables
@@ -87,8 +89,7 @@ def overview_renderables(overview: Overview) -> Iterator[RenderableType]:
     """The table, with the meaning of its signs."""
     yield _Tables(overview)
     yield Text()
-    for remark in remarks(overview):
-        yield Text(printable(remark), style="dim")
+    yield from safe_lines(remarks(overview), "dim")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +164,7 @@ def _names(overview: Overview) -> Iterator[_Column]:
 
 
 def _named(heading: str, names: Sequence[str]) -> _Column:
-    return _Column(heading, tuple(Text(printable(name)) for name in names), most=NAME_CELLS)
+    return _Column(heading, tuple(safe_lines(names)), most=NAME_CELLS)
 
 
 def _measure(measure: str, rows: Sequence[Row]) -> _Column:
@@ -275,12 +276,11 @@ def tag_renderables(suite: SuiteReport) -> Iterator[RenderableType]:
     for row in found.rows:
         table.add_row(*_cells(row, found))
     yield indented(table)
-    for remark in found.remarks:
-        yield indented(Text(printable(remark), style="dim"))
+    yield from map(indented, safe_lines(found.remarks, "dim"))
 
 
 def _cells(row: TagRow, table: TagTable) -> list[Text]:
-    name = Text(printable(row.name), style="" if row.tag is not None else "dim")
+    name = safe(row.name, "" if row.tag is not None else "dim")
     share = [Text(f"{row.share:.1%}")] if table.weighted else []
     figures = [Text(figure_text(row, summary)) for summary in row.figures]
     held = [_statuses(row)] if table.held else []
@@ -323,7 +323,7 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     yield Text.assemble((printable(name), "bold"), "  ", (printable(suite.path), "dim"))
     yield _facts(suite)
     yield Text()
-    causes = [indented(Text(printable(line), style="bold yellow")) for line in cause_lines(suite.queries, suite.checks)]
+    causes = list(map(indented, safe_lines(cause_lines(suite.queries, suite.checks), "bold yellow")))
     if causes:
         yield from causes
         yield Text()
@@ -334,12 +334,12 @@ def _suite_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     if suite.tags and suite.summaries and not told:
         yield from tag_renderables(suite)
         yield Text()
-    remarks = [Text(printable(line), style="yellow") for line in outcome_lines(suite.unscored)]
+    remarks = list(safe_lines(outcome_lines(suite.unscored), "yellow"))
     judged = judged_line(suite)
     if judged:
         hardly = is_hardly_judged(suite.hits, suite.judged_hits)
-        remarks.append(Text(printable(judged), style="yellow" if hardly else "dim"))
-    remarks += [Text(printable(note), style="dim") for note in remark_lines(suite)]
+        remarks.append(safe(judged, "yellow" if hardly else "dim"))
+    remarks += safe_lines(remark_lines(suite), "dim")
     if remarks:
         yield from map(indented, remarks)
         yield Text()
@@ -355,10 +355,10 @@ def _quiet_renderables(suite: SuiteReport, name: str) -> Iterator[RenderableType
     untold, told = _by_news(suite)
     lines = list(quiet_lines(name, untold))
     if told or lines:
-        yield from (Text(printable(f"{name}: {line}")) for line in cause_lines(suite.queries, suite.checks))
+        yield from (safe(f"{name}: {line}") for line in cause_lines(suite.queries, suite.checks))
     if told:
         yield Text.assemble(printable(name), ": ", _unanswered(told))
-        yield from (Text(printable(f"{name}: {line}")) for line in outcome_lines(suite.unscored))
+        yield from (safe(f"{name}: {line}") for line in outcome_lines(suite.unscored))
     yield from lines
 
 
@@ -401,9 +401,7 @@ def _measures(suite: SuiteReport) -> Table:
         scores = (summary.mean, summary.median, summary.least, summary.greatest)
         row = [*map(score_text, scores), f"{summary.counted:,}", f"{summary.left_out:,}"]
         since = [_change(change_cell(summary))] if compared else []
-        table.add_row(
-            Text(printable(summary.measure)), *row, *since, *([Text(printable(summary.gain))] if gains else [])
-        )
+        table.add_row(safe(summary.measure), *row, *since, *([safe(summary.gain)] if gains else []))
     return table
 
 
@@ -416,7 +414,7 @@ def text_diffs(baseline: BaselineSummary | None) -> Iterator[RenderableType]:
     """How the request, the mapping and the settings changed since the baseline, each with a blank line after it."""
     for diff in baseline.diffs if baseline else ():
         yield Text(diff_heading(diff), style="dim")
-        yield from (Text(printable(line), style=BESIDE_STYLES.get(line[:1], "dim")) for line in diff.lines)
+        yield from (safe(line, BESIDE_STYLES.get(line[:1], "dim")) for line in diff.lines)
         if diff.left_out:
             yield Text(diff_rest(diff), style="dim")
         yield Text()
@@ -426,9 +424,8 @@ def since_baseline(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableT
     """The changes since the baseline that concern *verdict*: its mean, other changes, and the texts."""
     change = mean_change_text(suite, verdict)
     if change:
-        yield Text(printable(change))
-    for sentence in suite.baseline.changes if suite.baseline else ():
-        yield Text(printable(sentence))
+        yield safe(change)
+    yield from safe_lines(suite.baseline.changes if suite.baseline else ())
     yield from text_diffs(suite.baseline)
 
 

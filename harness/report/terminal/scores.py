@@ -12,7 +12,7 @@ from rich.text import Text
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
-from harness.report.terminal import Fitting, columns, right
+from harness.report.terminal import Fitting, columns, right, safe
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def _means_table(baseline: Baseline) -> RenderableType:
     mean = mean_heading(weighted=is_weighted(baseline))
     table = columns("measure", right(mean), right("queries"), "moved by ties")
     for measure, (value, counted) in means.items():
-        table.add_row(
-            Text(measure), score_text(value), f"{counted:,}", Text(printable(listed(banded.get(measure, []))))
-        )
+        table.add_row(Text(measure), score_text(value), f"{counted:,}", safe(listed(banded.get(measure, []))))
     return table
 
 
@@ -109,7 +107,7 @@ def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> Ren
     table = columns("query", *(Column(Text(asked), justify="right") for asked in measures))
     scores = [evaluation.scores[measure.text] for measure in measures.values()]
     for query in scores[0]:
-        table.add_row(Text(printable(query)), *(score_text(of_query[query]) for of_query in scores))
+        table.add_row(safe(query), *(score_text(of_query[query]) for of_query in scores))
     return table
 
 
@@ -119,5 +117,5 @@ def _score_lines(evaluation: Evaluation, measures: Mapping[str, Measure]) -> Ren
     scores = {asked: evaluation.scores[measure.text] for asked, measure in measures.items()}
     for query in next(iter(scores.values())):
         for asked, of_query in scores.items():
-            table.add_row(Text(printable(query)), Text(asked), score_text(of_query[query]))
+            table.add_row(safe(query), Text(asked), score_text(of_query[query]))
     return table

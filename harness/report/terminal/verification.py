@@ -9,7 +9,7 @@ from rich.text import Text
 
 from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
 from harness.report.sentences import difference_text, mean_heading, printable, score_text
-from harness.report.terminal import columns, indented, right
+from harness.report.terminal import columns, indented, right, safe
 from harness.words import count, listed
 
 __all__ = ["cause_text", "verification_renderables"]
@@ -62,13 +62,13 @@ def verification_renderables(verification: Verification) -> Iterator[RenderableT
     for measure in verification.measures:
         yield from _differences(measure, verification)
     for query, reason in verification.unanswered.items():
-        yield indented(Text(printable(f"query {query} is not compared: {reason}"), style="bold red"))
+        yield indented(safe(f"query {query} is not compared: {reason}", "bold red"))
     if verification.not_compared:
         names = ", ".join(verification.not_compared)
-        yield indented(Text(printable(f"not compared, as _rank_eval has no such measure: {names}"), style="dim"))
+        yield indented(safe(f"not compared, as _rank_eval has no such measure: {names}", "dim"))
     if verification.parameters:
         names = ", ".join(verification.parameters)
-        yield indented(Text(printable(f"not sent, as _rank_eval does not take it: {names}"), style="dim"))
+        yield indented(safe(f"not sent, as _rank_eval does not take it: {names}", "dim"))
     if verification.weighted:
         yield indented(Text("the suite's means are weighted, those of _rank_eval are not", style="dim"))
     yield indented(Text(_closing(verification)))
@@ -79,21 +79,21 @@ def _means(verification: Verification) -> RenderableType:
     table = columns("measure", *map(right, (mean, "_rank_eval", "queries", "different")))
     for one in verification.measures:
         figures = (score_text(one.ours), score_text(one.theirs), f"{one.queries:,}", f"{len(one.differences):,}")
-        table.add_row(Text(printable(one.measure)), *figures)
+        table.add_row(safe(one.measure), *figures)
     return table
 
 
 def _differences(measure: VerifiedMeasure, verification: Verification) -> Iterator[RenderableType]:
     if not measure.differences:
         return
-    table = columns(Text(printable(measure.measure)), right("harness"), right("_rank_eval"), "reason")
+    table = columns(safe(measure.measure), right("harness"), right("_rank_eval"), "reason")
     shown = sorted(measure.differences, key=lambda one: one.is_explained)[:DIFFERENCES_SHOWN]
     for one in shown:
         reasons = "\n".join(cause_text(cause, measure.measure, verification) for cause in one.causes)
         style = "" if one.is_explained else "bold red"
         digits = _digits(one)
         scores = (score_text(one.ours, digits), score_text(one.theirs, digits))
-        table.add_row(Text(printable(one.query)), *scores, Text(_printable_lines(reasons), style=style))
+        table.add_row(safe(one.query), *scores, Text(_printable_lines(reasons), style=style))
     yield Text()
     yield indented(table)
     if len(measure.differences) > len(shown):
