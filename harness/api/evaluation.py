@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import date
+from statistics import median
 from typing import Any
 
 from harness.api.choices import AnyGain, read_argument, refuse
 from harness.compare.sides import ComparedSide, side_of_run
 from harness.errors import SearchError, UndefinedScore, UsageError
-from harness.gate.judge_scores import median
 from harness.gate.scope import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain

@@ -6,13 +6,14 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from statistics import median
 
 from harness.gate.grammar import TOLERANCE
 from harness.gate.judge_answers import RequestedDepth, what_may_follow
 from harness.gate.pairs import Compared
 from harness.gate.reasons import by_cause, mean_word, number, number_beside, weight_aside
 from harness.gate.scope import Finding, Scope, holds, merit
-from harness.means import mean, mean_of
+from harness.means import mean_of
 from harness.metrics.score import score_of
 from harness.model import (
     Hit,
@@ -30,20 +31,10 @@ from harness.words import count, listed
 
 __all__ = [
     "judge_scores",
-    "median",
     "with_short_rankings",
     "with_ties",
     "with_unjudged",
 ]
-
-
-def median(values: Iterable[float]) -> float:
-    """The middle one of *values*, or the mean of the two in the middle."""
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    return mean(ordered[middle - 1 : middle + 1])
 
 
 def _queries_required(share: float, counted: int) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from statistics import median
 from types import MappingProxyType
 
-from harness.gate.judge_scores import median
 from harness.gate.scope import weights_of
 from harness.means import mean_of, weighed
 from harness.metrics.score import common_measures, gain_text
