@@ -173,9 +173,8 @@ def _fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
             known = [name for names in read_names(search).values() for name in names]
         except SearchError:
             known = []
-        raise SearchError(
-            f"the fields of index {index!r} cannot be read: {error}{did_you_mean(index, known)}"
-        ) from None
+        guess = "" if index in known else did_you_mean(index, known)
+        raise SearchError(f"the fields of index {index!r} cannot be read: {error}{guess}") from None
 
 
 def _cluster_name(cluster: OpenCluster) -> str | None:

@@ -33,6 +33,11 @@ OF_ALL = frozenset({401, 403, 404, 405, 406, 410, 415})
 """Statuses that a single search of a batch cannot cause."""
 
 REFUSED = frozenset({401, 403})
+"""Statuses of a refused login, unless the error is one of `BLOCKED`."""
+
+BLOCKED = ("cluster_block_exception", "index_closed_exception")
+"""The errors of an index or cluster that does not serve, whatever the login."""
+
 NO_TEMPLATES = b"no handler found"
 
 NO_TEMPLATE = b"no requests added"
@@ -162,7 +167,19 @@ def _words(answer: Answer) -> str:
 
 def refusal_of(response: Response) -> Failure | None:
     """*response* if it is a refusal of the login."""
-    return response if isinstance(response, Failure) and response.status in REFUSED else None
+    if not isinstance(response, Failure) or response.status not in REFUSED:
+        return None
+    return None if response.reason.startswith(BLOCKED) else response  # a reason begins with the type of the error
+
+
+def refuses_login(answer: Answer) -> bool:
+    """Whether the whole *answer* is a refusal of the login."""
+    return answer.status in REFUSED and refusal_of(failure_of(answer)) is not None
+
+
+def is_blocked(answer: Answer) -> bool:
+    """Whether the whole *answer* says that the index or the cluster does not serve."""
+    return answer.status not in WHOLE and failure_of(answer).reason.startswith(BLOCKED)
 
 
 def is_too_deep(response: Response) -> bool:
@@ -342,11 +359,22 @@ DEEPEST = 12
 """Causes that are followed down; an engine's own chains have three or four."""
 
 HINTS: Mapping[str, str] = {
+    "index_closed_exception": "the index is closed: open it with `POST /<index>/_open`",
     "index_not_found_exception": "the index in the target's `index:` does not exist",
     "circuit_breaking_exception": "the node has too little memory for it",
     "es_rejected_execution_exception": "its search queue is full",
     "rejected_execution_exception": "its search queue is full",
 }
+
+DISK_FULL = "a disk of the cluster is or was full: free space, then set `{}.blocks.read_only_allow_delete` to null"
+BLOCKS: Mapping[str, str] = {
+    "SERVICE_UNAVAILABLE/": "the cluster is not ready: wait until it has a master and has recovered its state",
+    "/4/": HINTS["index_closed_exception"],
+    "/12/": DISK_FULL.format("index"),
+    "/13/": DISK_FULL.format("cluster"),
+    "/": "remove this block: set its `index.blocks.*`, or `cluster.blocks.*`, to null",
+}
+"""Remedies by what the reason of a `cluster_block_exception` contains, such as "FORBIDDEN/7/index read (api)"."""
 
 
 def reason_of(error: Json) -> str:
@@ -368,10 +396,17 @@ def reason_of(error: Json) -> str:
         parts.append(f"at line {line}, column {column} of the request")
     elif deeper and deeper not in parts[0]:
         parts.append(f"because of {deeper}")
-    hint = HINTS.get(str(root.get("type")))
+    hint = _hint(root)
     if hint:
         parts.append(hint)
     return excerpt(", ".join(parts)) or NO_REASON
+
+
+def _hint(root: Mapping[str, Any]) -> str | None:
+    kind = str(root.get("type"))
+    if kind != "cluster_block_exception":
+        return HINTS.get(kind)
+    return next((remedy for part, remedy in BLOCKS.items() if part in str(root.get("reason"))), None)
 
 
 def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
@@ -397,7 +432,7 @@ def _root(error: Mapping[str, Any]) -> Mapping[str, Any]:
 def _sentence(error: Mapping[str, Any]) -> str:
     kind, reason = error.get("type"), error.get("reason")
     if kind and isinstance(reason, str) and reason:
-        return f"{kind}: {reason}"
+        return f"{kind}: {reason.rstrip(';')}"
     return str(kind or reason or NO_REASON)
 
 

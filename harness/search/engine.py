@@ -25,7 +25,7 @@ from harness.model import (
     SearchRequest,
     ShardCopy,
 )
-from harness.search.answers import REFUSED, WHOLE, json_of, lacking_shards, refusal_of, refusal_text
+from harness.search.answers import WHOLE, json_of, lacking_shards, refusal_of, refusal_text, refuses_login
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
@@ -220,7 +220,7 @@ def ask_who(
     answer = ask_one(connection, retries, "GET", "/", timeout=timeout, budget=budget)
     if answer.status == 403 and (kind := _kind_that_refuses(answer)):
         return Engine(kind)
-    if answer.status in REFUSED:
+    if refuses_login(answer):
         raise login_refused(answer, connection)
     content = json_of(answer)
     version = content.get("version") if isinstance(content, Mapping) else None
@@ -294,12 +294,12 @@ def ask_json(
     The object with which the engine of *search* answers a request that is not a search.
 
     Raises:
-        LoginRefused: It answers 401 or 403.
+        LoginRefused: It refuses the login.
         SearchError: It refuses the request, or its answer is no object; *refused* begins the sentence.
     """
     sent = None if body is None else json.dumps(body).encode()
     answer = ask_one(search.connection, search.retries, method, path, body=sent)
-    if answer.status in REFUSED:
+    if refuses_login(answer):
         raise login_refused(answer, search.connection)
     content = json_of(answer)
     if answer.status not in WHOLE or not isinstance(content, Mapping):

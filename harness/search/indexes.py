@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.model import Failure, Json, Mark
-from harness.search.answers import BAD_REQUEST, BUSY, REFUSED, WHOLE, json_of, reason_of, refusal_text
+from harness.search.answers import BAD_REQUEST, BUSY, WHOLE, json_of, reason_of, refusal_text, refuses_login
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.engine import count_in
 from harness.search.hits import is_text
@@ -282,9 +282,11 @@ class Indexes:
             refused = [outcome for outcome in outcomes if outcome[1] >= 300 and outcome[1] not in BUSY]
             if refused:
                 raise self._refusal(refused, shown)
-            pending = [one for one, status, _ in outcomes if status in BUSY]
+            busy = [(one, error) for one, status, error in outcomes if status in BUSY]
+            pending = [one for one, _ in busy]
             if pending and not self._retries.wait(attempt, started=started, server_pause=None, end=None):
-                raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}")
+                reason = self._connection.mask(reason_of(busy[0][1]))
+                raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}: {reason}")
 
     def _refusal(self, refused: Sequence[tuple[Document, int, Json]], shown: str) -> SuiteError | FixtureError:
         """Status 400 means that a document does not fit the mappings; any other has another cause."""
@@ -323,7 +325,7 @@ class Indexes:
         """The answer to a request, retried while the engine is busy; statuses in *allowed* are no errors."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
         answer = ask_one(self._connection, self._retries, method, path, body=data, mime=mime)
-        if answer.status in REFUSED:
+        if refuses_login(answer):
             raise LoginRefused(self._connection.mask(f"{refusal_text(answer)}; {PRIVILEGES}"))
         if answer.status not in WHOLE and answer.status not in allowed:
             raise self._failed(f"the engine refuses {method} {path}", answer)

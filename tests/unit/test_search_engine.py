@@ -473,6 +473,19 @@ class TestGivingUp:
 
         assert ids(connection.search("a", "b")) == ["a", "ERROR"]
 
+    @pytest.mark.parametrize("is_whole", [True, False])
+    def test_a_block_of_the_index_is_no_refused_login(self, is_whole: bool) -> None:
+        error = {"type": "cluster_block_exception", "reason": "blocked by: [FORBIDDEN/7/index read (api)];"}
+        refusal = {"error": error, "status": 403}
+        connection = Scripted(
+            lambda bodies: Answer(403, json.dumps(refusal).encode()) if is_whole else answer([refusal for _ in bodies])
+        )
+
+        responses = connection.search("a", "b")
+        assert ids(responses) == ["ERROR", "ERROR"]
+        assert "index.blocks.*" in reason(responses[0])
+        assert len(connection.asked) == 1
+
     @pytest.mark.parametrize("status", [400, 500])
     def test_an_error_of_every_request_ends_the_run(self, status: int) -> None:
         connection = Scripted(lambda bodies: Answer(status, b'{"error": {"type": "x", "reason": "broken"}}'))

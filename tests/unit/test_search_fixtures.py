@@ -186,7 +186,7 @@ def test_an_engine_that_stays_too_busy_leaves_no_half_of_an_index(server: Server
 
     server.before = busy
 
-    with pytest.raises(FixtureError, match="too busy to index 500 documents"):
+    with pytest.raises(FixtureError, match=r"too busy to index 500 documents of .*: "):
         ensure(server, folder)
     assert server.indexes == {}
 
@@ -326,6 +326,12 @@ def test_housekeeping_that_fails_fails_no_run(server: Server, folder: Path, inde
     [
         ("PUT /products", reply({"error": "no"}, 403), LoginRefused, "create_index"),
         ("GET /products", reply({"error": "no"}, 401), LoginRefused, "privileges"),
+        (
+            "PUT /products",
+            reply({"error": {"type": "cluster_block_exception", "reason": "[FORBIDDEN/10/cluster create-index]"}}, 403),
+            FixtureError,
+            r"refuses PUT .* status 403: cluster_block_exception: .* remove this block",
+        ),
         ("PUT /products", reply({"error": {"type": "x", "reason": "hunter2"}}, 400), FixtureError, "PASSWORD"),
         (
             "PUT /products",

@@ -44,6 +44,38 @@ def test_root_cause_and_what_is_below(error: Any, expected: str) -> None:
     assert reason_of(error) == expected
 
 
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ({"type": "index_closed_exception", "reason": "closed"}, "POST /<index>/_open"),
+        ({"type": "cluster_block_exception", "reason": "blocked by: [FORBIDDEN/4/index closed];"}, "_open"),
+        ({"type": "cluster_block_exception", "reason": "blocked by: [FORBIDDEN/8/index write (api)];"}, "remove this"),
+        (
+            {
+                "type": "cluster_block_exception",
+                "reason": "blocked by: [TOO_MANY_REQUESTS/12/disk usage exceeded flood-stage watermark; see https://x];",
+            },
+            "free space, then set `index.blocks.read_only_allow_delete` to null",
+        ),
+        (
+            {
+                "type": "cluster_block_exception",
+                "reason": "blocked by: [FORBIDDEN/13/cluster read-only / allow delete];",
+            },
+            "`cluster.blocks.read_only_allow_delete`",
+        ),
+        (
+            {"type": "cluster_block_exception", "reason": "blocked by: [SERVICE_UNAVAILABLE/2/no master];"},
+            "wait until it has a master",
+        ),
+    ],
+)
+def test_an_index_or_cluster_that_does_not_serve_has_its_remedy(error: Any, remedy: str) -> None:
+    assert reason_of(error).startswith(f"{error['type']}: ")
+    assert ";," not in reason_of(error)
+    assert remedy in reason_of(error)
+
+
 def test_a_long_reason_is_cut() -> None:
     assert len(reason_of({"type": "a", "reason": "x" * 5000})) == 600
 

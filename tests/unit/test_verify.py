@@ -152,6 +152,14 @@ def test_a_login_that_may_not_is_told(verify):
     assert "the engine refuses the login" in told.err
 
 
+def test_a_block_of_the_index_is_told_once(verify):
+    error = b'{"error": {"type": "cluster_block_exception", "reason": "blocked by: [FORBIDDEN/7/index read (api)];"}}'
+    found, told = verify(Fault("/i/_rank_eval", status=403, body=error))
+    assert found == 3
+    assert "remove this block" in told.err
+    assert "login" not in told.err
+
+
 @pytest.mark.parametrize(
     "fault",
     [
