@@ -14,7 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.config.addresses import ENGINES, engine_problem, lacks_scheme, url_problem
+from harness.config.addresses import (
+    ENGINES,
+    NAMED_INDEXES,
+    engine_problem,
+    lacks_index_name,
+    lacks_scheme,
+    url_problem,
+)
 from harness.errors import ConfigError, InputError, Option, Problem, UsageError
 from harness.files.opening import Source, read_source
 from harness.model import Cluster, Mark, Target
@@ -23,10 +30,12 @@ from harness.words import did_you_mean
 __all__ = [
     "CONFIG_NAME",
     "ENGINES",
+    "NAMED_INDEXES",
     "Config",
     "Configs",
     "config_path",
     "engine_problem",
+    "lacks_index_name",
     "lacks_scheme",
     "read_config",
     "resolve_cluster",

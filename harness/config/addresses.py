@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from harness.words import did_you_mean
 
-__all__ = ["ENGINES", "engine_problem", "lacks_scheme", "url_problem"]
+__all__ = ["ENGINES", "NAMED_INDEXES", "engine_problem", "lacks_index_name", "lacks_scheme", "url_problem"]
 
 _NO_LOGIN = (
     "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
@@ -52,3 +52,16 @@ def engine_problem(text: str) -> str | None:
     return (
         f"found {text!r}, expected an engine and its version such as 'elasticsearch 9.4.3' or 'opensearch 2.19'{guess}"
     )
+
+
+NAMED_INDEXES = "expected the name of an index before and after each comma, as an empty one may stand for all indexes"
+
+
+def lacks_index_name(text: str) -> bool:
+    """
+    Whether *text* does not name an index, or several with a comma between: one of the names is empty.
+
+    >>> [lacks_index_name(text) for text in ("shop,books-*", "", ",", "shop, ,books")]
+    [False, True, True, True]
+    """
+    return not all(name.strip() for name in text.split(","))

@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from harness.config import NAMED_INDEXES, lacks_index_name
 from harness.model import Json, Mark
 from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe, resolve, resolve_number
 
@@ -47,6 +48,14 @@ def read_text(node: Node) -> Written:
     text = expect_scalar(node, "text")
     if not text.strip():
         refuse("found blank text, expected a text", text.mark)
+    return text
+
+
+def read_indexes(node: Node) -> Written:
+    """The name of an index, or several with a comma between."""
+    text = read_text(node)
+    if lacks_index_name(text):
+        refuse(f"found {describe(text)}, {NAMED_INDEXES}", text.mark)
     return text
 
 
@@ -206,6 +215,7 @@ _SCALAR = {"type": ["string", "number", "boolean"]}
 _VARIABLE = {"type": "string", "pattern": r"^\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}$"}
 
 Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
+Indexes = Annotated[Any, PlainValidator(read_indexes), WithJsonSchema(_SCALAR)]
 Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
 Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
 Number = Annotated[float, PlainValidator(number_node), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]

@@ -21,6 +21,7 @@ from harness.suites.scalars import (
     BESIDE_A_BODY,
     Day,
     Grade,
+    Indexes,
     JsonObject,
     JsonValue,
     Key,
@@ -131,7 +132,7 @@ class TargetShape(Shape):
     """Where the suite runs."""
 
     cluster: Text = Field(None, description="A name in harness.toml, or a URL without a login. Default: default.")
-    index: Text = Field(None, description="The index, alias or pattern to search.")
+    index: Indexes = Field(None, description="The index, alias or pattern to search.")
     engine: Text = Field(
         None,
         description="The engine, if the login may not ask the server: elasticsearch 9.4.3, opensearch 2.19.",
@@ -252,7 +253,7 @@ class HttpShape(Shape):
 class RequestShape(Shape):
     """A request with its own index or URL parameters, or one over HTTP."""
 
-    index: Text = Field(None, description="The index, in place of the target's.")
+    index: Indexes = Field(None, description="The index, in place of the target's.")
     body: JsonObject | None = Field(None, description="The body of _search.")
     routing: Text = Field(None, description="The routing values whose shards are searched, with commas between.")
     url_params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL of _search.")

@@ -107,6 +107,12 @@ def test_an_index_has_a_name():
     assert refusal(Matrix(indexes=("",)), suite_of()) == "an index without a name was asked for"
 
 
+@pytest.mark.parametrize("index", [",", "v1,", "v1, ,v2"])
+def test_each_index_of_a_list_has_a_name(index):
+    Matrix(indexes=("v1,v2-*", "v3")).check([suite_of()])
+    assert refusal(Matrix(indexes=("v1", index)), suite_of()).startswith(f"found the index {index!r}, expected")
+
+
 def test_every_refusal_is_told_at_once():
     text = refusal(Matrix(("new",), ("v1",)), suite_of(path="a.yaml"), suite_of(path="b.yaml", fixture=Fixture("d")))
     assert [line.split(":")[0] for line in text.splitlines()] == ["a.yaml", "b.yaml", "b.yaml"]

@@ -148,3 +148,9 @@ def test_an_empty_name_of_an_index_is_refused(init, index):
     status, told = init(["title"], index)
     assert status == 2
     assert "--index is empty" in told
+
+
+def test_an_empty_name_in_a_list_of_indexes_is_refused(init):
+    status, told = init(["title"], "books,")
+    assert status == 2
+    assert "--index: found 'books,', expected the name of an index before and after each comma" in told

@@ -275,6 +275,27 @@ CASES = {
         "  - id: shoes",
     ),
     "blank text": (changed("red shoes", '" "'), "11:11", "found blank text, expected a text", '    text: " "'),
+    "indexes without a name": (
+        changed("index: products", 'index: ","'),
+        "2:17",
+        "found ',', expected the name of an index before and after each comma, as an empty one may stand for all "
+        "indexes",
+        'target: {index: ","}',
+    ),
+    "indexes of variables that are empty": (
+        changed("index: products", 'index: "${H6_FIRST:-},${H6_SECOND:-}"'),
+        "2:17",
+        "found '${H6_FIRST:-},${H6_SECOND:-}', expected the name of an index before and after each comma, as an empty "
+        "one may stand for all indexes",
+        'target: {index: "${H6_FIRST:-},${H6_SECOND:-}"}',
+    ),
+    "a request with an index without a name": (
+        changed("request:\n  query", 'request:\n  index: "a,"\n  body:\n    query'),
+        "5:10",
+        "found 'a,', expected the name of an index before and after each comma, as an empty one may stand for all "
+        "indexes",
+        '  index: "a,"',
+    ),
     "id with an invisible character": (
         changed("id: shoes", 'id: "a\\u200bb"'),
         "10:9",
