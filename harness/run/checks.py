@@ -35,7 +35,7 @@ from harness.model import (
     TargetChecks,
     column,
 )
-from harness.search.answers import BAD_REQUEST, is_too_deep
+from harness.search.answers import BAD_REQUEST, exceeds_window
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, runtime_fields, unknown_among
 from harness.search.lookup import batched, find_documents, find_texts, ids_request, of_indexes
 from harness.search.msearch import pinned_of
@@ -264,7 +264,7 @@ class TargetCheck:
         unclear: list[str] = []
         for place, (part, answer) in enumerate(zip((*self._counted, *self._listed), left, strict=True)):
             known.asked.update(part)
-            if isinstance(answer, Failure) and not (is_too_deep(answer) or self._may_refuse_an_id(answer)):
+            if isinstance(answer, Failure) and not (exceeds_window(answer) or self._may_refuse_an_id(answer)):
                 self._leave_unread(part, failure_text(answer))
             elif isinstance(answer, Ranking) and answer.total == answer.returned:
                 known.found.update(hit.id for hit in answer.hits)

@@ -25,6 +25,7 @@ from harness.options import RunOptions
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
 from harness.run.tails import SEARCHED
+from harness.search.answers import with_window_hint
 from harness.search.lookup import ids_query, ids_request
 from harness.suites.depth import COSTLY, deeper, shows_all
 
@@ -54,7 +55,7 @@ def locate_worst(
         return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
     hooks = options.hooks or Hooks()
     located, why = locate_missing(suite, run, hooks.around(search), queries[:QUERIES_LOCATED], hooks=hooks)
-    return located, [f"the ranks of missing documents are unknown: {why}"] if why else []
+    return located, [f"the ranks of missing documents are unknown: {with_window_hint(why)}"] if why else []
 
 
 def locate_missing(

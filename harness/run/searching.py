@@ -35,6 +35,7 @@ from harness.process import gc_paused
 from harness.run.responses import StoredResponses, kept_answers, without_answered
 from harness.run.tails import cut_with_tail, hits_requested, search_tails
 from harness.run.watching import TargetWatch
+from harness.search.answers import exceeds_window
 from harness.search.msearch import PREFERENCE, preferring
 
 if TYPE_CHECKING:
@@ -108,12 +109,17 @@ def execute(
     sent = requests_of(left, template, further=further, titles=titles, preference=preference)
     stored = StoredResponses(places_of(suite.queries)) if responses is None else responses
     stored.keep({query: kept[query] for query in ids_of(suite.queries) if query in kept})
+    bare = None
+    if further and _may_request_more(template):
+        bare = requests_of(left, template, further=False, titles=titles, preference=preference)
     answers = _Answers(left, template, sent, len(asked), stored, on_answers)
-    budget = _warmed(search, sent, warm_up, budget)
+    budget = _warmed(search, sent, bare, warm_up, budget)
     begun = time.perf_counter()
     with gc_paused():
         try:
-            search.search(chained(asked, sent), on_done=answers.hear, on_resent=answers.hear_resent, budget=budget)
+            _search_in_window(
+                search, asked, sent, bare, on_done=answers.hear, on_resent=answers.hear_resent, budget=budget
+            )
         except LoginRefused as error:
             if not asked:
                 raise
@@ -199,14 +205,54 @@ class _Answers:
         return cut_with_tail(response, self.sent, place, depth, collapsed=self._collapsed)
 
 
-def _warmed(search: Search, sent: Sequence[SearchRequest], times: int, budget: float | None) -> float | None:
+def _search_in_window(
+    search: Search,
+    asked: Sequence[SearchRequest],
+    sent: Sequence[SearchRequest],
+    bare: Sequence[SearchRequest] | None,
+    *,
+    on_done: Callable[[Mapping[int, Response]], None],
+    on_resent: Callable[[Mapping[int, str]], None] | None = None,
+    budget: float | None,
+) -> None:
+    """
+    Send *asked* and *sent*. An index may refuse the hit more than needed that one of *sent* asks for, because of its
+    `index.max_result_window`: that request is sent again without it, as in *bare*; None where no request asks for it.
+    """
+    begun, first = time.perf_counter(), len(asked)
+    refused: dict[int, Response] = {}
+
+    def hear(found: Mapping[int, Response]) -> None:
+        if bare is not None:
+            refused.update((place, one) for place, one in found.items() if place >= first and exceeds_window(one))
+        if others := {place: one for place, one in found.items() if place not in refused}:
+            on_done(others)
+
+    search.search(chained(asked, sent), on_done=hear, on_resent=on_resent, budget=budget)
+    if bare is None or not refused:
+        return
+    places = sorted(refused)
+    again = LazySequence(places, lambda place: bare[place - first])
+    left = None if budget is None else budget - (time.perf_counter() - begun)
+    with suppress(SearchError):
+        search.search(again, on_done=lambda found: refused.update((places[at], found[at]) for at in found), budget=left)
+    on_done(refused)
+
+
+def _warmed(
+    search: Search,
+    sent: Sequence[SearchRequest],
+    bare: Sequence[SearchRequest] | None,
+    times: int,
+    budget: float | None,
+) -> float | None:
     """The *budget* that is left after sending *sent* *times* times; an error is left for the run to report."""
     begun = time.perf_counter()
     left = budget
     with suppress(SearchError):
         for _ in range(times):
             if left is None or left > 0:
-                search.search(sent, on_done=lambda _: None, budget=left)
+                _search_in_window(search, (), sent, bare, on_done=lambda _: None, budget=left)
             left = None if budget is None else budget - (time.perf_counter() - begun)
     return left
 

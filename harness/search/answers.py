@@ -20,9 +20,6 @@ BUSY = frozenset({429, 502, 503})
 BAD_REQUEST = 400
 """The status of a search that the engine refuses, and of a document that it cannot index."""
 
-TOO_DEEP = "result window is too large"
-"""Part of the reason why an engine refuses more hits than `index.max_result_window`."""
-
 WHOLE = frozenset({200, 201, 203})
 """Statuses of a complete answer: 202 is pending, 206 is partial."""
 
@@ -182,9 +179,20 @@ def is_blocked(answer: Answer) -> bool:
     return answer.status not in WHOLE and failure_of(answer).reason.startswith(BLOCKED)
 
 
-def is_too_deep(response: Response) -> bool:
-    """Whether the engine refused a search because of its size; a smaller one may be answered."""
-    return isinstance(response, Failure) and TOO_DEEP in response.reason.lower()
+WINDOW = "index.max_result_window"
+"""The setting of an index that limits how many hits a request may ask for; the engines name it in their refusal."""
+
+
+def exceeds_window(response: Response) -> bool:
+    """Whether an index refused the request because of the number of hits that it asks for."""
+    return isinstance(response, Failure) and WINDOW in response.reason
+
+
+def with_window_hint(reason: str) -> str:
+    """*reason*, why a search was refused whose size is not that of the suite, with who chose the size."""
+    if WINDOW not in reason:
+        return reason
+    return f"{reason.rstrip('.')}; the harness chose that number of hits, which this setting of the index limits"
 
 
 def _template_hint(body: bytes) -> str:

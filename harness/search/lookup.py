@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
-from harness.search.answers import is_too_deep
+from harness.search.answers import exceeds_window
 from harness.search.fields import runtime_fields
 from harness.search.msearch import WHICH_INDEXES, pinned_of
 
@@ -150,7 +150,7 @@ def _looked_up(
         left: list[Sequence[str]] = []
         for part, request, response in zip(parts, sent, search.search(sent, budget=budget), strict=True):
             size: int = request.body["size"]
-            if is_too_deep(response) and size > 1:
+            if exceeds_window(response) and size > 1:
                 most = min(most, size // 2)
                 left.append(part)
                 continue

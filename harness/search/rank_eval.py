@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from harness.errors import SearchError
 from harness.model import Json
-from harness.search.answers import WHOLE, is_blocked, json_of, refusal_text, refuses_login
+from harness.search.answers import WHOLE, is_blocked, json_of, refusal_text, refuses_login, with_window_hint
 from harness.search.connection import Answer, NoAnswerInTime
 from harness.search.engine import EngineSearch, ask_json, login_refused
 from harness.search.hits import kind_of
@@ -139,7 +139,12 @@ def find_homes(
     for part in batched(ids, IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
         path = f"{index_path(index)}/_search{'?' + query if query else ''}"
-        content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")
+        try:
+            content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")
+        except SearchError as error:
+            if (reason := str(error)) == (hinted := with_window_hint(reason)):
+                raise
+            raise SearchError(hinted) from None
         try:
             for hit in content["hits"]["hits"]:
                 homes[hit["_id"]] = (*homes.get(hit["_id"], ()), hit["_index"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -61,6 +62,21 @@ SHOES = Query("shoes", "red shoes", judgments={"a": 3, "b": 2, "c": 1, "d": 0})
 HATS = Query("hats", "blue hats", judgments={"x": 1})
 
 
+class WindowedSearch(FakeSearch):
+    """Refuses to return more than *window* hits, as an index does."""
+
+    def __init__(self, rankings: Mapping[str, Any], window: int) -> None:
+        super().__init__(rankings)
+        self._window = window
+
+    def _respond(self, request: SearchRequest) -> Response:
+        size = request.body["size"]
+        if size <= self._window:
+            return super()._respond(request)
+        reason = f"[{self._window}] but was [{size}]. This limit can be set by [index.max_result_window]"
+        return Failure(FailureKind.ERROR, reason, 400)
+
+
 class TestExecute:
     def test_sends_each_query_and_keeps_each_response_in_the_suites_order(self) -> None:
         search = FakeSearch({"hats": ["x"], "shoes": ["a", "b"]}, engine=Engine("opensearch", "3.8.0"))
@@ -74,6 +90,37 @@ class TestExecute:
             {"query": {"match": {"title": "red shoes"}}, "size": 11},
             {"query": {"match": {"title": "blue hats"}}, "size": 11},
         ]
+
+    @pytest.mark.parametrize(
+        ("window", "found", "sizes"), [(10, Ranking, [11, 11, 10, 10]), (9, Failure, [11, 11, 10, 10])]
+    )
+    def test_an_index_that_refuses_the_extra_hit_is_asked_without_it(
+        self, window: int, found: type[Response], sizes: list[int]
+    ) -> None:
+        search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, window)
+        heard: list[Mapping[str, Response]] = []
+
+        run = execute(suite(SHOES, HATS), search, on_answers=heard.append)
+
+        assert [type(one) for one in run.responses.values()] == [found, found]
+        assert [one.body["size"] for one in search.requests] == sizes
+        assert [(query, type(one)) for told in heard for query, one in told.items()] == [
+            ("shoes", found),
+            ("hats", found),
+        ]
+
+    def test_a_window_that_has_room_costs_nothing(self) -> None:
+        search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 11)
+
+        execute(suite(SHOES, HATS), search)
+        assert [one.body["size"] for one in search.requests] == [11, 11]
+
+    def test_the_size_of_the_suite_is_not_changed(self) -> None:
+        search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 10)
+
+        run = execute(suite(SHOES, HATS, body={**BODY, "size": 20}), search)
+        assert [one.body["size"] for one in search.requests] == [20, 20]
+        assert isinstance(run.responses["hats"], Failure)
 
     def test_the_named_request_is_sent_to_its_own_index(self) -> None:
         candidate = RequestTemplate("candidate", {"query": {"match_all": {}}}, index="products-v2")

@@ -34,7 +34,7 @@ class Documents(FakeSearch):
 
     def _respond(self, request):
         if request.body["size"] > self.window:
-            return Failure(FailureKind.ERROR, f"Result window is too large, expected [{self.window}]", 400)
+            return Failure(FailureKind.ERROR, f"Result window is too large: [{self.window}] in [index.max_result_window]", 400)
         wanted = request.body["query"]["ids"]["values"]
         if self.failing & set(wanted):
             return Failure(FailureKind.SHARDS, "gone")

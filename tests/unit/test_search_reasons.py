@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.search.answers import reason_of, walk_causes
+from harness.search.answers import reason_of, walk_causes, with_window_hint
 from harness.search.hits import excerpt
 
 
@@ -74,6 +74,14 @@ def test_an_index_or_cluster_that_does_not_serve_has_its_remedy(error: Any, reme
     assert reason_of(error).startswith(f"{error['type']}: ")
     assert ";," not in reason_of(error)
     assert remedy in reason_of(error)
+
+
+def test_who_chose_a_size_that_the_index_refuses_is_told() -> None:
+    reason = "less than or equal to: [10] but was [70]. The limit is the [index.max_result_window] setting."
+    assert with_window_hint(reason) == (
+        f"{reason[:-1]}; the harness chose that number of hits, which this setting of the index limits"
+    )
+    assert with_window_hint("no such index.") == "no such index."
 
 
 def test_a_long_reason_is_cut() -> None:

@@ -152,6 +152,14 @@ def test_a_login_that_may_not_is_told(verify):
     assert "the engine refuses the login" in told.err
 
 
+def test_a_look_up_that_the_window_of_the_index_refuses_is_told(verify):
+    error = b'{"error": {"type": "x", "reason": "[10] but was [70], see [index.max_result_window]"}, "status": 400}'
+    found, told = verify(Fault("/i/_search", status=400, body=error, times=9))
+    assert found == 3
+    assert "cannot be looked up: " in told.err
+    assert "the harness chose that number of hits" in told.err
+
+
 def test_a_block_of_the_index_is_told_once(verify):
     error = b'{"error": {"type": "cluster_block_exception", "reason": "blocked by: [FORBIDDEN/7/index read (api)];"}}'
     found, told = verify(Fault("/i/_rank_eval", status=403, body=error))
