@@ -44,11 +44,14 @@ def run_notes(
 
 def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
     """What is insecure about the connection to *cluster*, and what the login may not read about *engine*."""
+    from harness.search.client_object import UNKNOWN_ENGINE
     from harness.search.login import remarks_on
 
     yield from [] if cluster is None else remarks_on(cluster)
     if engine.kind in ENGINES and not engine.version and not engine.stated:
         yield f"the version of {engine.kind} is unknown, because the login may not use `GET /`"
+    if engine == UNKNOWN_ENGINE:
+        yield "the engine is unknown, because the client has no `info`: state `engine` in the target"
 
 
 def _hooks_note(options: RunOptions) -> Iterator[str]:

@@ -107,7 +107,8 @@ def open_search(
         cluster: Where the server is, and the names of the variables that hold the login.
         environ: The environment in which those variables are looked up.
         engine: What the server is, if the login may not ask it: "elasticsearch 9.4.3". Overrides `cluster.engine`.
-        client: The user's own client object, used instead of a connection to *cluster*.
+        client: The user's own client object, used instead of a connection to *cluster*. Without an `info` to ask, its
+            engine is unknown unless it is stated.
         allow_write: Whether an HTTP service that harness.toml does not define may be sent what can change data.
         budget: Seconds for finding out what answers.
 
@@ -135,9 +136,10 @@ def open_search(
 
         connection: Connection = connect(cluster, read_login(cluster, environ))
     else:
-        from harness.search.client_object import adapt, is_thread_safe
+        from harness.search.client_object import UNKNOWN_ENGINE, adapt, is_thread_safe, says_engine
 
         connection = adapt(client)
+        stated = stated or (None if says_engine(client) else UNKNOWN_ENGINE)
         concurrency = concurrency if is_thread_safe(client) else 1
     retries = Retries()
     try:

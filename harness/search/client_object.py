@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from harness.errors import EngineUnreachable, HarnessError, UsageError
+from harness.model import Engine
 from harness.search.connection import (
     PLAIN_JSON,
     Answer,
@@ -26,6 +27,10 @@ from harness.search.connection import (
 
 Send: TypeAlias = Callable[[str, str, bytes | None, str, float | None], Any]
 """Sends method, path, body, media type and timeout by a client, and returns what the client returns, as JSON values."""
+
+
+UNKNOWN_ENGINE = Engine("unknown")
+"""That of a client object that cannot be asked, if the target does not state it."""
 
 
 def adapt(client: Any) -> ClientConnection:
@@ -50,6 +55,11 @@ def adapt(client: Any) -> ClientConnection:
 def is_thread_safe(client: Any) -> bool:
     """Whether *client* may be used from several threads: the clients of the engines say so."""
     return _is(client, "elasticsearch", "Elasticsearch") or _is(client, "opensearchpy", "OpenSearch")
+
+
+def says_engine(client: Any) -> bool:
+    """Whether *client* can be asked for its engine: the clients of the engines can, others if they have `info()`."""
+    return is_thread_safe(client) or callable(getattr(client, "info", None))
 
 
 def _is(client: Any, module: str, name: str) -> bool:
@@ -87,7 +97,7 @@ class _NotImplementedThere(Exception):
 
 
 def _msearch_only(client: Any) -> Send:
-    """Any other object: it searches by `msearch(body=…)`, and may have `info()` for the engine and its version."""
+    """Any other object: it searches by `msearch(body=…)`, and may have `info()`, the answer to `GET /`."""
     calls = {"/": "info", "/_msearch": "msearch", "/_msearch/template": "msearch_template"}
 
     def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:  # noqa: ARG001

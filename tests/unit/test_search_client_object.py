@@ -14,6 +14,7 @@ from werkzeug import Request, Response
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, Ranking, SearchRequest
+from harness.run.notes import connection_notes
 from harness.search import open_search
 
 NOWHERE = Cluster("given")
@@ -106,9 +107,22 @@ def test_another_client_leaves_the_facts_on_an_index_unknown() -> None:
     assert search.index_facts("products").missing == ("mapping", "settings", "documents")
 
 
-def test_another_client_that_cannot_say_what_it_is() -> None:
-    with pytest.raises(UsageError, match="`info`"):
-        open_search(NOWHERE, {}, client=Plain())
+def test_the_engine_of_another_client_that_cannot_say_it_is_unknown() -> None:
+    with open_search(NOWHERE, {}, client=Plain()) as search:
+        assert str(search.engine) == "unknown"
+        assert isinstance(search.search(REQUESTS)[0], Ranking)
+        assert list(connection_notes(None, search.engine)) == [
+            "the engine is unknown, because the client has no `info`: state `engine` in the target"
+        ]
+
+
+def test_another_client_may_say_what_it_is() -> None:
+    class Informed(Plain):
+        def info(self) -> Any:
+            return OPENSEARCH_INFO
+
+    with open_search(NOWHERE, {}, client=Informed()) as search:
+        assert search.engine.kind == "opensearch"
 
 
 def test_an_error_of_its_own_kind_is_told_with_its_name() -> None:
