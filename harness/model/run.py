@@ -236,6 +236,8 @@ class Ranking:
     """Known hits below the requested ones that have the score of the last one."""
     closed: bool = False
     """Whether *tail* is complete: no other document has that score."""
+    sort_tie: int = 0
+    """The first rank whose hit has the same `sort` values as the next one; 0 if there is none, or no such values."""
 
     @property
     def returned(self) -> int:

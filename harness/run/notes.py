@@ -169,6 +169,17 @@ def tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None
         yield f"the order of documents of equal score affects {count(moved, 'gated figure')}: {remedy}"
 
 
+def unordered_note(suite: Suite, queries: Sequence[str]) -> Iterator[str]:
+    """The *queries* in which the sort of the request leaves neighbouring documents without an order, with a remedy."""
+    if queries:
+        unique = f"`{suite.target.id_field}`" if suite.target.id_field else "a keyword with the id"
+        yield (
+            "documents with equal `sort` values may change their order with the index, and scores and drops without "
+            f"a cause, in {counted(queries, 'query')}: end the `sort` of the request with a unique field, such as "
+            f"{unique}"
+        )
+
+
 def target_notes(suite: Suite, run: Run) -> Iterator[str]:
     """The judged documents that no search can return, and what could not be checked of the target."""
     checks = run.checks

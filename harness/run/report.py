@@ -46,7 +46,15 @@ from harness.model import (
     Verdict,
     ids_of,
 )
-from harness.run.notes import baseline_notes, doubt_notes, target_notes, tie_break_note, undecided_note, ungraded_notes
+from harness.run.notes import (
+    baseline_notes,
+    doubt_notes,
+    target_notes,
+    tie_break_note,
+    undecided_note,
+    ungraded_notes,
+    unordered_note,
+)
 from harness.run.summaries import measure_summaries, tag_summaries
 from harness.words import listed
 
@@ -119,6 +127,7 @@ def assemble(
             *undecided_note(verdicts, decides=decides, report_only=report_only),
             *([f"documents returned twice are counted once: {listed(found.twice)}"] if found.twice else ()),
             *tie_break_note(verdicts, template),
+            *unordered_note(suite, found.unordered),
             *target_notes(suite, run),
             *doubt_notes(run, found.stopped, found.uncounted, found.untimed),
             *ungraded_notes(suite),
@@ -175,8 +184,9 @@ class _Found:
 
     *outcomes* are those other than a plain score, with their reasons, by the place of the query. *titles* are all that
     the run returned: a document that one query misses may have been returned for another. The other lists have the
-    queries with repeated hits (*twice*), those for which the engine *stopped* early, and those whose number of matching
-    documents, or whose time, is unknown, with the reason.
+    queries with repeated hits (*twice*), those for which the engine *stopped* early, those whose number of matching
+    documents, or whose time, is unknown, with the reason, and those in which the sort of the request leaves documents
+    *unordered*.
     """
 
     hits: int = 0
@@ -187,10 +197,12 @@ class _Found:
     stopped: list[str] = field(default_factory=list)
     uncounted: list[str] = field(default_factory=list)
     untimed: list[str] = field(default_factory=list)
+    unordered: list[str] = field(default_factory=list)
 
 
 def _gone_through(suite: Suite, run: Run, scores: ScoreColumns) -> _Found:
     found = _Found(titles=dict(run.titles))
+    by_score = leaves_ties(suite.requests.get(run.request))
     for place, query in enumerate(suite.queries):
         response = run.responses.get(query.id)
         outcome = _outcome(query, response, scores.exceptions_of(query.id))
@@ -204,6 +216,8 @@ def _gone_through(suite: Suite, run: Run, scores: ScoreColumns) -> _Found:
             found.stopped += [query.id] if response.stopped_early else []
             found.uncounted += [f"{query.id} ({response.total_doubt})"] if response.total_doubt else []
             found.untimed += [f"{query.id} ({response.took_doubt})"] if response.took_doubt else []
+            if 0 < response.sort_tie <= suite.depth and not (by_score and response.hits[0].score is not None):
+                found.unordered.append(query.id)
     return found
 
 

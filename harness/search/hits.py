@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeAlias, TypeGuard
 
 from harness.metrics.ranking import finite
@@ -59,7 +60,16 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
         total_doubt=total_doubt,
         took_doubt=took_doubt,
         stopped_early=stopped_early,
+        sort_tie=_sort_tie(inner),
     )
+
+
+def _sort_tie(inner: Sequence[Mapping[str, Json]]) -> int:
+    """The first rank whose hit has the same `sort` values as the next one; 0 if there is none."""
+    if not inner or "sort" not in inner[0]:
+        return 0
+    values = [hit.get("sort") for hit in inner]
+    return next((rank for rank, pair in enumerate(pairwise(values), start=1) if pair[0] == pair[1]), 0)
 
 
 def _check_number(returned: int, total: int | None, size: int | None) -> None:

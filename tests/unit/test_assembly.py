@@ -270,3 +270,37 @@ def test_a_document_is_tied_where_a_neighbour_has_its_score(scores, tied):
     hits = tuple(Hit(f"d{number}", float(score)) for number, score in enumerate(scores))
     [query] = report_on([QUERY], {"shoes": Ranking(hits)}).queries
     assert [document.tied for document in query.ranking] == tied
+
+
+UNORDERED = "documents with equal `sort` values may change their order with the index"
+
+
+@pytest.mark.parametrize(
+    ("sort", "score", "is_told"),
+    [
+        (["_score", "brand"], 1.0, True),
+        (["price"], None, True),
+        (["_score"], 1.0, False),
+        (["_doc"], None, True),
+    ],
+)
+def test_documents_that_the_sort_leaves_unordered_are_told(sort, score, is_told):
+    requests = {"current": RequestTemplate("current", {"sort": sort})}
+    hits = tuple(Hit(one, score) for one in "abcd")
+    others = {one: Query(one, one, judgments={"a": 1}) for one in ("hats", "boots")}
+    responses = {
+        "shoes": Ranking(hits, sort_tie=3),
+        "hats": Ranking(hits),
+        "boots": Ranking(hits, sort_tie=4),  # below the depth
+    }
+
+    report = report_on([QUERY, *others.values()], responses, requests=requests, depth=3)
+    told = [note for note in report.notes if note.startswith(UNORDERED)]
+    assert told == (
+        [
+            f"{UNORDERED}, and scores and drops without a cause, in 1 query (shoes): end the `sort` of the request "
+            "with a unique field, such as a keyword with the id"
+        ]
+        if is_told
+        else []
+    )

@@ -53,6 +53,7 @@ RESPONSES: dict[str, Response] = {
         stopped_early=True,
         tail=(Hit("b", 2.5),),
         closed=True,
+        sort_tie=3,
     ),
     "nothing": Ranking(),
     "failed": Failure(FailureKind.SHARDS, "1 of 2 shards failed", 503),

@@ -51,6 +51,24 @@ class TestRanking:
     def test_keeps_the_order_of_the_server_even_where_scores_rise(self) -> None:
         assert ranking(answer(hit("b", 1.0), hit("a", 2.0))).hits == (Hit("b", 1.0), Hit("a", 2.0))
 
+    @pytest.mark.parametrize(
+        ("values", "rank"),
+        [
+            ([], 0),
+            ([[1.0, "acme"]], 0),
+            ([[2.0, "acme"], [1.0, "acme"], [1.0, "zeta"]], 0),
+            ([[2.0, "acme"], [1.0, "acme"], [1.0, "acme"], [1.0, "acme"]], 2),
+            ([[1.0, "zeta"], [2.0, "acme"], [1.0, "zeta"]], 0),
+            ([[None], [None]], 1),
+        ],
+    )
+    def test_the_first_neighbours_with_equal_sort_values_are_known(self, values: list[Any], rank: int) -> None:
+        hits = [hit(str(place), None, sort=value) for place, value in enumerate(values)]
+        assert ranking(answer(*hits)).sort_tie == rank
+
+    def test_hits_without_sort_values_do_not_tie_by_them(self) -> None:
+        assert ranking(answer(hit("a"), hit("b"))).sort_tie == 0
+
     def test_no_hits_is_a_ranking(self) -> None:
         assert ranking(answer()) == Ranking((), total=0, took=3.0)
 
