@@ -34,7 +34,7 @@ class Documents(FakeSearch):
 
     def _respond(self, request):
         if request.body["size"] > self.window:
-            return Failure(FailureKind.ERROR, f"Result window is too large: [{self.window}] in [index.max_result_window]", 400)
+            return Failure(FailureKind.ERROR, f"more than {self.window}, see [index.max_result_window]", 400)
         wanted = request.body["query"]["ids"]["values"]
         if self.failing & set(wanted):
             return Failure(FailureKind.SHARDS, "gone")
@@ -87,7 +87,7 @@ def test_fewer_hits_are_requested_of_an_index_with_a_small_window(window):
 
 
 def test_an_index_that_returns_no_hits_at_all_has_no_answer():
-    with pytest.raises(SearchError, match="Result window is too large"):
+    with pytest.raises(SearchError, match="more than 0"):
         find_documents(Documents({"a": 1}, window=0), OF_PRODUCTS, ["a"])
 
 
