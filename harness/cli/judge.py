@@ -20,18 +20,18 @@ from harness.errors import UsageError
 from harness.judging import PoolOptions, read_judged
 from harness.judging.agreement import Pair, Rule, agreement_of, resolve
 from harness.judging.findings import Scale, parse_scale
-from harness.judging.page import JudgingServer, require_installed
-from harness.judging.session import (
+from harness.judging.judge_file import (
     JudgeFile,
-    JudgeOptions,
+    Questions,
     all_given,
-    check_on_scale,
-    choices_of,
     kept_by_judge,
-    open_session,
+    outdated_lines,
     progress_path,
 )
+from harness.judging.page import JudgingServer, require_installed
+from harness.judging.session import JudgeOptions, check_on_scale, choices_of, open_session
 from harness.judging.writing import GradedFiles, check_output, grades_csv, grades_json_lines
+from harness.model import Suite
 from harness.report.outputs import Output, write_output
 from harness.report.sentences import printable
 from harness.report.terminal.judgments import agreement_json, agreement_renderables
@@ -126,13 +126,15 @@ def command(
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
     path, bounds = one_suite(suite), None if scale is None else parse_scale(scale)
-    judges = kept_by_judge(path, folder)
+    judged = read_judged(path, None)[0].suite
+    questions = Questions.of(judged)
+    judges = kept_by_judge(path, folder, questions)
     if agreement:
-        return _print_agreement(path, judges, bounds, as_json=as_json)
+        return _print_agreement(judged, judges, bounds, as_json=as_json)
     if only_write and settle:
         _check_has_graded(judge, judges)
     name = judge or SOMEBODY
-    mine = judges.setdefault(name, JudgeFile(progress_path(path, name, folder)))
+    mine = judges.setdefault(name, JudgeFile(progress_path(path, name, folder), questions))
     settler = name if settle else None
     target = _Target(GradedFiles.read(path), folder, Rule(rule), most_apart, outputs, bounds, settler)
     target.check(judges)
@@ -158,10 +160,11 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
         raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), known)}")
 
 
-def _print_agreement(path: Path, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
-    judged, _ = read_judged(path, None)
+def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
+    for line in outdated_lines(judges):
+        click.echo(printable(f"harness: {line}"), err=True)
     graded = {name: kept.grades for name, kept in judges.items() if kept.grades}
-    found = agreement_of(graded, [choice.grade for choice in choices_of(judged.suite, scale)])
+    found = agreement_of(graded, [choice.grade for choice in choices_of(suite, scale)])
     if as_json:
         click.echo(agreement_json(found))
     else:
@@ -273,12 +276,13 @@ class _Target:
         Raises:
             HarnessError: Nothing was written.
         """
-        judges = kept_by_judge(self.files.suite, self.folder)
-        check_on_scale(judges.values(), read_judged(self.files.suite, None)[0].suite, self.scale)
+        suite = read_judged(self.files.suite, None)[0].suite
+        judges = kept_by_judge(self.files.suite, self.folder, Questions.of(suite))
+        check_on_scale(judges.values(), suite, self.scale)
         graded = {name: kept.grades for name, kept in judges.items()}
         found = resolve(graded, self.rule, most_apart=self.most_apart, settler=self.settler)
         write = self._to_outputs if self.outputs else self._to_suite
-        said = list(write(found.grades, judges))
+        said = [*outdated_lines(judges), *write(found.grades, judges)]
         if found.open:
             left = count(len(found.open), "document")
             options = "harness judge SUITE --agreement, --settle or --resolve"

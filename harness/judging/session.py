@@ -6,19 +6,17 @@ written to a file before it counts.
 from __future__ import annotations
 
 import json
-import math
-import os
 import random
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from harness.errors import FormatError, Problem, UsageError
 from harness.judging import PoolOptions, pool_suites
 from harness.judging.agreement import Pair, differing
 from harness.judging.findings import Scale, scales_of
+from harness.judging.judge_file import JudgeFile, outdated_lines
 from harness.judging.writing import number_text
 from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.report.sentences import zero_hit_lines
@@ -26,198 +24,7 @@ from harness.run.execution import Progress
 from harness.suites import load_suites
 from harness.words import count, listed
 
-__all__ = [
-    "GradeChoice",
-    "JudgeFile",
-    "JudgeOptions",
-    "Session",
-    "all_given",
-    "check_on_scale",
-    "choices_of",
-    "kept_by_judge",
-    "open_session",
-]
-
-
-# What each judge has graded, in a file of JSON lines: the last line of a document counts.
-
-
-_NAME = re.compile(r"\w[\w-]{0,63}")
-
-
-def progress_path(suite: Path, judge: str, folder: Path | None = None) -> Path:
-    """
-    The file of what *judge* graded, beside the suite or in *folder*.
-
-    Raises:
-        UsageError: *judge* cannot be part of a file name.
-
-    >>> str(progress_path(Path("shop.relevance.yaml"), "anna"))
-    'shop.judged-by.anna.jsonl'
-    """
-    if not _NAME.fullmatch(judge):
-        raise UsageError(f"found {judge!r} as the name of a judge, expected letters, digits, _ and -, such as anna")
-    return (folder or suite.parent) / f"{_stem(suite)}.judged-by.{judge}.jsonl"
-
-
-def _stem(suite: Path) -> str:
-    return suite.name.removesuffix(".yaml").removesuffix(".relevance")
-
-
-def kept_by_judge(suite: Path, folder: Path | None = None) -> dict[str, JudgeFile]:
-    """
-    The grades of all judges of *suite*, by their names.
-
-    Raises:
-        FormatError: A file holds something else.
-    """
-    begin, end = f"{_stem(suite)}.judged-by.", ".jsonl"
-    names = sorted(path.name for path in (folder or suite.parent).iterdir() if path.name.startswith(begin))
-    judges = [name[len(begin) : -len(end)] for name in names if name.endswith(end)]
-    return {judge: JudgeFile.read(progress_path(suite, judge, folder)) for judge in judges if _NAME.fullmatch(judge)}
-
-
-@dataclass(slots=True)
-class JudgeFile:
-    """
-    The grades of one judge, kept in the file *path*.
-
-    *given* are all grades that a document ever had, *steps* what can be undone: each a document and its grade before.
-    *lines* are the lines of the file with the grades that were read.
-    """
-
-    path: Path
-    grades: dict[Pair, float] = field(default_factory=dict)
-    given: dict[Pair, set[float]] = field(default_factory=dict)
-    steps: list[tuple[Pair, float | None]] = field(default_factory=list)
-    lines: dict[Pair, int] = field(default_factory=dict)
-
-    @classmethod
-    def read(cls, path: Path) -> JudgeFile:
-        """
-        Read the file; empty where there is none. A last line that was cut off is dropped.
-
-        Raises:
-            FormatError: The file cannot be read, or a line is not an entry of it.
-        """
-        kept = cls(path)
-        try:
-            content = path.read_bytes() if path.exists() else b""
-        except OSError as error:
-            raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-        for number, (pair, grade, undoes) in enumerate(_entries(path, content), start=1):
-            kept._apply(pair, grade, undoes=undoes)
-            kept.lines[pair] = number
-        return kept
-
-    def check_writable(self) -> None:
-        """
-        Check that grades can be written.
-
-        Raises:
-            UsageError: They cannot.
-        """
-        try:
-            is_new = not os.path.lexists(self.path)
-            self.path.open("ab").close()
-            if is_new:
-                self.path.unlink()
-        except OSError as error:
-            remedy = "choose another folder with --progress"
-            raise UsageError(f"{self.path}: grades cannot be kept here: {error.strerror or error}; {remedy}") from None
-
-    def grade(self, pair: Pair, grade: float | None) -> None:
-        """
-        Give a document a grade, or take its grade away.
-
-        Raises:
-            FormatError: The file holds something else by now, and stays as it is.
-            UsageError: The ids cannot be encoded as text.
-            OSError: The grade could not be written.
-        """
-        self._keep(pair, grade)
-        self._apply(pair, grade)
-
-    def undo(self) -> Pair | None:
-        """Undo the last step; returns its document, None where there is no step. Raises as `grade`."""
-        if not self.steps:
-            return None
-        pair, before = self.steps[-1]
-        self._keep(pair, before, undo=True)
-        self._apply(pair, before, undoes=True)
-        return pair
-
-    def _keep(self, pair: Pair, grade: float | None, **more: bool) -> None:
-        number = int(grade) if grade is not None and grade.is_integer() else grade
-        entry = {"query": pair[0], "document": pair[1], "grade": number, **more}
-        try:
-            line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
-        except UnicodeEncodeError:
-            raise UsageError(f"document {pair[1]!r} of query {pair[0]!r} has an id that is no valid text") from None
-        with self.path.open("a+b") as file:
-            file.seek(0)
-            content = file.read()
-            _entries(self.path, content)
-            last = content.rpartition(b"\n")[2]
-            if _is_cut(last):
-                file.truncate(len(content) - len(last))
-            elif last:
-                line = b"\n" + line
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _apply(self, pair: Pair, grade: float | None, *, undoes: bool = False) -> None:
-        if undoes and self.steps:
-            self.steps.pop()
-        else:
-            self.steps.append((pair, self.grades.get(pair)))
-        if grade is None:
-            self.grades.pop(pair, None)
-            return
-        self.grades[pair] = grade
-        self.given.setdefault(pair, set()).add(grade)
-
-
-_Entry: TypeAlias = tuple[Pair, float | None, bool]
-"""A document, its grade, and whether that is an undone step."""
-
-_BEGIN = b'{"query": "'
-"""How each line of the file begins."""
-
-
-def _entries(path: Path, content: bytes) -> list[_Entry]:
-    """The lines of the file *path*; raises FormatError for one that is none."""
-    *lines, last = content.split(b"\n")
-    if last and not _is_cut(last):
-        lines.append(last)
-    return [_entry(path, number, line) for number, line in enumerate(lines, start=1)]
-
-
-def _is_cut(line: bytes) -> bool:
-    """Whether *line*, the last of a file and without an end, is the beginning of a line of ours that was cut off."""
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return bool(line) and line[: len(_BEGIN)] == _BEGIN[: len(line)]
-    return False
-
-
-def _entry(path: Path, number: int, line: bytes) -> _Entry:
-    try:
-        entry = json.loads(line.decode())
-        pair, grade = (str(entry["query"]), str(entry["document"])), entry["grade"]
-        "".join(pair).encode()
-        return pair, None if grade is None else _finite(grade), entry.get("undo") is True
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
-        expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
-        raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
-
-
-def _finite(grade: Any) -> float:
-    if isinstance(grade, bool) or not math.isfinite(float(grade)):
-        raise ValueError
-    return float(grade)
+__all__ = ["GradeChoice", "JudgeOptions", "Session", "check_on_scale", "choices_of", "open_session"]
 
 
 # The grades to choose from.
@@ -405,15 +212,6 @@ def _question(query: Query) -> dict[str, Any]:
     return {"text": masked.get("text") or query.text or query.id, "params": texts}
 
 
-def all_given(judges: Iterable[JudgeFile]) -> dict[Pair, frozenset[float]]:
-    """All grades that *judges* ever gave, by document."""
-    found: dict[Pair, set[float]] = {}
-    for kept in judges:
-        for pair, grades in kept.given.items():
-            found.setdefault(pair, set()).update(grades)
-    return {pair: frozenset(grades) for pair, grades in found.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
     """
@@ -477,7 +275,10 @@ def open_session(
         existing=existing,
         others=to_settle,
         blind=options.blind,
-        notes=tuple(note for pool in pools for note in _notes(pool, options.pooling.fields, to_settle)),
+        notes=(
+            *outdated_lines(judges),
+            *(note for pool in pools for note in _notes(pool, options.pooling.fields, to_settle)),
+        ),
         unanswered=any(pool.unanswered for pool in pools),
     )
 

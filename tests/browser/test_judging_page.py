@@ -6,8 +6,9 @@ import pytest
 
 from builders.pages import contrasts
 from builders.reports import HOSTILE
+from harness.judging.judge_file import JudgeFile
 from harness.judging.page import JudgingServer
-from harness.judging.session import GradeChoice, JudgeFile, Session
+from harness.judging.session import GradeChoice, Session
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
 

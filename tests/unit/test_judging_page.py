@@ -9,8 +9,9 @@ from dataclasses import replace
 import pytest
 
 from harness.errors import UsageError
+from harness.judging.judge_file import JudgeFile
 from harness.judging.page import HEADERS, JudgingServer
-from harness.judging.session import GradeChoice, JudgeFile, Session
+from harness.judging.session import GradeChoice, Session
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
 

@@ -8,16 +8,8 @@ import pytest
 
 from harness.errors import FormatError, UsageError
 from harness.judging.findings import parse_scale
-from harness.judging.session import (
-    JudgeFile,
-    Session,
-    all_given,
-    check_on_scale,
-    choices_of,
-    kept_by_judge,
-    ordered,
-    progress_path,
-)
+from harness.judging.judge_file import JudgeFile, Questions, all_given, kept_by_judge, progress_path
+from harness.judging.session import Session, check_on_scale, choices_of, ordered
 from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Pool, PooledDocument, Query, Suite, Target
 
@@ -193,6 +185,49 @@ def test_kept_grades_outside_of_the_scale_are_refused_with_their_lines(kept, giv
     ]  # fmt: skip
     kept.path.write_text(lines[0])
     check_on_scale([JudgeFile.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
+
+
+def asked(text, suite="shop"):
+    return Questions.of(replace(suite_of(), name=suite, queries=(Query("q", text),)))
+
+
+def test_each_line_says_what_was_judged_and_a_line_that_does_not_counts(kept):
+    kept.grade(A, 2.0)
+    shop = JudgeFile.read(kept.path, asked("red shoes"))
+    shop.grade(B, 1.0)
+    line = json.loads(kept.path.read_text().splitlines()[1])
+    assert (line["suite"], len(line["question"])) == ("shop", 16)
+    for questions in (None, asked("red shoes")):
+        assert JudgeFile.read(kept.path, questions).grades == {A: 2.0, B: 1.0}
+
+
+def test_a_file_of_another_suite_is_refused_with_its_line_and_stays(kept):
+    kept.grade(A, 2.0)
+    other = JudgeFile.read(kept.path, asked("red shoes", "othershop"))
+    JudgeFile.read(kept.path, asked("red shoes")).grade(B, 1.0)
+    before = kept.path.read_bytes()
+    said = r"anna\.jsonl:2:1: found a grade of the suite 'shop', expected grades of 'othershop'; choose another folder"
+    with pytest.raises(FormatError, match=said):
+        JudgeFile.read(kept.path, asked("red shoes", "othershop"))
+    with pytest.raises(FormatError, match=said):
+        other.grade(A, 1.0)
+    assert kept.path.read_bytes() == before
+
+
+def test_a_grade_of_a_query_that_changed_does_not_count_until_it_is_given_again(kept):
+    JudgeFile.read(kept.path, asked("red shoes")).grade(A, 2.0)
+    now = JudgeFile.read(kept.path, asked("red boots"))
+    assert (now.grades, now.outdated, now.given) == ({}, {A}, {A: {2.0}})
+    now.grade(A, 1.0)
+    assert (now.grades, now.outdated) == ({A: 1.0}, set())
+    assert JudgeFile.read(kept.path, asked("red boots")).grades == {A: 1.0}
+    assert JudgeFile.read(kept.path, asked("red shoes")).outdated == {A}
+
+
+def test_a_grade_that_was_taken_back_does_not_return_with_a_change_of_the_query(kept):
+    kept.grade(A, 2.0)
+    assert JudgeFile.read(kept.path, asked("red shoes")).undo() == A
+    assert JudgeFile.read(kept.path, asked("red boots")).grades == {}
 
 
 @pytest.mark.parametrize("judge", ["", "../eve", "a b", "a.b", "x" * 65])

@@ -199,6 +199,45 @@ def test_grades_go_to_files_of_their_own_where_these_are_named(folder, judge, ca
     assert capsys.readouterr().err == "harness: out.csv holds 1 grade that no judge gave; write to another file\n"
 
 
+@pytest.mark.parametrize("words", [["--judge", "anna"], ["--write"], ["--agreement"]])
+def test_suites_of_one_file_name_do_not_share_grades(folder, judge, capsys, words):
+    (folder / "y").mkdir()
+    other = SUITE.replace("suite: shop", "suite: othershop").replace("red shoes", "shoes for horses")
+    (folder / "y" / "shop.relevance.yaml").write_text(other)
+    (folder / "y" / "harness.toml").write_text((folder / "harness.toml").read_text())
+    assert judge("--judge", "anna", "--progress", ".", shoes__x=1) == 0
+    capsys.readouterr()
+    assert main(["judge", "y/shop.relevance.yaml", "-q", "--progress", ".", *words]) == 2
+    assert capsys.readouterr().err.splitlines()[0] == (
+        "shop.judged-by.anna.jsonl:1:1: found a grade of the suite 'shop', expected grades of 'othershop'; "
+        "choose another folder with --progress, or, if the suite was renamed, rename it in this file"
+    )
+    assert (folder / "y" / "shop.relevance.yaml").read_text() == other
+
+
+def test_grades_of_a_query_that_changed_are_left_out_and_named(folder, judge, capsys):
+    assert judge("--judge", "anna", act=interrupt, shoes__x=1, boots__z=2) == 130
+    changed = SUITE.replace("red shoes", "horse shoes")
+    (folder / "shop.relevance.yaml").write_text(changed)
+    capsys.readouterr()
+    said = "left out 1 grade of anna, given before the text or params changed: 1 query (shoes); grade again"
+    assert judge("--judge", "anna", act=interrupt) == 130
+    told = capsys.readouterr()
+    assert f"harness: {said}\n" in told.err
+    assert "3 documents to judge, 1 of them graded: " in told.out
+    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert capsys.readouterr().out.splitlines() == [said, "wrote 1 new grade to shop.relevance.yaml"]
+    assert (folder / "shop.relevance.yaml").read_text() == changed.replace("d: 1}", "d: 1, z: 2}")
+
+
+def test_grades_count_whatever_the_environment_has(folder, judge, monkeypatch):
+    (folder / "shop.relevance.yaml").write_text(SUITE.replace("red shoes", '"${COLOUR:-red} shoes"'))
+    assert judge("--judge", "anna", act=interrupt, shoes__x=1) == 130
+    monkeypatch.setenv("COLOUR", "blue")
+    assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+    assert "x: 1" in suite_lines(folder)[0]
+
+
 @pytest.fixture
 def two_judges(judge):
     """Who agree on one of three documents."""
