@@ -38,6 +38,7 @@ SIDES = """\b
 A and B are each one of
   baseline, baseline:FILE     what harness baseline save kept
   report:FILE                 what harness run --output json=FILE wrote
+  report:FILE#INDEX           its entry of that index
   run:FILE                    a TREC run, CSV, JSON lines or Parquet
   request:NAME                the suite's request of that name
   index:NAME                  the suite's request on that index

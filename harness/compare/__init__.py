@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from harness.baseline import read_entry
 from harness.baseline.entries import changes_since, refuse_unanswered
+from harness.compare.forms import Form, FormKind, read_form
 from harness.compare.report import (
     CompareOptions,
     assemble_comparison,
@@ -38,12 +39,9 @@ from harness.compare.sides import (
     REQUEST,
     SUITE,
     ComparedSide,
-    Form,
-    FormKind,
     RunLoaded,
     baseline_side,
     live_side,
-    read_form,
     report_side,
     run_side,
     side_of_baseline,
@@ -355,7 +353,7 @@ def _read(form: Form | ComparedSide, request: ComparisonRequest, suite: Suite | 
     if form.kind is FormKind.BASELINE:
         return baseline_side(name, path if form.value else None, suite, request.request)
     if form.kind is FormKind.REPORT:
-        return report_side(name, path, suite, request.request)
+        return report_side(form, suite, request.request)
     if form.kind is FormKind.RUN:
         profile = suite.profile if suite else request.profile
         return run_side(name, path, profile or Profile.STANDARD)

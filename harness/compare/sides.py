@@ -1,19 +1,9 @@
-"""
-The two sides of a comparison: how they are written, and how each is read from a file or searched.
-
-On a command line and in Python a side is written as one of::
-
-    baseline  baseline:FILE  report:FILE  run:FILE  request:NAME  index:NAME  cluster:NAME-or-URL  embedded[:VERSION]
-
-A URL, and a file whose kind is clear from its name or content, need no word before them.
-"""
+"""The two sides of a comparison: how each is read from a file or searched."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +12,7 @@ from harness.baseline import entry_of
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines
+from harness.compare.forms import Form, FormKind
 from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.files.runs import read_run
@@ -54,161 +45,10 @@ from harness.model import (
     SuiteReport,
 )
 from harness.options import RunOptions
-from harness.words import did_you_mean, nearest
-
-# Forms.
-
+from harness.words import did_you_mean
 
 SUITE, QRELS, REQUEST, MEASURE = Option("suite"), Option("qrels"), Option("request"), Option("measure", "measures")
 """Options of a comparison that error messages name."""
-
-FORMS = (
-    "baseline, baseline:FILE, report:FILE, run:FILE, request:NAME, index:NAME, cluster:NAME, cluster:URL, embedded "
-    "or embedded:VERSION"
-)
-RUN_SUFFIXES = (".run", ".trec", ".csv", ".jsonl", ".ndjson", ".parquet")
-PACKED = (".gz", ".zst")
-
-
-class FormKind(StrEnum):
-    """The word before the colon."""
-
-    BASELINE = "baseline"
-    REPORT = "report"
-    RUN = "run"
-    REQUEST = "request"
-    INDEX = "index"
-    CLUSTER = "cluster"
-    EMBEDDED = "embedded"
-
-
-KINDS = {str(kind): kind for kind in FormKind}
-OF_FILES = (FormKind.BASELINE, FormKind.REPORT, FormKind.RUN)
-ALONE = (FormKind.BASELINE, FormKind.EMBEDDED)
-"""The kinds that may be written without a colon."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """
-    A side as written: *value* is the file, the name, the URL or the version; empty for a word without a colon.
-
-    >>> str(Form(FormKind.REQUEST, "candidate"))
-    'request:candidate'
-    """
-
-    kind: FormKind
-    value: str = ""
-
-    @property
-    def is_live(self) -> bool:
-        """Whether an engine or a service is searched, instead of a file read."""
-        return self.kind not in OF_FILES
-
-    def options(self, options: RunOptions, request: str | None) -> RunOptions:
-        """
-        The options of this side, which is live: those of both sides with its own.
-
-        Args:
-            options: The options of both sides.
-            request: The request that an index or a cluster is searched with; the suite's first where None.
-        """
-        if self.kind is FormKind.REQUEST:
-            return replace(options, request=self.value)
-        options = replace(options, request=request or options.request)
-        if self.kind is FormKind.INDEX:
-            return replace(options, index=self.value)
-        elsewhere = replace(options, url=None, cluster=None, embedded=False, engine_version=None, client=None)
-        if self.kind is FormKind.EMBEDDED:
-            return replace(elsewhere, embedded=True, engine_version=self.value or None)
-        if "://" in self.value:
-            return replace(elsewhere, url=self.value)
-        return replace(elsewhere, cluster=self.value)
-
-    def __str__(self) -> str:
-        return f"{self.kind}:{self.value}" if self.value else str(self.kind)
-
-
-def read_form(text: str, *, requests: Iterable[str] = ()) -> Form:
-    """
-    Read a side from *text*.
-
-    Args:
-        text: As the user gave it.
-        requests: Names of the suite's requests, for a hint.
-
-    Raises:
-        UsageError: It is none of the forms; suggests those that would fit.
-    """
-    word, colon, value = text.partition(":")
-    if "://" in text and word in ("http", "https"):
-        return Form(FormKind.CLUSTER, text)
-    kind = KINDS.get(word)
-    if kind is not None and (value or (not colon and kind in ALONE)):
-        return _checked(Form(kind, value))
-    if kind is not None:
-        raise UsageError(f"found {text!r}, expected {_with_value(kind)}")
-    if Path(text).is_file():
-        return Form(_kind_of(Path(text)), text)
-    raise UsageError(f"found {text!r}, which is {_guess(text, word, colon, value, list(requests))}; expected {FORMS}")
-
-
-def _checked(form: Form) -> Form:
-    path = Path(form.value)
-    if form.value and not form.is_live and (path.is_dir() or not path.exists()):  # a pipe is there, and no regular file
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise UsageError(f"{form}: the file {form.value} {what}")
-    return form
-
-
-def _with_value(kind: FormKind) -> str:
-    names = {FormKind.CLUSTER: "NAME or cluster:URL", FormKind.EMBEDDED: "VERSION, or embedded alone"}
-    usual = "FILE" if kind in OF_FILES else "NAME"
-    return f"{kind}:{names.get(kind, usual)}"
-
-
-def _kind_of(path: Path) -> FormKind:
-    """The kind of a file: by its members if it is JSON, by its name if that ends like a run file's; else unknown."""
-    suffixes = [suffix for suffix in path.suffixes if suffix not in PACKED]
-    if suffixes[-1:] == [".json"]:
-        members = _members(path)
-        if {"suites", "exit_status"} <= members:
-            return FormKind.REPORT
-        if {"suite", "requests"} <= members:
-            return FormKind.BASELINE
-        raise UsageError(
-            f"{path} is neither a JSON report of harness run nor a baseline; write report:{path} or baseline:{path}"
-        )
-    if suffixes and suffixes[-1] in RUN_SUFFIXES:
-        return FormKind.RUN
-    raise UsageError(
-        f"the name of {path} does not determine its type; write run:{path}, report:{path} or baseline:{path}"
-    )
-
-
-def _members(path: Path) -> frozenset[str]:
-    try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} cannot be read as JSON: {error}") from None
-    return frozenset(raw) if isinstance(raw, dict) else frozenset()
-
-
-def _guess(text: str, word: str, colon: str, value: str, requests: list[str]) -> str:
-    """Suggestions for what *text* may have been meant to be."""
-    if colon:
-        meant = nearest(word, FormKind)
-        guess = f"; did you mean {f'{meant}:{value}'!r}?" if meant else ""
-        return f"neither a known form nor a file{guess}"
-    if text in requests:
-        return f"no file; the request of that name is 'request:{text}'"
-    meant = nearest(text, requests)
-    if meant:
-        return f"no file; did you mean 'request:{meant}'?"
-    return f"no file{did_you_mean(text, ALONE)}"
-
-
-# Sides.
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,9 +251,9 @@ def side_of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
     )
 
 
-def report_side(name: str, path: Path, suite: Suite | None, request: str | None) -> ComparedSide:
+def report_side(form: Form, suite: Suite | None, request: str | None) -> ComparedSide:
     """
-    The side of one suite of a JSON report.
+    The side of one suite of the JSON report that *form* names.
 
     Raises:
         FormatError: The file is not a report.
@@ -421,9 +261,9 @@ def report_side(name: str, path: Path, suite: Suite | None, request: str | None)
     """
     from harness.report.json import loads_report
 
-    report = loads_report(_text(path), path=str(path))
-    found = _choose_report(name, report, suite, request)
-    return side_of_report(found, name, created=report.timing.created)
+    report = loads_report(_text(Path(form.value)), path=form.value)
+    found = _choose_report(form, report, suite, request)
+    return side_of_report(found, str(form), created=report.timing.created)
 
 
 def _text(path: Path) -> str:
@@ -433,21 +273,32 @@ def _text(path: Path) -> str:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
 
 
-def _choose_report(name: str, report: Report, suite: Suite | None, request: str | None) -> SuiteReport:
+def _choose_report(form: Form, report: Report, suite: Suite | None, request: str | None) -> SuiteReport:
     of_suite = [one for one in report.suites if suite is None or one.name == suite.name]
     fitting = [one for one in of_suite if request is None or one.request == request]
+    fitting = [one for one in fitting if form.index is None or one.index == form.index]
     if len(fitting) == 1:
         return fitting[0]
     known = ", ".join(f"{one.name} ({_which(one)})" for one in report.suites) or "no suite"
-    named = " and ".join(
-        f"the {what} {value!r}"
-        for what, value in (("suite", suite and suite.name), ("request", request))
-        if value is not None
-    )
+    given = (("suite", suite and suite.name), ("request", request), ("index", form.index))
+    named = [f"the {what} {value!r}" for what, value in given if value is not None]
+    file = form.without_index
     if not fitting:
-        raise UsageError(f"{name} does not hold {named or 'a suite'}; it holds {known}")
-    option = REQUEST if len({one.request for one in fitting}) == len(fitting) else SUITE
-    raise UsageError(f"{name} has several possible entries: {known}; ", option, " says which")
+        indexes = [one.index for one in of_suite if one.index]
+        guess = "" if form.index is None or form.index in indexes else did_you_mean(form.index, indexes)
+        raise UsageError(f"{file} does not hold {' and '.join(named) or 'a suite'}; it holds {known}{guess}")
+    choices: list[Option | str] = []
+    if len({one.name for one in fitting}) > 1:
+        choices.append(SUITE)
+    if len({one.request for one in fitting}) > 1:
+        choices.append(REQUEST)
+    if len({one.index for one in fitting}) > 1:
+        choices.append(f"a side such as {file}#{next(one.index for one in fitting if one.index)}")
+    several = f"{file} has several possible entries: {known}"
+    if not choices:
+        raise UsageError(f"{several}; nothing tells them apart, so write each to a report of its own")
+    joined = [part for choice in choices for part in (" and ", choice)][1:]
+    raise UsageError(f"{several}; ", *joined, " say which" if len(choices) > 1 else " says which")
 
 
 def _which(report: SuiteReport) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from harness.cli import main
 from harness.compare import read_thresholds
-from harness.compare.sides import FormKind
+from harness.compare.forms import FormKind
 
 PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -6,9 +6,10 @@ from datetime import date
 import pytest
 
 from harness.compare import CompareOptions, assemble_comparison, read_thresholds
+from harness.compare.forms import Form, FormKind
 from harness.compare.report import most_moved_first
 from harness.compare.scores import by_judgments, by_stored_scores, by_suite
-from harness.compare.sides import Form, FormKind, side_of_report, side_of_run, with_empty
+from harness.compare.sides import side_of_report, side_of_run, with_empty
 from harness.errors import MeasureError, UsageError
 from harness.files.runs import FileScorer
 from harness.metrics import parse_measure

@@ -18,7 +18,7 @@ import harness.search
 import harness.suites.loading
 from harness.baseline.files import read_baselines
 from harness.cli import main
-from harness.compare.sides import FormKind
+from harness.compare.forms import FormKind
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, SideKind
 from harness.report.json import loads_comparison
@@ -471,8 +471,8 @@ def test_a_baseline_that_is_not_there_is_1(shop, capsys):
 # ------------------------------------------------------------------------------------------------ what is refused
 
 FORMS = (
-    "expected baseline, baseline:FILE, report:FILE, run:FILE, request:NAME, index:NAME, cluster:NAME, cluster:URL, "
-    "embedded or embedded:VERSION"
+    "expected baseline, baseline:FILE, report:FILE, report:FILE#INDEX, run:FILE, request:NAME, index:NAME, "
+    "cluster:NAME, cluster:URL, embedded or embedded:VERSION"
 )
 
 
@@ -629,6 +629,26 @@ def test_files_that_hold_several_say_which_are_meant(shop, capsys):
     sentence = refused(capsys, "x.run", "both.json", "--request", "other")
     assert (
         "report:both.json does not hold the request 'other'; it holds shop (request current on products), " in sentence
+    )
+
+
+def test_an_entry_of_a_report_is_chosen_by_its_index(shop, capsys):
+    cells = ["--all-requests", "--index", "one", "--index", "two"]
+    main(["run", "shop.relevance.yaml", *cells, "-q", "--output", "json=i.json"])
+    capsys.readouterr()
+    sentence = refused(capsys, "i.json", "i.json")
+    assert sentence.endswith("; --request and a side such as report:i.json#one say which")
+    sentence = refused(capsys, "i.json", "i.json", "--request", "current", *SUITE_WORDS)
+    assert sentence.endswith("; a side such as report:i.json#one says which")
+    for first, second in (("i.json#one", "report:i.json#two"), ("report:i.json#one", "i.json#two")):
+        _, report = told(capsys, first, second, "--request", "current")
+        assert (report.reference.index, report.candidate.index) == ("one", "two")
+        assert (report.reference.name, report.candidate.name) == ("report:i.json#one", "report:i.json#two")
+    sentence = refused(capsys, "i.json#on", "i.json#two", "--request", "current")
+    assert "report:i.json does not hold the request 'current' and the index 'on'; it holds shop (request" in sentence
+    assert sentence.endswith("; did you mean 'one'?")
+    assert "report:gone.json#one: the file gone.json does not exist" in refused(
+        capsys, "report:gone.json#one", "i.json"
     )
 
 
