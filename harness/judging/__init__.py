@@ -48,7 +48,7 @@ from harness.suites.judgments import judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
-from harness.words import other_spellings
+from harness.words import nearest, other_spellings
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -311,15 +311,18 @@ def _knowledge(
     places = [*([fixture.file] if fixture else []), *(f"index {name}" for name in indexes)]
     found: set[str] = set(fixture.ids or ()) if fixture else set()
     repeated: dict[str, frozenset[str]] = {}
+    without_field: dict[str, str | None] = {}
     try:
         if cluster is not None:
             for name in indexes:
                 known, repeated[name] = _look_up(cluster, name, ids, one.suite.target.id_field)
                 found |= known
+                if not known and one.suite.target.id_field is not None:
+                    without_field |= _without_field(cluster, name, one.suite.target.id_field)
     except SearchError as error:
         lint.errors.append(f"{one.suite.path}: {masker.mask(str(error))}")
         return None
-    return IndexKnowledge(" or ".join(places), frozenset(found), repeated) if places else None
+    return IndexKnowledge(" or ".join(places), frozenset(found), repeated, without_field) if places else None
 
 
 def _look_up(
@@ -334,6 +337,16 @@ def _look_up(
     others = {other for document in ids - known.found for other in other_spellings(document)} - ids
     spelt = find_documents(search, request, sorted(others)) if others else known
     return known.found | spelt.found, known.repeated
+
+
+def _without_field(cluster: OpenCluster, index: str, id_field: str) -> dict[str, str | None]:
+    """*index* with its field nearest to *id_field* if it lacks that; empty if it has it, or its fields are unknown."""
+    try:
+        types = {} if cluster.search is None else cluster.search.field_types(index, ["*", id_field], {})
+    except SearchError:
+        return {}
+    names = [name for name in types if not name.startswith("_")]
+    return {} if not types or id_field in types else {index: nearest(id_field, names)}
 
 
 def _notes(one: _Read, has_scale: bool) -> list[str]:

@@ -165,13 +165,15 @@ class IndexKnowledge:
     """
     Which judged documents exist: the ids that were *found*, and where.
 
-    *places* names the places that were searched, in words. *repeated* holds, for each alias or pattern, the ids that
-    are in more than one of its indexes.
+    *places* names the places that were searched, in words. *repeated* holds, for each index, alias or pattern, the ids
+    of several documents. *without_field* are the names, if any, behind which no index has the target's id field, each
+    with the field that was probably meant.
     """
 
     places: str
     found: frozenset[str]
     repeated: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    without_field: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge | None) -> list[JudgmentFinding]:
@@ -192,6 +194,7 @@ def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge 
         *_repeats(ours),
         *(_unknown_queries(judged, own) if judged.strict else ()),
         *_without_positive(judged),
+        *(() if known is None else _without_id_field(judged.suite, known)),
         *(() if known is None else _not_in_index(judged.suite, ours, known)),
         *(() if known is None else _in_several(judged.suite, ours, known)),
         *alias_findings(ours, None if known is None else known.found),
@@ -262,8 +265,20 @@ def _is_positive(suite: Suite, grade: float) -> bool:
     return grade > 0 or math.isnan(grade)
 
 
+def _without_id_field(suite: Suite, known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+    for index, meant in known.without_field.items():
+        guess = "" if meant is None else f"; did you mean {meant!r}?"
+        sentence = (
+            f"no judged document can be found by its id in index {index}, which has no field "
+            f"{suite.target.id_field!r}, the `id_field` of the target; name a field that it has{guess}"
+        )
+        yield JudgmentFinding(_target_mark(suite), FindingKind.MISSING_DOCUMENT, sentence)
+
+
 def _not_in_index(suite: Suite, judged: Sequence[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
     """Each judgment of a missing document; where all of many are missing, the index is probably wrong."""
+    if known.without_field and not known.found:
+        return
     missing = [one for one in judged if one.document not in known.found]
     ids = {one.document for one in missing}
     if len(missing) == len(judged) and len(ids) >= MANY and not known.found:
@@ -288,6 +303,15 @@ def _in_several(suite: Suite, judged: Iterable[PlacedJudgment], known: IndexKnow
         if not documents:
             continue
         named = ", ".join(map(repr, documents[:NAMED])) + (", …" if len(documents) > NAMED else "")
+        if suite.target.id_field is not None:
+            what = "1 judged id is" if len(documents) == 1 else f"{len(documents):,} judged ids are each"
+            sentence = (
+                f"{what} the {suite.target.id_field!r} of several documents of {index!r}: {named}; a judgment cannot "
+                "tell them apart: name an 'id_field' whose values differ, let the target lead to one index, or say "
+                "'ids: unique' in the target where they are the same document"
+            )
+            yield JudgmentFinding(_mark_of(index, suite), FindingKind.REPEATED_ID, sentence)
+            continue
         what = "1 judged document is" if len(documents) == 1 else f"{len(documents):,} judged documents are"
         sentence = (
             f"{index!r} leads to several indexes, and {what} in more than one of them: {named}; a judgment cannot tell "

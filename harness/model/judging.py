@@ -22,6 +22,7 @@ class FindingKind(StrEnum):
     MISSING_DOCUMENT = "missing-document"
     ALIAS = "alias"
     SEVERAL_INDEXES = "several-indexes"
+    REPEATED_ID = "repeated-id"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -210,6 +210,37 @@ def test_a_document_in_several_indexes_is_told_once_at_the_target():
     assert kinds(said, known=known(*ids, repeated=ids)) == []
 
 
+def by_sku(*judged):
+    suite = judged_suite(*judged)
+    return replace(suite, suite=replace(suite.suite, target=replace(suite.suite.target, id_field="sku")))
+
+
+def test_an_id_of_several_documents_is_told_as_that_and_not_as_several_indexes():
+    judged = by_sku(judgment("d1"), judgment("d2", line=2))
+    [(kind, place, message)] = found(judged, known=known("d1", "d2", repeated=["d1"]))
+    assert (kind, place) == ("repeated-id", "s.relevance.yaml:2:1")
+    assert message == (
+        "1 judged id is the 'sku' of several documents of 'products': 'd1'; a judgment cannot tell them apart: name an "
+        "'id_field' whose values differ, let the target lead to one index, or say 'ids: unique' in the target where "
+        "they are the same document"
+    )
+    [(_, _, message)] = found(judged, known=known("d1", "d2", repeated=["d1", "d2"]))
+    assert message.startswith("2 judged ids are each the 'sku' of several documents of 'products': 'd1', 'd2'; ")
+
+
+def test_an_id_field_that_no_index_has_is_told_once():
+    judged = by_sku(judgment("d1"), judgment("d2", line=2))
+    lacking = IndexKnowledge("index products", frozenset(), {}, {"products": "skus"})
+    assert found(judged, known=lacking) == [
+        (
+            "missing-document",
+            "s.relevance.yaml:2:1",
+            "no judged document can be found by its id in index products, which has no field 'sku', the `id_field` of "
+            "the target; name a field that it has; did you mean 'skus'?",
+        )
+    ]
+
+
 # ------------------------------------------------------------------------------------------------ aliases
 
 

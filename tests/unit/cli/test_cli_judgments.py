@@ -442,6 +442,24 @@ def test_everything_is_found_at_once(folder, engine, capsys):
     assert "9 judgments of 1 suite checked: 9 findings" in err
 
 
+@pytest.mark.parametrize(
+    ("fields", "kinds"), [(["skus", "_id"], ["missing-document"]), (["sku"], ["missing-document"] * 3)]
+)
+def test_an_id_field_that_the_index_has_not_is_told_instead_of_each_document(
+    folder, monkeypatch, capsys, fields, kinds
+):
+    engine = FakeSearch({"": Ranking()})
+    engine.fields = fields
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: engine)
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(SUITE.replace("index: products}", "index: products, id_field: sku}").replace("-next", ""))
+    assert lint("--json") == 1
+    findings = json.loads(capsys.readouterr().out)
+    assert [one["kind"] for one in findings] == kinds
+    assert ("has no field 'sku', the `id_field`" in findings[0]["message"]) == (fields != ["sku"])
+    assert findings[0]["message"].endswith("; did you mean 'skus'?") == (fields != ["sku"])
+
+
 def test_json_stands_alone(folder, engine, capsys):
     (folder / "more.csv").write_text("query,document,grade\nshoes,gone,1\n")
     assert lint("--json") == 1
