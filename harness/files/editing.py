@@ -189,7 +189,7 @@ def _json_grade(grade: str) -> str:
 
 
 def _composed(text: str) -> Any:
-    return yaml.compose(text, Loader=yaml_loader())
+    return yaml.compose(text, Loader=yaml_loader(text))
 
 
 def _child(node: Any, name: str) -> Any:

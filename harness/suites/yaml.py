@@ -174,8 +174,33 @@ def syntax_problem(error: yaml.YAMLError, source: Source) -> Problem:
     context = str(getattr(error, "context", "") or "")
     if source.line(line)[column - 1 : column] == "\t" or "tab" in found:
         return source.problem(line, column, "found a tab; YAML is indented with spaces")
+    if "escape" in found or "hexdecimal" in found:
+        return _escape_problem(source, line, column)
     line, column, sentence = _sentence(found, context, opened, line, column)
     return source.problem(line, column, sentence + _hint(source, line, column))
+
+
+_ESCAPE = re.compile(r"\\(?:([xuU])([0-9a-fA-F]*)|.|$)")
+_DIGITS = {"x": 2, "u": 4, "U": 8}
+
+
+def _escape_problem(source: Source, line: int, column: int) -> Problem:
+    """A text in double quotes with a backslash, at or before *column*, that begins no character."""
+    text = source.line(line)
+    begin = text.rfind("\\", 0, column)
+    found = _ESCAPE.match(text, max(begin, 0))
+    if found is None:  # the parser that joins halves of characters knows only where the text begins
+        why = "this text has half of a character; write the character itself, or its number as in \\U0001F600"
+        return source.problem(line, column, why)
+    digits = _DIGITS.get(found[1] or "", 0)
+    if len(found[2] or "") < digits:
+        why = f"{found[0]} is no character; expected {digits} hexadecimal digits after \\{found[1]}"
+    elif digits:
+        number = found[0][: 2 + digits]
+        why = f"{number} is no character; write the character itself, or its number as in \\U0001F600"
+    else:
+        why = f"{found[0]} means nothing in double quotes; put the text in single quotes"
+    return source.problem(line, begin + 1, f"{why}, or write two backslashes for one that belongs to the text")
 
 
 def unquoted_braces_hint(source: Source, mark: Mark) -> str:
@@ -237,7 +262,7 @@ def compose(source: Source) -> tuple[Node | None, list[Problem]]:
     """
     composer = _Composer(source)
     try:
-        for event in yaml.parse(source.text, Loader=yaml_loader()):
+        for event in yaml.parse(source.text, Loader=yaml_loader(source.text)):
             composer.take(event)
     except yaml.YAMLError as error:
         raise SuiteError([*composer.problems, syntax_problem(error, source)]) from None

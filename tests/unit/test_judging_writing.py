@@ -293,3 +293,11 @@ def test_grades_in_a_file_of_their_own_are_a_judgment_file():
         {"query": "q", "document": "007", "grade": 2},
         {"query": "q", "document": "靴", "grade": 0.5},
     ]
+
+
+def test_a_suite_with_a_character_in_two_halves_is_written_and_keeps_them(write):
+    _, diff = write('queries:\n  - {id: q, text: "\\ud83d\\ude00", judgments: {a: 1}}\n', {"b": 2})
+    assert diff == [
+        '-   - {id: q, text: "\\ud83d\\ude00", judgments: {a: 1}}',
+        '+   - {id: q, text: "\\ud83d\\ude00", judgments: {a: 1, b: 2}}',
+    ]

@@ -635,5 +635,12 @@ def test_a_path_given_twice_is_loaded_once(write):
 def test_both_parsers_of_yaml_give_the_same_suite(write, monkeypatch, loader):
     path = write(FULL, documents_jsonl=DOCUMENTS)
     expected = load_suite(path, {})
-    monkeypatch.setattr(composing, "yaml_loader", lambda: loader)
+    monkeypatch.setattr(composing, "yaml_loader", lambda _: loader)
     assert load_suite(path, {}) == expected
+
+
+def test_a_character_in_two_halves_as_json_writes_it_is_one(tmp_path):
+    path = tmp_path / "shop.relevance.yaml"
+    path.write_text(SMALL.replace("text: red shoes", r'text: "\ud83d\ude00 red \"shoes\""'))
+    [query] = load_suite(path, {}).queries
+    assert (query.text, query.judgments) == ('\U0001f600 red "shoes"', {"sku-1": 1.0})

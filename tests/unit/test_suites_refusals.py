@@ -326,6 +326,33 @@ CASES = {
         "this quote is not closed",
         '    text: "red shoes',
     ),
+    "unknown escape": (
+        changed("red shoes", '"tent \\\\\\d+"'),
+        "11:19",
+        "\\d means nothing in double quotes; put the text in single quotes, or write two backslashes for one that "
+        "belongs to the text",
+        '    text: "tent \\\\\\d+"',
+    ),
+    "escape without its digits": (
+        changed("red shoes", '"\\xz"'),
+        "11:12",
+        "\\x is no character; expected 2 hexadecimal digits after \\x, or write two backslashes for one that belongs "
+        "to the text",
+        '    text: "\\xz"',
+    ),
+    "half a character": (
+        changed("red shoes", '"ab \\ud83d"'),
+        "11:15",
+        "\\ud83d is no character; write the character itself, or its number as in \\U0001F600, or write two "
+        "backslashes for one that belongs to the text",
+        '    text: "ab \\ud83d"',
+    ),
+    "half a character beside a whole one": (
+        changed("red shoes", '"\\ud83d\\ude00 \\ud83d"'),
+        "11:11",
+        "this text has half of a character; write the character itself, or its number as in \\U0001F600",
+        '    text: "\\ud83d\\ude00 \\ud83d"',
+    ),
     "unknown gain": (
         changed("grades:", "gain: exponental\ngrades:"),
         "3:7",
