@@ -29,6 +29,7 @@ __all__ = [
     "MigrationResult",
     "export_suites",
     "import_suites",
+    "refuse_repeated",
     "write_drafts",
     "write_files",
 ]
@@ -102,9 +103,43 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
 
     Raises:
         InputError: A source cannot be read; names each place.
-        UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
+        UsageError: A source is given twice, a file to write exists already or cannot be written, or *output* is one
+            file for several suites.
     """
+    refuse_repeated(sources)
     return write_drafts(_module(kind).read(sources), output, given)
+
+
+def refuse_repeated(sources: Sequence[str], *, are_files: bool = True) -> None:
+    """
+    Refuse a source that is given twice: its clicks, queries or judgments would count twice.
+
+    Args:
+        sources: As the user gave them; files may have their kind before them, as in ``qrels=FILE``.
+        are_files: Whether they are files, which may be given by several paths; else they are names.
+
+    Raises:
+        UsageError: Names the source, and its other path.
+    """
+    first: dict[object, str] = {}
+    for source in sources:
+        identity = _identity(source) if are_files else source
+        if identity in first:
+            same = "is given twice" if first[identity] == source else f"is the same as {first[identity]}"
+            raise UsageError(f"{source} {same}, and would count twice; give it once")
+        first[identity] = source
+
+
+def _identity(source: str) -> object:
+    """What two paths of one file have in common; the text itself where there is no such file."""
+    for path in (source, source.partition("=")[2]):
+        try:
+            found = Path(path).stat() if path else None
+        except (OSError, ValueError):
+            continue
+        if found is not None and found.st_ino:
+            return found.st_dev, found.st_ino
+    return source
 
 
 def write_drafts(

@@ -30,7 +30,7 @@ from statistics import NormalDist
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
-from harness.migrate import ImportOptions, MigrationResult, write_drafts, write_files
+from harness.migrate import ImportOptions, MigrationResult, refuse_repeated, write_drafts, write_files
 from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalized_text, read_csv, read_ubi
 from harness.migrate.draft import Draft, Leftover
 from harness.migrate.exported import json_lines
@@ -228,9 +228,10 @@ def import_clicks(
 
     Raises:
         InputError: A source cannot be read.
-        UsageError: No document that was shown was clicked, a file to write exists already or cannot be written, or
-            *output* has another suffix.
+        UsageError: A source is given twice, no document that was shown was clicked, a file to write exists already or
+            cannot be written, or *output* has another suffix.
     """
+    refuse_repeated(sources, are_files=documents is None)
     log = read_ubi(sources, model.actions, documents=documents) if kind == "ubi" else read_csv(sources, model.actions)
     found, rates = grade_clicks(log, model)
     if suite is not None:

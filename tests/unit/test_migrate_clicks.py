@@ -7,8 +7,9 @@ import json
 import pytest
 
 from harness.cli import main
+from harness.errors import UsageError
 from harness.files.judgments import read_judgments
-from harness.migrate import click_logs, clicks
+from harness.migrate import click_logs, clicks, refuse_repeated
 from harness.migrate.clicks import wilson
 
 # At position 1 there are 100 impressions and 40 clicks, at position 2 100 and 10: rates 0.4 and 0.1. So 24 clicks are
@@ -58,6 +59,23 @@ def test_clicks_are_held_against_those_of_the_position(graded, tmp_path):
     assert provenance["click_rate_by_position"] == {"1": 0.4, "2": 0.1}
     assert provenance["position_bias"] == "estimated from the log"
     assert len(provenance["sources"][0]["sha256"]) == 64
+
+
+@pytest.mark.parametrize("kind", ["clicks", "ubi", "csv", "trec"])
+def test_a_file_that_is_given_twice_is_refused_whatever_its_path(tmp_path, monkeypatch, capsys, kind):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.csv").write_text(COUNTED)
+    (tmp_path / "copy.csv").write_text(COUNTED)
+    (tmp_path / "link.csv").symlink_to("log.csv")
+    again = {"log.csv": "is given twice", "./log.csv": "is the same as log.csv", "link.csv": "is the same as log.csv"}
+    for path, said in again.items():
+        assert main(["import", kind, "log.csv", path, "--output", "out.relevance.yaml"]) == 2
+        assert capsys.readouterr().err == f"harness: {path} {said}, and would count twice; give it once\n"
+    with pytest.raises(UsageError, match=r"qrels=link\.csv is the same as qrels=log\.csv"):
+        refuse_repeated(["topics=copy.csv", "qrels=log.csv", "qrels=link.csv"])
+    with pytest.raises(UsageError, match="ubi_events is given twice"):
+        refuse_repeated(["ubi_queries", "ubi_events", "ubi_events"], are_files=False)
+    refuse_repeated(["log.csv", "copy.csv", "no-file"])
 
 
 def test_the_interval_is_wilsons_for_the_share_scaled_as_the_share_is():
