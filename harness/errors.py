@@ -12,35 +12,6 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Literal, Self, TypeAlias
 
-__all__ = [
-    "BaselineError",
-    "ConfigError",
-    "EngineStartError",
-    "EngineUnreachable",
-    "EntryPoint",
-    "FixtureError",
-    "FormatError",
-    "GradeError",
-    "GrammarError",
-    "HarnessError",
-    "HookError",
-    "InputError",
-    "LoginRefused",
-    "MeasureError",
-    "Option",
-    "Problem",
-    "ProblemKind",
-    "SearchError",
-    "Sentence",
-    "StatisticError",
-    "SuiteError",
-    "UnansweredBaseline",
-    "UndefinedScore",
-    "UnknownMeasure",
-    "UnwritableBaseline",
-    "UsageError",
-]
-
 
 class EntryPoint(Enum):
     """The entry points of the harness; each has its own names for the same options."""

@@ -25,8 +25,6 @@ from harness.search import Search
 from harness.search.connection import Closing
 from harness.search.hits import MalformedAnswer, is_text, unique_hits
 
-__all__ = ["CLIENT", "ENTRY_POINTS", "HookedSearch", "Hooks", "installed_hooks", "installed_plugins"]
-
 CLIENT, REQUEST, RESPONSE = "pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"
 PREFIX = "pytest_relevance_"
 ENTRY_POINTS = "relevance_harness.hooks"

@@ -15,7 +15,6 @@ from pluggy import HookspecMarker
 if TYPE_CHECKING:  # every pytest run imports this module if the package is installed
     from harness.model import Cluster, Query, Response, SearchRequest
 
-__all__ = ["pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"]
 
 hookspec = HookspecMarker("pytest")
 

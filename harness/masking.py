@@ -39,19 +39,6 @@ from harness.model import (
     Verdict,
 )
 
-__all__ = [
-    "LARGEST_KEPT",
-    "fingerprint",
-    "if_small",
-    "question_fingerprint",
-    "question_of",
-    "redact",
-    "redact_comparison",
-    "redact_explanation",
-    "redact_run",
-    "without_vectors",
-]
-
 
 class Environment(Mapping[str, str]):
     """Variables of the environment; as a local variable in a traceback it shows none."""

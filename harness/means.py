@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-__all__ = ["are_weighted", "mean", "mean_of", "weighed"]
-
 
 def mean(values: Collection[float], weights: Sequence[float] | None = None) -> float:
     """

@@ -20,21 +20,6 @@ from typing import Any, TypedDict, TypeVar, cast
 
 from harness.errors import EntryPoint, Option, UsageError
 
-__all__ = [
-    "OPTIONS",
-    "Commands",
-    "Kind",
-    "Options",
-    "RunOption",
-    "RunOptions",
-    "Shard",
-    "baseline_refusal",
-    "check_servers",
-    "read_count",
-    "read_seconds",
-]
-
-
 T = TypeVar("T")
 
 

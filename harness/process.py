@@ -8,8 +8,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["terminated_as_interrupted"]
-
 
 @contextmanager
 def gc_paused() -> Iterator[None]:

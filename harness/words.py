@@ -7,8 +7,6 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-__all__ = ["count", "listed", "one_of"]
-
 NAMES_SHOWN = 3
 
 

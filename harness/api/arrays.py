@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     Codes = NDArray[np.int64]
 
-__all__ = ["Column", "Frame", "evaluate_arrays", "evaluate_frames"]
-
 
 def evaluate_arrays(
     offsets: ArrayLike,

@@ -15,18 +15,6 @@ from harness.model import Gain, Profile
 from harness.options import FILE, FLAG, MEASURES, OPTIONS, TEXT, WHOLE_NUMBER, Kind, Options, RunOptions, is_given
 from harness.words import did_you_mean
 
-__all__ = [
-    "OF_RUN",
-    "AnyGain",
-    "CompareChoices",
-    "check_options",
-    "merged",
-    "read_argument",
-    "refuse",
-    "refuse_unknown",
-]
-
-
 AnyGain: TypeAlias = Gain | str | Mapping[float, float]
 """A gain: ``"linear"``, ``"exponential"``, a map from grade to gain, or a `Gain`."""
 

@@ -31,8 +31,6 @@ from harness.model import (
 )
 from harness.words import count, did_you_mean, listed
 
-__all__ = ["Evaluation", "Scores", "evaluate"]
-
 
 class Scores:
     """

@@ -51,8 +51,6 @@ from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing
 from harness.words import did_you_mean, one_of
 
-__all__ = ["AnySide", "ComparedRuns", "Relevance", "SuiteRun", "compare_runs"]
-
 
 class SuiteRun(Scores):
     """A suite that ran, with its report and verdicts."""

@@ -17,9 +17,6 @@ from harness.errors import EntryPoint, HarnessError, InputError, Problem
 from harness.process import terminated_as_interrupted
 from harness.words import count
 
-__all__ = ["conftest_hint"]
-
-
 REGISTERS = b"register_measure"
 
 

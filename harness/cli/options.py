@@ -39,20 +39,6 @@ from harness.words import did_you_mean, one_of
 if TYPE_CHECKING:
     from harness.statistics.compare import ComparisonOptions
 
-__all__ = [
-    "cell_options",
-    "engine_options",
-    "errors_reported_to",
-    "github_option",
-    "only_run_options",
-    "query_options",
-    "run_options",
-    "server_options",
-    "statistics_options",
-    "step_of_github",
-    "tested_as",
-]
-
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -21,8 +21,6 @@ from harness.errors import UsageError
 from harness.options import RunOptions
 from harness.words import did_you_mean, nearest
 
-__all__ = ["Form", "FormKind", "read_form"]
-
 FORMS = (
     "baseline, baseline:FILE, report:FILE, report:FILE#INDEX, run:FILE, request:NAME, index:NAME, cluster:NAME, "
     "cluster:URL, embedded or embedded:VERSION"

@@ -7,8 +7,6 @@ from urllib.parse import urlsplit
 
 from harness.words import did_you_mean
 
-__all__ = ["ENGINES", "NAMED_INDEXES", "engine_problem", "lacks_index_name", "lacks_scheme", "url_problem"]
-
 _NO_LOGIN = (
     "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
     "username_env and password_env, or api_key_env"

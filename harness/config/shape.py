@@ -14,8 +14,6 @@ from harness.config.addresses import engine_problem, url_problem
 from harness.model import Cluster
 from harness.words import did_you_mean, listed, unknown_key
 
-__all__ = ["check_clusters", "check_variables"]
-
 Tell = Callable[[tuple[str, ...], str], None]
 """Takes the path of a key and a sentence about it."""
 

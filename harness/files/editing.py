@@ -22,18 +22,6 @@ from harness.files.opening import Form
 from harness.files.records import mark_as_text, read_number, separator_of, without_mark
 from harness.files.yaml import in_double_quotes, yaml_loader
 
-__all__ = [
-    "EDITORS",
-    "Grades",
-    "NoPlace",
-    "applied",
-    "edit_csv",
-    "edit_suite",
-    "json_line",
-    "suite_grades",
-    "without_judgments",
-]
-
 
 class NoPlace(UsageError):
     """A text cannot hold a grade."""

@@ -7,8 +7,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-__all__ = ["WrongJson", "each_key_once", "parse_json"]
-
 
 class WrongJson(ValueError):
     """A line that is not JSON, or has an object with a *key* twice; *column* is the place in it."""

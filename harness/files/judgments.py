@@ -19,9 +19,6 @@ from harness.files.trec import Irregular, bulk_judgments
 from harness.model import GradeColumns
 from harness.words import did_you_mean
 
-__all__ = ["SubtopicJudgments", "read_subtopic_judgments"]
-
-
 _Judgments: TypeAlias = MutableMapping[str, dict[str, float]]
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 

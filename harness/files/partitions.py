@@ -15,8 +15,6 @@ from harness.errors import UsageError
 from harness.metrics.evaluate import Evaluation
 from harness.words import listed
 
-__all__ = ["Partition", "join", "partitions_of"]
-
 SHOWN = 5
 """Queries or files that a message names."""
 

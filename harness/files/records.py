@@ -32,9 +32,6 @@ from harness.files.opening import (
 )
 from harness.files.yaml import yaml_records
 
-__all__ = ["first_lines", "is_id", "mark_as_text", "read_pairs", "separator_of", "text_lines", "without_mark"]
-
-
 # Judges open files in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may be executed, and
 # an id such as 007, 1e5 or 3-4 becomes a number or a date, and so another id. A leading apostrophe makes a cell text.
 # Some programs keep it when they save the file and some do not, so ids are read with it and without it. Where a comma

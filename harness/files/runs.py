@@ -27,16 +27,6 @@ from harness.model import Gain, Measure, Profile
 if TYPE_CHECKING:
     from harness.metrics.bulk import TrecJudgments
 
-__all__ = [
-    "FileOptions",
-    "FileScorer",
-    "StoredRanking",
-    "evaluate_files",
-    "gains_in_force",
-    "read_measures",
-    "read_run",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class StoredRanking:

@@ -21,8 +21,6 @@ from harness.files.opening import Findings, Form, form_of, open_bytes, read_sour
 from harness.files.records import is_id, text_lines
 from harness.words import count, listed
 
-__all__ = ["is_array", "read_ids", "read_vectors"]
-
 _MOST_IDS = 256 * 2**20
 """Bytes of a file of ids."""
 

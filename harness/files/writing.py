@@ -6,8 +6,6 @@ import secrets
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-__all__ = ["is_device", "write_whole"]
-
 
 def write_whole(
     path: Path, content: str | bytes | Iterable[str], *, before: Callable[[], object] | None = None

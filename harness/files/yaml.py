@@ -21,9 +21,6 @@ from typing import IO, Any
 
 from harness.files.opening import JUDGMENTS, Findings, Layout, Record
 
-__all__ = ["yaml_records"]
-
-
 NO_GRADE = ("", "~", "null", "Null", "NULL")
 """Unquoted scalars that mean no value."""
 

@@ -43,8 +43,6 @@ from harness.model import (
 from harness.model.suite import first_ended, first_in_force, in_force
 from harness.words import listed
 
-__all__ = ["comparison_status", "decide", "exit_status", "until", "waived"]
-
 
 def waived(
     finding: Finding, threshold: Threshold, query: Query | None, scope: Sequence[Query], today: date, *, strict: bool

@@ -47,9 +47,6 @@ from harness.model import (
 )
 from harness.words import did_you_mean
 
-__all__ = ["TOLERANCE", "check_reach", "parse_expectation", "parse_threshold"]
-
-
 WORD = re.compile(r"\S+")
 NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _DECIMAL_COMMA = re.compile(r",\d+(?!\S)", re.ASCII)

@@ -17,8 +17,6 @@ from harness.model import AgreementCondition, Query, QueryValues, Ranking, Refer
 from harness.model.suite import in_force
 from harness.words import count, listed
 
-__all__ = ["judge_agreement"]
-
 
 def judge_agreement(
     condition: AgreementCondition, compared: Compared, queries: Sequence[Query], asked_for: RequestedDepth

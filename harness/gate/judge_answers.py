@@ -33,17 +33,6 @@ from harness.model import (
 from harness.model.suite import in_force
 from harness.words import count, listed, not_visible
 
-__all__ = [
-    "RequestedDepth",
-    "judge_expectation",
-    "judge_latency",
-    "named_documents",
-    "no_ranking",
-    "requested_depth",
-    "what_may_follow",
-]
-
-
 T = TypeVar("T")
 
 

@@ -33,8 +33,6 @@ from harness.words import count, counted, listed
 if TYPE_CHECKING:
     from harness.statistics import Detectable
 
-__all__ = ["judge_pairs"]
-
 
 def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
     """

@@ -29,13 +29,6 @@ from harness.model import (
 )
 from harness.words import count, listed
 
-__all__ = [
-    "judge_scores",
-    "with_short_rankings",
-    "with_ties",
-    "with_unjudged",
-]
-
 
 def _queries_required(share: float, counted: int) -> int:
     """

@@ -17,8 +17,6 @@ from harness.metrics.score import gain_text
 from harness.model import Measure, Query, Ranking, Reference, Run, ScoreColumns, Status, Suite, ids_of
 from harness.words import count, counted, listed
 
-__all__ = ["Compared", "Pairs", "pair_scores", "reference_problem", "tie_remedy"]
-
 
 @dataclass(frozen=True, slots=True)
 class Compared:

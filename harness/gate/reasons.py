@@ -11,8 +11,6 @@ from harness.gate.scope import holds
 from harness.model import Json, Operator, Question
 from harness.words import count, listed
 
-__all__ = ["by_cause", "changed_question", "excused_ties", "mean_word", "number", "number_beside", "weight_aside"]
-
 _FEWEST_DIGITS = 4
 _MOST_DIGITS = 17
 _MOST_QUOTED = 120

@@ -25,8 +25,6 @@ from harness.model import (
 )
 from harness.words import listed
 
-__all__ = ["over_repeats", "unstable_queries"]
-
 PIN = "set `preference`, search a point in time, or merge away what is deleted (`_forcemerge`)"
 
 _TALLIED = {Status.PASSED: "passed", Status.FAILED: "failed"}

@@ -25,8 +25,6 @@ from harness.model import (
 )
 from harness.model.suite import in_force
 
-__all__ = ["Finding", "Scope", "holds", "merit", "scope_scores", "weights_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finding:

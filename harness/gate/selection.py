@@ -39,25 +39,6 @@ from harness.model.suite import in_force
 from harness.options import RunOptions
 from harness.words import did_you_mean, listed, unused
 
-__all__ = [
-    "ALL",
-    "Gated",
-    "QueryFilter",
-    "Selection",
-    "asks_each",
-    "blamed_queries",
-    "check_query_ids",
-    "check_tags",
-    "gated_thresholds",
-    "is_selected",
-    "name_ids",
-    "query_ids",
-    "scope_of",
-    "select",
-    "worst_first",
-]
-
-
 FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED, Status.NOT_DECIDED)
 """The statuses of a threshold that was measured and not met, whether it was forgiven or not decided."""
 

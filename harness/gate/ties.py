@@ -32,20 +32,6 @@ from harness.model import (
     places_of,
 )
 
-__all__ = [
-    "RunBands",
-    "TiedValue",
-    "bands_of",
-    "cut",
-    "in_the_order_of",
-    "leaves_ties",
-    "read_ties",
-    "score_alike",
-    "tie_break",
-    "tie_groups",
-]
-
-
 SAME_SCORE = 1e-6
 """Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
 

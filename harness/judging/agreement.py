@@ -16,8 +16,6 @@ from typing import Any, TypeAlias
 from harness.errors import UsageError, missing_package
 from harness.model import Disagreement, JudgeAgreement
 
-__all__ = ["Resolution", "Rule", "agreement_of", "cohen_kappa", "differing", "fleiss_kappa", "resolve"]
-
 Pair: TypeAlias = tuple[str, str]
 """A query and a document."""
 

@@ -17,8 +17,6 @@ from harness.masking import question_fingerprint
 from harness.model import Suite
 from harness.words import count, counted
 
-__all__ = ["JudgeFile", "Questions", "all_given", "kept_by_judge", "outdated_lines", "progress_path"]
-
 
 @dataclass(frozen=True, slots=True)
 class Questions:

@@ -24,9 +24,6 @@ from harness.run.execution import Progress
 from harness.suites import load_suites
 from harness.words import count, listed
 
-__all__ = ["GradeChoice", "JudgeOptions", "Session", "check_on_scale", "choices_of", "open_session"]
-
-
 # The grades to choose from.
 
 

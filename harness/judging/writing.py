@@ -34,8 +34,6 @@ from harness.judging.findings import PlacedJudgment
 from harness.suites.loading import load_unchecked
 from harness.words import count, listed
 
-__all__ = ["FilesChanged", "GradedFiles", "Written", "check_output", "grades_csv", "grades_json_lines", "number_text"]
-
 ELSEWHERE = "write the grades to a file of their own with --output"
 
 

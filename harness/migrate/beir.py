@@ -18,8 +18,6 @@ from harness.migrate.json_nodes import MOST_BYTES, JsonNode, node_lines
 from harness.migrate.table import read_table
 from harness.model import Profile, Suite
 
-__all__ = ["read", "write"]
-
 _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
 _LARGEST_CORPUS = 64 * 2**20

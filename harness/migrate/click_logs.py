@@ -23,8 +23,6 @@ from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import Row, Table, read_table
 from harness.model import Json
 
-__all__ = ["CLICKS", "ClickLog", "Documents", "Pair", "normalized_text", "read_csv", "read_ubi"]
-
 CLICKS = ("click", "click_through")
 """The actions of UBI events that count as clicks on a hit."""
 

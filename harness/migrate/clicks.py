@@ -38,8 +38,6 @@ from harness.migrate.table import csv_text, read_table, unwritable
 from harness.model import Json, Profile, Suite
 from harness.report.sentences import printable
 
-__all__ = ["ClickModel", "ClickedDocument", "grade_clicks", "import_clicks", "read_propensities", "wilson"]
-
 CUT_POINTS = (0.5, 1.0, 2.0)
 LEAST_IMPRESSIONS = 20
 CONFIDENCE = 0.95

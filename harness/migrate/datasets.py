@@ -10,8 +10,6 @@ from harness.errors import UsageError, missing_package
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.model import Profile
 
-__all__ = ["read"]
-
 _TEXTS = ("title", "query", "text", "keyword")
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), [], {})
 """Values of a field that contain no information."""

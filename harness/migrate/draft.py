@@ -11,8 +11,6 @@ from harness.migrate.json_nodes import JsonNode, group_by_path
 from harness.model import Json, Profile
 from harness.words import unused
 
-__all__ = ["Draft", "DraftQuery", "Leftover", "Leftovers", "Place"]
-
 Place = tuple[str, int, int]
 """File, line and column, both from 1; line 0 stands for the file as a whole."""
 

@@ -13,8 +13,6 @@ from harness.metrics.score import common_measures
 from harness.migrate.draft import Leftovers
 from harness.model import Json, Mark, Measure, Profile, Query, Suite
 
-__all__ = ["Exported", "json_lines", "suite_stem", "whole"]
-
 
 def suite_stem(path: str) -> str:
     """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""

@@ -18,8 +18,6 @@ from harness.files.records import read_number
 from harness.model import Json
 from harness.words import shortened
 
-__all__ = ["MOST_BYTES", "JsonNode", "json_in", "members_or_parsed", "node_lines", "parse_node", "read_node"]
-
 MOST_BYTES = 512 * 2**20
 """The largest file that is imported, in bytes."""
 

@@ -21,8 +21,6 @@ from harness.search.fields import parents_of
 from harness.search.index_sample import IndexField, SampledDocument, read_all, read_fields, read_names, read_sample
 from harness.words import did_you_mean, listed
 
-__all__ = ["draft_of_index", "live_documents", "names_of_indexes"]
-
 TEXT_TYPES = frozenset({"text", "match_only_text", "annotated_text", "search_as_you_type"})
 TITLES = ("title", "name", "headline", "subject", "heading", "label", "caption")
 """Names of fields that hold the title of a document, the likeliest first."""

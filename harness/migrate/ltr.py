@@ -16,8 +16,6 @@ from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.json_nodes import MOST_BYTES
 
-__all__ = ["read_ltr"]
-
 _LINE = re.compile(
     r"\s*(?P<grade>\S+)\s+qid:(?P<id>\S+)(?P<features>(?:\s+\d+:\S+)*)\s*#\s*"
     r"(?:docid\s*=\s*(?P<named>\S+)(?P<more>.*)|(?P<document>\S+)(?:\s+(?P<text>\S.*?))?\s*)"

@@ -28,9 +28,6 @@ from harness.migrate.templates import placeholders_written, template_text
 from harness.model import Json, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 
-__all__ = ["read", "write"]
-
-
 _SCORERS = {
     "ndcg": "nDCG", "ndcg_cut": "nDCG(ideal=cut)", "dcg": "DCG", "cg": "CG", "p": "P", "ap": "AP", "rr": "RR",
     "err": "ERR(max={max})",

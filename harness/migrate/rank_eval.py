@@ -23,9 +23,6 @@ from harness.migrate.templates import common_request
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 
-__all__ = ["OF_RULES", "metric_of", "rated_request", "read", "template_list", "write"]
-
-
 _CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
 _OF_A_SEARCH = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 _DEFAULT_K = 10

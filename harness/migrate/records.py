@@ -21,8 +21,6 @@ from harness.migrate.json_nodes import MOST_BYTES, JsonNode, node_lines
 from harness.migrate.table import csv_text, read_table, unwritable
 from harness.model import Json, Profile, Query, Suite
 
-__all__ = ["read", "write"]
-
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
 _DOCUMENTS = ("document", "document_id", "docid", "doc_id", "doc", "docno", "pid", "passage_id", "corpus_id")

@@ -27,8 +27,6 @@ from harness.model import Json, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 from harness.suites.requests import ASKING
 
-__all__ = ["read", "write"]
-
 _TEMPLATE = "request.json"
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
 _VERSION = "${version}"

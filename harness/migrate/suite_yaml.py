@@ -16,8 +16,6 @@ from harness.model import Json
 from harness.report.sentences import printable
 from harness.suites.yaml import resolve
 
-__all__ = ["INLINE_JUDGMENTS", "suite_files"]
-
 INLINE_JUDGMENTS = 2_000
 """The largest number of judgments in the suite itself; with more, queries and judgments get their own files."""
 

@@ -17,8 +17,6 @@ from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Leftovers, Place
 from harness.migrate.json_nodes import MOST_BYTES
 
-__all__ = ["Row", "Table", "csv_text", "read_table"]
-
 
 @dataclass(frozen=True, slots=True)
 class Row:

@@ -12,9 +12,6 @@ from harness.model import Json, Suite
 from harness.suites.placeholders import RESERVED
 from harness.words import unused
 
-__all__ = ["common_request", "free_name", "placeholders_written", "template_text", "typed"]
-
-
 _WORDS = ("query", "text", "q", "value", "query_text", "query_string", "query_word", "keywords")
 """Keys whose value is likely the text of the query."""
 

@@ -27,8 +27,6 @@ from harness.migrate.table import read_table
 from harness.model import Profile, Suite
 from harness.words import shortened
 
-__all__ = ["read", "write"]
-
 _KINDS = ("topics", "qrels", "run")
 _TOPIC_TAG = re.compile(r"<(/?)(top|topic)(?![\w.-])([^>]*)>", re.IGNORECASE)
 _TAG_BEGINS = r"<(?=/?[A-Za-z])"

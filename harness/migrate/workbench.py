@@ -26,8 +26,6 @@ from harness.model import Json, Profile, Suite
 from harness.suites.placeholders import RESERVED
 from harness.words import unused
 
-__all__ = ["read", "write"]
-
 _MEASURES = ["nDCG@10", "P@10", "AP@10", "Judged@10"]
 """The measures that the workbench shows for an experiment: NDCG, Precision, MAP and Coverage."""
 

@@ -14,8 +14,6 @@ from harness.pytest_plugin.outcomes import run_properties
 from harness.pytest_plugin.runs import SessionRuns
 from harness.run.execution import FinishedSuite
 
-__all__ = ["SessionRelevance"]
-
 
 class SessionRelevance(Relevance):
     """Runs suites as `Relevance` does, with the options of the session, and each suite once per session."""

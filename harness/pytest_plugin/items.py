@@ -20,9 +20,6 @@ from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession, RelevanceWarning
 from harness.run import Matrix
 
-__all__ = ["SuiteFile", "SuiteItem", "check_choices", "deselect", "looks_like_suite"]
-
-
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
 _FIRST_BYTES = 65_536
 

@@ -19,9 +19,6 @@ from typing import Protocol
 from harness.errors import EngineStartError, HarnessError
 from harness.files.writing import write_whole
 
-__all__ = ["LocalNode", "Node", "NodeHost", "RemoteNode"]
-
-
 POLL = 0.05  # seconds
 END_LIMIT = 20.0  # seconds; a node that is still starting ends with this process
 

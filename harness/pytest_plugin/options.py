@@ -29,18 +29,6 @@ from harness.report.github_step import GitHubStep, github_step, in_github_action
 from harness.report.outputs import SUFFIXES, Output, output_named, refuse_other_files, shows_all_hits
 from harness.words import one_of
 
-__all__ = [
-    "FORCE",
-    "PluginOptions",
-    "add_options",
-    "header_line",
-    "only_shows",
-    "read_options",
-    "update_wanted",
-    "update_word",
-]
-
-
 PYTEST = EntryPoint.PYTEST
 IniType: TypeAlias = Literal["args", "bool", "string"]
 FORCE = "force"

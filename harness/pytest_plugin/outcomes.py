@@ -37,9 +37,6 @@ from harness.report.terminal.run import since_baseline_text
 from harness.run.execution import FinishedSuite
 from harness.words import count
 
-__all__ = ["IndexedReport", "LoneQueries", "Property", "Settlement", "properties_of", "run_properties", "settle"]
-
-
 Property: TypeAlias = tuple[str, str | int | float]
 """A name that begins with `relevance.`, and a value that every worker can send to its controller."""
 

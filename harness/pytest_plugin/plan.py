@@ -18,8 +18,6 @@ from harness.gate.selection import (
 from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
 from harness.model.suite import first_in_force
 
-__all__ = ["PlannedItem", "for_cells", "plan_items"]
-
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:

@@ -17,8 +17,6 @@ from harness.model import Outcome, Query, QueryReport, QueryReports, Run, Suite,
 from harness.report.json import dumps_report, loads_report
 from harness.run import make_report
 
-__all__ = ["Failed", "Finished", "read_folder", "read_run", "write_run"]
-
 
 @dataclass(frozen=True, slots=True)
 class Finished:

@@ -42,8 +42,6 @@ from harness.run import Runner, make_report
 from harness.run.execution import FinishedSuite
 from harness.suites import load_suite
 
-__all__ = ["Failed", "Finished", "RunFailed", "SessionRuns", "SuiteRuns", "read_folder"]
-
 
 class RunFailed(HarnessError):
     """A suite could not run; the text is that of the first error, in whichever process it occurred."""

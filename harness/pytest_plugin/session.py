@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from harness.model import Suite
     from harness.pytest_plugin.options import PluginOptions
 
-__all__ = ["MisnamedFile", "RelevanceSession", "RelevanceWarning", "from_here", "left_out_in"]
-
 
 class RelevanceSession:
     """

@@ -7,16 +7,14 @@ from collections.abc import Iterable, Iterator
 import pytest
 
 from harness.model import Outcome, Report, Status, SuiteReport
-from harness.pytest_plugin.runs import Failed, SessionRuns
+from harness.pytest_plugin.run_files import Failed
+from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession, from_here
 from harness.report.overview import change_cell
 from harness.report.run_sentences import cause_lines, outcome_lines, stability_lines
 from harness.report.sentences import printable, score_text
 from harness.suites.discovery import left_out_text
 from harness.words import count
-
-__all__ = ["caveat_lines", "print_summary", "suite_line"]
-
 
 NO_ITEMS = "it has no thresholds and expectations, so no items; `--relevance-each-query` makes an item of each query"
 

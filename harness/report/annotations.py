@@ -20,16 +20,6 @@ from harness.report.run_sentences import LOOKED_AT, only_repeats_unanswered, out
 from harness.report.sentences import printable, waiver_not_in_reason
 from harness.words import count
 
-__all__ = [
-    "Annotation",
-    "Severity",
-    "code_quality",
-    "gitlab_repository",
-    "problem_annotations",
-    "report_annotations",
-    "workflow_commands",
-]
-
 
 class Severity(StrEnum):
     """The severity of an annotation, the worst first."""

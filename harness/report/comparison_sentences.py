@@ -21,31 +21,6 @@ from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, thresholds_head
 from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
 from harness.words import count
 
-__all__ = [
-    "FIGURES",
-    "Change",
-    "agreement_facts",
-    "change_mark",
-    "change_of",
-    "changes_text",
-    "closing",
-    "detectable_text",
-    "figure_texts",
-    "first_ranks",
-    "headline",
-    "known_texts",
-    "last_rank",
-    "left_mark",
-    "measure_names",
-    "measure_warnings",
-    "method_text",
-    "moved_queries",
-    "origin_text",
-    "remarks",
-    "scores_texts",
-    "unpaired_lines",
-]
-
 
 class Change(StrEnum):
     """How a query's ranking changed, the greatest change first."""

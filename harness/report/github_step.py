@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from harness.model import Report
     from harness.report.annotations import Annotation
 
-__all__ = ["GitHubStep", "github_step", "in_github_actions", "unheeded"]
-
 
 def in_github_actions(environ: Mapping[str, str]) -> bool:
     """Whether this process runs in a step of GitHub Actions, or of a system that imitates it."""

@@ -15,20 +15,6 @@ from harness.files.writing import is_device, write_whole
 if TYPE_CHECKING:
     from harness.model import ComparisonReport, Report
 
-__all__ = [
-    "COMPARISON_KINDS",
-    "KINDS",
-    "SUFFIXES",
-    "Output",
-    "output_named",
-    "refuse_other_files",
-    "remove_outdated",
-    "render",
-    "render_comparison",
-    "shows_all_hits",
-    "write_output",
-    "write_report",
-]
 
 KINDS = ("html", "json", "markdown", "codequality")
 """The kinds of reports on runs."""

@@ -11,28 +11,6 @@ from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummar
 from harness.report.sentences import change_text, score_text
 from harness.words import count
 
-__all__ = [
-    "BEST",
-    "MEASURES",
-    "TAGS",
-    "Figure",
-    "Overview",
-    "Row",
-    "TagRow",
-    "TagTable",
-    "cell_names",
-    "cell_parts",
-    "change_cell",
-    "compared_text",
-    "figure_text",
-    "mean_text",
-    "overview",
-    "remarks",
-    "suites_text",
-    "tag_table",
-]
-
-
 # The cells of a report side by side.
 
 

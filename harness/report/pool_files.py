@@ -17,9 +17,6 @@ from harness.files.yaml import in_double_quotes
 from harness.model import Pool, PooledDocument
 from harness.report.sentences import printable
 
-__all__ = ["WRITERS", "pool_csv", "pool_yaml"]
-
-
 _BYTE_ORDER_MARK = "\ufeff"
 _LONGEST_PLAIN_KEY = 1000
 """The longest key, in characters, that YAML allows without a question mark before it."""

@@ -46,39 +46,6 @@ from harness.words import count, instead, listed
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
 
-__all__ = [
-    "BAD",
-    "LOOKED_AT",
-    "MISSING_SHOWN",
-    "QUERIES_OF_THRESHOLD",
-    "RANKS_SHOWN",
-    "Attention",
-    "attention_of",
-    "baseline_text",
-    "cause_lines",
-    "closing",
-    "concerned_text",
-    "diff_heading",
-    "diff_rest",
-    "grade_text",
-    "headline",
-    "is_hardly_judged",
-    "is_held_by_query",
-    "judged_line",
-    "known_text",
-    "left_documents",
-    "mean_change_text",
-    "missing_place",
-    "next_command",
-    "old_ranks",
-    "only_repeats_unanswered",
-    "only_reports",
-    "outcome_lines",
-    "query_change",
-    "ranking_causes",
-    "thresholds_headline",
-]
-
 
 # What needs attention in a suite: thresholds that do not hold by themselves, and the queries they blame.
 

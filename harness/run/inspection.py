@@ -35,8 +35,6 @@ from harness.run.execution import AnsweredSuite, conclude
 from harness.search.score_parts import part_differences
 from harness.words import did_you_mean
 
-__all__ = ["inspect_query"]
-
 
 def inspect_query(
     path: Path, query: str, options: RunOptions, *, environ: Mapping[str, str], documents: Sequence[str] = ()

@@ -30,7 +30,6 @@ from harness.words import count, listed
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-__all__ = ["Journal", "Recorded", "Section", "parse_journal", "read_content"]
 
 try:
     flock: Any = import_module("fcntl")

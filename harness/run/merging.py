@@ -21,8 +21,6 @@ from harness.run.header import COMPARED, NOT_ASKED, Cell, Header
 from harness.run.journal import Recorded, Section, parse_journal
 from harness.words import count, listed
 
-__all__ = ["MergedJournal"]
-
 ANOTHER_PLACE = frozenset({"cluster", "hooks", "version of the harness"})
 """What may differ where the parts are put together, as nothing is sent there."""
 

@@ -24,8 +24,6 @@ from harness.search.msearch import single_search
 from harness.search.score_parts import score_parts
 from harness.words import nearest
 
-__all__ = ["explain_documents"]
-
 LEFT_OUT = frozenset({
     "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "fields", "highlight", "min_score", "post_filter",
     "profile", "script_fields", "size", "sort", "stored_fields", "suggest", "terminate_after", "track_scores",

@@ -11,8 +11,6 @@ from harness.search.engine import EngineSearch, ask_json
 from harness.search.msearch import index_path
 from harness.search.points import KEEP_ALIVE, close_point, open_point
 
-__all__ = ["IndexField", "SampledDocument", "read_all", "read_fields", "read_names", "read_sample"]
-
 PAGE = 5_000
 """Documents of one answer, where all are read."""
 

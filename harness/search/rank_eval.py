@@ -17,8 +17,6 @@ from harness.search.lookup import batched
 from harness.search.msearch import SEARCHES_AT_ONCE, index_path
 from harness.search.server_health import ask_one
 
-__all__ = ["URL_PARAMS", "RatedHit", "RatedQuery", "find_homes", "rate"]
-
 URL_PARAMS = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 """The parameters of `_search` that `_rank_eval` takes too."""
 

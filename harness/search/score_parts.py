@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from harness.model import Json, PartDifference, PartKind, ScoreFactor, ScorePart
 from harness.search.hits import MalformedAnswer, excerpt
 
-__all__ = ["part_differences", "score_parts"]
-
 EXACT = 1e-5
 """
 Relative; how far the sum of parts may differ from the engine's value, which is computed with 32-bit floats. A part

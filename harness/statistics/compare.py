@@ -34,8 +34,6 @@ from harness.statistics.tests import (
 )
 from harness.words import did_you_mean
 
-__all__ = ["ComparisonOptions", "Pair", "Scores", "compare", "pair_up"]
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:

@@ -53,9 +53,6 @@ from harness.report.html.charts import (
 from harness.report.run_sentences import BAD
 from harness.report.sentences import difference_text, p_text, plain_text
 
-__all__ = ["QueryView", "RankView", "delta", "query_views"]
-
-
 # The queries on the page of a comparison: those that thresholds blame first, then those that moved most.
 
 

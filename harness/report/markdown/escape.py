@@ -9,21 +9,6 @@ from dataclasses import dataclass
 from harness.report.sentences import printable
 from harness.words import count, shortened
 
-__all__ = [
-    "MOST_BYTES",
-    "MOST_TEXT",
-    "NOTES_SHOWN",
-    "Piece",
-    "block",
-    "code",
-    "escape",
-    "fitted",
-    "notes_markdown",
-    "sign",
-    "table",
-]
-
-
 # Text from servers and indexes, escaped.
 
 

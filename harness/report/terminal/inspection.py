@@ -35,8 +35,6 @@ from harness.report.terminal import columns, fact_table, grade_cell, indented, p
 from harness.report.terminal.query import hit_score, missing_renderables, query_since_baseline, title_cell
 from harness.report.terminal.run import text_diffs
 
-__all__ = ["contribution_block", "curl_line", "inspection_renderables"]
-
 
 def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableType]:
     """The query, its request, its ranking rank by rank, what is missing, and why documents have their scores."""

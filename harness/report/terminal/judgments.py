@@ -15,16 +15,6 @@ from harness.report.sentences import printable, score_text, zero_hit_lines
 from harness.report.terminal import columns, indented, right, safe, safe_lines
 from harness.words import count
 
-__all__ = [
-    "agreement_json",
-    "agreement_renderables",
-    "closing_line",
-    "finding_lines",
-    "findings_json",
-    "pool_renderables",
-]
-
-
 # Pools.
 
 

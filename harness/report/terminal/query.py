@@ -22,8 +22,6 @@ from harness.report.sentences import plain_text, printable
 from harness.report.terminal import columns, grade_cell, indented, plain, right, safe
 from harness.words import count
 
-__all__ = ["hit_score", "missing_renderables", "query_block", "query_heading", "query_renderables", "title_cell"]
-
 
 def query_block(query: QueryReport, measure: str | None = None) -> str:
     """One query's ranking with grades, and its missing relevant documents, as text without colors."""

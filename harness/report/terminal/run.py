@@ -69,9 +69,6 @@ from harness.report.terminal import (
 from harness.report.terminal.query import query_renderables
 from harness.words import count
 
-__all__ = ["overview_renderables", "tag_renderables"]
-
-
 # The cells of a report on a terminal: a line each, in as many tables as the width requires.
 
 

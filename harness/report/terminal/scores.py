@@ -18,8 +18,6 @@ from harness.words import count, listed
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
 
-__all__ = ["entry_renderables", "is_weighted", "means_of", "score_renderables"]
-
 
 # Baselines.
 

@@ -12,8 +12,6 @@ from harness.report.sentences import difference_text, mean_heading, printable, s
 from harness.report.terminal import columns, indented, right, safe
 from harness.words import count, listed
 
-__all__ = ["cause_text", "verification_renderables"]
-
 DIFFERENCES_SHOWN = 20
 """Differences shown for each measure; JSON has all."""
 

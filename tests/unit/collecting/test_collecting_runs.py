@@ -29,7 +29,8 @@ from harness.model import (
     Target,
 )
 from harness.options import RunOptions
-from harness.pytest_plugin.runs import Failed, Finished, RunFailed, SuiteRuns
+from harness.pytest_plugin.run_files import Failed, Finished
+from harness.pytest_plugin.runs import RunFailed, SuiteRuns
 from harness.run.execution import FinishedSuite
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
