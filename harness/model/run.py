@@ -416,6 +416,8 @@ class Run:
     """The repeats after the first searches, whose responses are *responses*."""
     target_unknown: bool = False
     """Whether *responses* are of several runs or parts, and it is unknown whether their target was the same."""
+    window_is_full: bool = False
+    """Whether the index has no room in its `index.max_result_window` for the hit more than needed."""
 
     @property
     def has_rankings(self) -> bool:

@@ -201,6 +201,7 @@ def _merged(parts: Sequence[Recorded]) -> Recorded:
         resent=dict(chain.from_iterable(run.resent.items() for run in every)),
         checks=_all_checks([run.checks for run in every if run.checks is not None], is_titled=bool(titles)),
         states=_states(runs),
+        window_is_full=any(run.window_is_full for run in runs),
         target_unknown=any(run.target_unknown for run in runs) or (len(runs) > 1 and _lacks_state(asked)),
     )
     return Recorded(replace(asked[0].header, shard=ALL_QUERIES), responses, replace(run, responses={}))

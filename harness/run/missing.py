@@ -27,6 +27,7 @@ from harness.run.report import missing_documents
 from harness.run.tails import SEARCHED
 from harness.search.answers import with_window_hint
 from harness.search.lookup import ids_query, ids_request
+from harness.search.msearch import shard_params, shards_text
 from harness.suites.depth import COSTLY, deeper, shows_all
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def locate_missing(
     Find the relevant and the expected documents that are not among the hits of *run*.
 
     One request has three more searches for each query: the same search with a larger size finds their ranks, a look-up
-    by ids finds which are visible, with their titles, and the same query with a filter on the ids finds which match.
+    by ids finds which are visible, with their titles, and the same query with a filter on the ids finds which match. If
+    the query searches some shards only, as with a routing, a second look-up finds which documents these have.
     They explain a run and decide nothing: where they fail, the documents are named as far as they are known.
 
     Args:
@@ -108,12 +110,17 @@ def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The responses about the missing documents of one query, whose request is *sent*; None where nothing was sent."""
+    """
+    The responses about the missing documents of one query, whose request is *sent*; None where nothing was sent.
+
+    *looked_up* has those that the target shows, *reached* those of them on the shards that the request searches.
+    """
 
     sent: SearchRequest
     deep: Response
     looked_up: Response
     matching: Response | None
+    reached: Response | None = None
 
     def located(self, document: MissingDocument) -> MissingDocument:
         """*document* with its rank, its title, and why it is not in the ranking, as far as that is known."""
@@ -130,6 +137,9 @@ class _Found:
             return document
         if _lacks(self.looked_up, document.id):
             return replace(document, absence=Absence.NOT_VISIBLE, target=self.sent.index)
+        if _lacks(self.reached, document.id):
+            target = f"{self.sent.index} with {shards_text(self.sent.url_params)}"
+            return replace(document, absence=Absence.NOT_VISIBLE, target=target)
         if _lacks(self.matching, document.id):
             return replace(document, absence=Absence.NO_MATCH)
         if not isinstance(self.deep, Ranking):
@@ -169,11 +179,18 @@ def _search_for(
     ids = {query: [document.id for document in documents[:SEARCHED]] for query, documents in missing.items()}
     matching = [one for request in sent for one in _matching(request, ids[request.query])]
     look_ups = [ids_request(one, ids[one.query], title_field=suite.title_field) for one in sent]
-    responses = iter(search.search([*matching, *(deeper(one, SEARCHED) for one in built), *look_ups]))
+    reaching = {
+        one.query: replace(look_up, url_params={**look_up.url_params, **shards})
+        for one, look_up in zip(sent, look_ups, strict=True)
+        if (shards := shard_params(one.url_params))
+    }
+    deepened = [deeper(one, SEARCHED) for one in built]
+    responses = iter(search.search([*matching, *reaching.values(), *deepened, *look_ups]))
     matched = {one.query: next(responses) for one in matching}
+    reached = {query: next(responses) for query in reaching}
     deep = [next(responses) for _ in sent]
     return {
-        one.query: _Found(one, found, looked_up, matched.get(one.query))
+        one.query: _Found(one, found, looked_up, matched.get(one.query), reached.get(one.query))
         for one, found, looked_up in zip(sent, deep, responses, strict=True)
     }
 
@@ -198,7 +215,12 @@ def _with_similar(
     located: Mapping[str, tuple[MissingDocument, ...]], found: Mapping[str, _Found], search: Search
 ) -> dict[str, tuple[MissingDocument, ...]]:
     """*located* with existing ids that differ in their form only from ids that are not visible."""
-    absent = [one.id for documents in located.values() for one in documents if one.absence is Absence.NOT_VISIBLE]
+    absent = [
+        one.id
+        for query, documents in located.items()
+        for one in documents
+        if one.absence is Absence.NOT_VISIBLE and _lacks(found[query].looked_up, one.id)
+    ]
     if not absent:
         return dict(located)
     sent = next(iter(found.values())).sent

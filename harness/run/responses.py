@@ -171,6 +171,7 @@ def joined(run: Run, earlier: Run | None) -> Run:
         resent={**earlier.resent, **run.resent},
         titles={**earlier.titles, **run.titles},
         checks=run.checks or earlier.checks,
+        window_is_full=run.window_is_full or earlier.window_is_full,
     )
 
 

@@ -35,7 +35,7 @@ from harness.process import gc_paused
 from harness.run.responses import StoredResponses, kept_answers, without_answered
 from harness.run.tails import cut_with_tail, hits_requested, search_tails
 from harness.run.watching import TargetWatch
-from harness.search.answers import exceeds_window
+from harness.search.answers import exceeds_window, is_blocked
 from harness.search.msearch import PREFERENCE, preferring
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def execute(
         bare = requests_of(left, template, further=False, titles=titles, preference=preference)
     answers = _Answers(left, template, sent, len(asked), stored, on_answers)
     budget = _warmed(search, sent, bare, warm_up, budget)
-    begun = time.perf_counter()
+    begun, is_full = time.perf_counter(), False
     with gc_paused():
         try:
-            _search_in_window(
+            is_full = _search_in_window(
                 search, asked, sent, bare, on_done=answers.hear, on_resent=answers.hear_resent, budget=budget
             )
         except LoginRefused as error:
@@ -133,6 +133,7 @@ def execute(
         index=template.index or suite.target.index,
         seconds=time.perf_counter() - begun,
         resent=dict(sorted(answers.resent.items())),
+        window_is_full=is_full,
     )
     seconds_left = None if budget is None else budget - run.seconds
     return run if check is None else check.concluded(run, answers.of_checks, seconds_left)
@@ -214,10 +215,12 @@ def _search_in_window(
     on_done: Callable[[Mapping[int, Response]], None],
     on_resent: Callable[[Mapping[int, str]], None] | None = None,
     budget: float | None,
-) -> None:
+) -> bool:
     """
-    Send *asked* and *sent*. An index may refuse the hit more than needed that one of *sent* asks for, because of its
-    `index.max_result_window`: that request is sent again without it, as in *bare*; None where no request asks for it.
+    Send *asked* and *sent*; returns whether any of *sent* was sent again.
+
+    An index may refuse the hit more than needed that one of *sent* asks for, because of its `index.max_result_window`:
+    that request is sent again without it, as in *bare*; None where no request asks for it.
     """
     begun, first = time.perf_counter(), len(asked)
     refused: dict[int, Response] = {}
@@ -230,13 +233,14 @@ def _search_in_window(
 
     search.search(chained(asked, sent), on_done=hear, on_resent=on_resent, budget=budget)
     if bare is None or not refused:
-        return
+        return False
     places = sorted(refused)
     again = LazySequence(places, lambda place: bare[place - first])
     left = None if budget is None else budget - (time.perf_counter() - begun)
     with suppress(SearchError):
         search.search(again, on_done=lambda found: refused.update((places[at], found[at]) for at in found), budget=left)
     on_done(refused)
+    return True
 
 
 def _warmed(
@@ -268,7 +272,7 @@ def _sent_without_checks(answers: _Answers, search: Search, budget: float | None
     if len(refusals) != 1 or not all(isinstance(one, Failure) for one in checked):
         return {}
     [refusal] = refusals
-    if refusal.kind is not FailureKind.ERROR:
+    if refusal.kind is not FailureKind.ERROR or is_blocked(refusal):
         return {}
     lost, is_any_answered = list[int](), False
     for place, one in enumerate(answers.of_queries):
@@ -320,7 +324,7 @@ def search_again(
                 request=run.request,
                 on_answers=on_answers,
                 budget=watch.left,
-                further=further,
+                further=further and not run.window_is_full,
                 preference=preference,
             )
             if tails:
@@ -462,6 +466,7 @@ def sent_requests(
     on_its_index = shown if template.http is not None else on_index(shown, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
     concern = hooks.concern_searches
-    built = requests_of(on_its_index, template, further=not concern, titles=concern)
+    further = not (concern or run.window_is_full)
+    built = requests_of(on_its_index, template, further=further, titles=concern)
     sent = [known.get(one.query) or hooks.request(one) for one in built]
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}

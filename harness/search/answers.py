@@ -166,17 +166,17 @@ def refusal_of(response: Response) -> Failure | None:
     """*response* if it is a refusal of the login."""
     if not isinstance(response, Failure) or response.status not in REFUSED:
         return None
-    return None if response.reason.startswith(BLOCKED) else response  # a reason begins with the type of the error
+    return None if is_blocked(response) else response
+
+
+def is_blocked(failure: Failure) -> bool:
+    """Whether *failure* says that the index or the cluster does not serve; a reason begins with the type of error."""
+    return failure.reason.startswith(BLOCKED)
 
 
 def refuses_login(answer: Answer) -> bool:
     """Whether the whole *answer* is a refusal of the login."""
     return answer.status in REFUSED and refusal_of(failure_of(answer)) is not None
-
-
-def is_blocked(answer: Answer) -> bool:
-    """Whether the whole *answer* says that the index or the cluster does not serve."""
-    return answer.status not in WHOLE and failure_of(answer).reason.startswith(BLOCKED)
 
 
 WINDOW = "index.max_result_window"

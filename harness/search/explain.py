@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -20,7 +21,7 @@ from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ra
 from harness.search.engine import EngineSearch, ask_json
 from harness.search.hits import MalformedAnswer, excerpt, id_in
 from harness.search.lookup import ids_query, of_indexes
-from harness.search.msearch import single_search
+from harness.search.msearch import shard_params, shards_text, single_search
 from harness.search.score_parts import score_parts
 from harness.words import nearest
 
@@ -93,7 +94,7 @@ def _unmatched(asker: _Asker, document: str, held: Mapping[str, Json]) -> Explan
     index = str(held.get("_index"))
     tree = asker.of_query_alone(held)
     if tree is not None:
-        reason = "the query matches it, and something beside the query leaves it out"
+        reason = f"the query matches it, and {asker.what_leaves_out(document)}"
         return replace(_scored(document, tree, held), **_left_out(reason))
     clauses = list(_clauses(asker.body.get("query"), "query"))
     clauses += _clauses(asker.body.get("post_filter"), "post_filter")
@@ -161,9 +162,16 @@ class _Asker:
             return {"reason": "the request rescores its first hits only; this is the score as one of them"}
         return {"reason": "`collapse` may show another document of its group"} if "collapse" in self.body else {}
 
-    def held(self, document: str) -> Mapping[str, Json] | None:
-        """The document itself, as the target shows it; None if it shows none."""
-        request = replace(self._request, url_params=of_indexes(self._request))
+    def what_leaves_out(self, document: str) -> str:
+        """What leaves out a document that the query matches, in words."""
+        shards = shard_params(self._request.url_params)
+        if shards and self.held(document, shards) is None:
+            return f"the request does not search its shard ({shards_text(shards)})"
+        return "something beside the query leaves it out"
+
+    def held(self, document: str, shards: Mapping[str, str] = MappingProxyType({})) -> Mapping[str, Json] | None:
+        """The document itself, as the target shows it, or its *shards* alone; None if there is none."""
+        request = replace(self._request, url_params={**of_indexes(self._request), **shards})
         body = {"query": self._only(document), "size": 1, "_source": False}
         return next(iter(self._hits(body, request)), None)
 

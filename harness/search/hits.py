@@ -60,15 +60,17 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
         total_doubt=total_doubt,
         took_doubt=took_doubt,
         stopped_early=stopped_early,
-        sort_tie=_sort_tie(inner),
+        sort_tie=_sort_tie(inner, entry.sort_keys),
     )
 
 
-def _sort_tie(inner: Sequence[Mapping[str, Json]]) -> int:
-    """The first rank whose hit has the same `sort` values as the next one; 0 if there is none."""
-    if not inner or "sort" not in inner[0]:
+def _sort_tie(inner: Sequence[Mapping[str, Json]], keys: int | None) -> int:
+    """The first rank whose hit has the same `sort` values, of the first *keys*, as the next one; 0 if there is none."""
+    if not inner or not isinstance(inner[0].get("sort"), list):
         return 0
     values = [hit.get("sort") for hit in inner]
+    if keys is not None:
+        values = [value[:keys] if isinstance(value, list) else value for value in values]
     return next((rank for rank, pair in enumerate(pairwise(values), start=1) if pair[0] == pair[1]), 0)
 
 

@@ -62,6 +62,8 @@ class Entry:
     """That of a search which is sent by itself; its lines are the body then."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are read."""
+    sort_keys: int | None = None
+    """The number of keys in the `sort` of a point in time, to which Elasticsearch adds one of its own; else None."""
     refusal: Failure | None = None
     """Why it cannot be sent; None if it can."""
 
@@ -98,7 +100,13 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
         id_field=request.id_field,
         may_stop_early=STOPS_EARLY.encode() in sent["lines"] and _stops_early(body),
         size=size if type(size := body.get("size")) is int else None,
+        sort_keys=_sort_keys(body.get("sort")) if "pit" in body else None,
     )
+
+
+def _sort_keys(sort: Json) -> int:
+    keys = sort if isinstance(sort, list) else [sort]
+    return sum(len(key) if isinstance(key, Mapping) else 1 for key in keys)
 
 
 def _sent(request: SearchRequest, content: Json) -> dict[str, Any]:
@@ -166,6 +174,23 @@ def index_path(index: str | None) -> str:
     ('/shop-*,books', '/a%20b')
     """
     return "" if index is None else f"/{quote(index, safe='*,')}"
+
+
+def shard_params(url_params: Mapping[str, str]) -> dict[str, str]:
+    """
+    Those of *url_params* that leave out some shards of an index.
+
+    >>> shard_params({"routing": "berlin", "preference": "_local", "search_type": "query_then_fetch"})
+    {'routing': 'berlin'}
+    """
+    preference = str(url_params.get("preference", ""))
+    found = {"routing": str(url_params["routing"])} if "routing" in url_params else {}
+    return found | ({"preference": preference} if preference.startswith("_shards:") else {})
+
+
+def shards_text(url_params: Mapping[str, str]) -> str:
+    """The `shard_params` in words: ``routing berlin``."""
+    return " and ".join(f"{name} {value}" for name, value in shard_params(url_params).items())
 
 
 def single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 
 from harness.errors import SearchError
 from harness.model import Json
-from harness.search.answers import WHOLE, is_blocked, json_of, refusal_text, refuses_login, with_window_hint
+from harness.search.answers import WHOLE, failure_of, is_blocked, json_of, refusal_text, refuses_login, with_window_hint
 from harness.search.connection import Answer, NoAnswerInTime
 from harness.search.engine import EngineSearch, ask_json, login_refused
 from harness.search.hits import kind_of
@@ -91,7 +91,7 @@ def _refusal(search: EngineSearch, answer: Answer) -> str:
     """
     if refuses_login(answer):
         raise login_refused(answer, search.connection)
-    if is_blocked(answer):
+    if is_blocked(failure_of(answer)):
         raise SearchError(search.connection.mask(refusal_text(answer)))
     if answer.status in (405, 501) or b"no handler found" in answer.body:
         raise SearchError(

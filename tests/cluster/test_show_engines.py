@@ -241,7 +241,7 @@ def test_a_document_that_another_routing_holds_is_left_out(search: EngineSearch,
         near, far = explain_documents(search, request, [ids[0], other], ranking=ids)
         assert (near.outcome, near.rank) == (Explained.SCORED, 1)
         assert far.outcome is Explained.LEFT_OUT
-        assert far.reason == "the query matches it, and something beside the query leaves it out"
+        assert far.reason == "the query matches it, and the request does not search its shard (routing a)"
     finally:
         call("DELETE", f"/{name}")
 

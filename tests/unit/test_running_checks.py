@@ -431,6 +431,22 @@ def test_queries_are_sent_without_the_checks_where_these_are_refused(error: Exce
     assert run.checks.absent == {}
 
 
+def test_queries_are_not_sent_again_where_the_index_is_blocked() -> None:
+    blocked = Failure(FailureKind.ERROR, "cluster_block_exception: blocked by: [FORBIDDEN/7/index read (api)]", 403)
+    sent: list[int] = []
+
+    class Blocked(FakeSearch):
+        def search(self, requests: Any, **more: Any) -> list[Response]:
+            sent.append(len(requests))
+            more["on_done"](dict.fromkeys(range(len(requests)), blocked))
+            return []
+
+    run = run_on(Blocked({}), expecting(a=1))
+
+    assert run.responses["q"] == blocked
+    assert len(sent) == 1
+
+
 @pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])
 def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, tmp_path: Path) -> None:
     selection = select(suite(expecting("nope not in top 3", a=1)), ALL, date(2026, 1, 1))

@@ -34,8 +34,9 @@ from harness.model import (
     Waiver,
 )
 from harness.run.missing import locate_missing
-from harness.run.searching import execute
+from harness.run.searching import execute, search_again
 from harness.run.tails import SEARCHED
+from harness.run.watching import TargetWatch
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)
@@ -104,16 +105,27 @@ class TestExecute:
 
         assert [type(one) for one in run.responses.values()] == [found, found]
         assert [one.body["size"] for one in search.requests] == sizes
+        assert run.window_is_full
         assert [(query, type(one)) for told in heard for query, one in told.items()] == [
             ("shoes", found),
             ("hats", found),
         ]
 
+    def test_repeats_do_not_ask_for_the_extra_hit_that_was_refused(self) -> None:
+        search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 10)
+        tested, watch = suite(SHOES, HATS), TargetWatch(None, budget=None)
+        run = execute(tested, search)
+        search.requests.clear()
+
+        search_again(tested, search, run, watch, times=2, further=True, tails=False, on_answers=lambda _: None)
+        assert [one.body["size"] for one in search.requests] == [10, 10]
+
     def test_a_window_that_has_room_costs_nothing(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 11)
 
-        execute(suite(SHOES, HATS), search)
+        run = execute(suite(SHOES, HATS), search)
         assert [one.body["size"] for one in search.requests] == [11, 11]
+        assert not run.window_is_full
 
     def test_the_size_of_the_suite_is_not_changed(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 10)
@@ -198,6 +210,33 @@ class TestLocateMissing:
                 MissingDocument("c", 1, rank=4, searched=SEARCHED),
             )
         }
+
+    @pytest.mark.parametrize(
+        ("parameters", "told"),
+        [
+            ({"routing": "east"}, "products with routing east"),
+            ({"preference": "_shards:0"}, "products with preference _shards:0"),
+        ],
+    )
+    def test_a_document_on_a_shard_that_the_request_does_not_search_is_not_visible(
+        self, parameters: dict[str, str], told: str
+    ) -> None:
+        class Sharded(FakeSearch):
+            def _respond(self, request: SearchRequest) -> Response:
+                response = super()._respond(request)
+                if isinstance(response, Failure) or not request.url_params:
+                    return response
+                return replace(response, hits=tuple(hit for hit in response.hits if hit.id != "b"), total=None)
+
+        template = RequestTemplate("request", BODY, url_params=parameters)
+        tested = suite(SHOES, requests={"request": template})
+        search = Sharded({"shoes": ["a"], "others": ["b", "c"]})
+        run = execute(tested, search)
+
+        missing = {one.id: one for one in located(tested, run, search, ["shoes"])["shoes"]}
+
+        assert (missing["b"].absence, missing["b"].target, missing["b"].similar) == (NOT_VISIBLE, told, None)
+        assert missing["c"].absence is Absence.NO_MATCH
 
     def test_the_deeper_search_is_the_same_but_for_its_size_and_what_ranks_nothing(self) -> None:
         body = {**BODY, "from": 0, "aggs": {"n": {}}, "highlight": {}, "_source": ["title"], "min_score": 1}

@@ -66,6 +66,19 @@ class TestRanking:
         hits = [hit(str(place), None, sort=value) for place, value in enumerate(values)]
         assert ranking(answer(*hits)).sort_tie == rank
 
+    @pytest.mark.parametrize(
+        ("sort", "rank"),
+        [(["_score", "brand"], 1), ([{"price": "asc", "brand": "asc"}], 1), (["_score", "brand", "id"], 0)],
+    )
+    def test_the_key_that_the_engine_adds_for_a_point_in_time_orders_nothing(self, sort: Any, rank: int) -> None:
+        entry = entry_of(0, SearchRequest("q", None, {"pit": {"id": "p"}, "sort": sort, "size": 10}))
+        assert isinstance(entry, Entry)
+        found = read_item(
+            answer(*(hit(name, None, sort=[1.0, "acme", place]) for place, name in enumerate("ab"))), entry
+        )
+        assert isinstance(found, Ranking)
+        assert found.sort_tie == rank
+
     def test_hits_without_sort_values_do_not_tie_by_them(self) -> None:
         assert ranking(answer(hit("a"), hit("b"))).sort_tie == 0
 
