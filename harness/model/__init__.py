@@ -79,9 +79,8 @@ from harness.model.report import (
     SuiteReport,
     TagSummary,
 )
+from harness.model.request import ANY_TEXT, Cluster, Route, SearchRequest, SentRequest
 from harness.model.run import (
-    ANY_TEXT,
-    Cluster,
     Engine,
     Failure,
     FailureKind,
@@ -93,10 +92,7 @@ from harness.model.run import (
     Ranking,
     Repeat,
     Response,
-    Route,
     Run,
-    SearchRequest,
-    SentRequest,
     Status,
     TailSearch,
     TargetChecks,

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from harness.model.report import BaselineSummary, QueryReport
-from harness.model.run import Engine, SentRequest, TargetChecks
+from harness.model.request import SentRequest
+from harness.model.run import Engine, TargetChecks
 from harness.model.timing import ReportTiming
 
 

@@ -1,0 +1,147 @@
+"""Servers, and the requests that they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from harness.model.suite import HttpRequest, Json, Mark, Query
+
+ANY_TEXT = "*"
+"""The field of a snippet if none is named: the longest text that is not the title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """How to reach a server; logins are given as names of environment variables, never as values."""
+
+    name: str
+    url: str | None = None
+    """One of *url* and *cloud_id* is set."""
+    cloud_id: str | None = None
+    engine: str | None = None
+    service: str = "engine"
+    """Either "engine" or "http"."""
+    api_key_env: str | None = None
+    username_env: str | None = None
+    password_env: str | None = None
+    ca_certs: str | None = None
+    """A PEM file, relative to harness.toml."""
+    fingerprint: str | None = None
+    """The SHA-256 of the server's certificate."""
+    timeout: float = 30.0
+    """Seconds for one request."""
+    headers_env: Mapping[str, str] = field(default_factory=dict)
+    """Header to the name of the variable that holds its value."""
+    concurrency: int = 4
+    """The largest number of requests sent at once."""
+    batch: int | None = None
+    """The largest number of searches in one request; None for the default."""
+    mark: Mark = Mark()
+    nodes: tuple[str, ...] = ()
+    """More URLs of the same cluster."""
+    bearer_token_env: str | None = None
+    client_cert: str | None = None
+    """A PEM file with the client's certificate, relative to harness.toml."""
+    client_key: str | None = None
+    """A PEM file with its private key, relative to harness.toml; None if *client_cert* contains the key."""
+    client_key_password_env: str | None = None
+    verify_certs: bool = True
+    """Whether the server's certificate is verified."""
+    proxy: str | None = None
+    """The URL of a proxy, without a login; if None, the proxy of the environment is used."""
+    proxy_username_env: str | None = None
+    proxy_password_env: str | None = None
+
+    @property
+    def logins(self) -> tuple[str, ...]:
+        """The keys in harness.toml of the logins that are given; an engine takes only one of them."""
+        named = {
+            "api_key_env": self.api_key_env,
+            "username_env": self.username_env,
+            "bearer_token_env": self.bearer_token_env,
+        }
+        return tuple(key for key, name in named.items() if name)
+
+    @property
+    def secret_variables(self) -> tuple[str, ...]:
+        """The names of the variables that hold secrets."""
+        named = (
+            self.api_key_env,
+            self.password_env,
+            self.bearer_token_env,
+            self.client_key_password_env,
+            self.proxy_password_env,
+            *self.headers_env.values(),
+        )
+        return tuple(name for name in named if name)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of all environment variables that are read."""
+        return (*(name for name in (self.username_env, self.proxy_username_env) if name), *self.secret_variables)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """The request for one query, with placeholders and variables filled in."""
+
+    query: str
+    index: str | None
+    body: Json
+    """Has a `size`."""
+    http: HttpRequest | None = None
+    title_field: str | None = None
+    """The field to return as title. It is ignored if the body selects fields itself, as are *snippet* and *fields*."""
+    snippet: str | None = None
+    """The field to return as snippet, or `ANY_TEXT`."""
+    fields: tuple[str, ...] = ()
+    """The fields whose texts to return."""
+    unique_ids: bool = False
+    """Whether an id identifies one document in all indexes searched."""
+    id_field: str | None = None
+    """The field that holds the id of a document; None for its `_id`."""
+    url_params: Mapping[str, str] = field(default_factory=dict)
+    """URL parameters of `_search`, as in the suite."""
+    built_for: Query | None = field(default=None, compare=False, repr=False)
+    """The query of the suite that it was built for; None for look-ups by the harness itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How a request reaches its server: client certificate, proxy and verification; a text is empty if not used."""
+
+    client_cert: str = ""
+    """The file with the client's certificate."""
+    client_key: str = ""
+    """The file with its private key, if it is not in *client_cert*."""
+    client_key_password: str = ""
+    proxy: str = ""
+    """The URL of the proxy in harness.toml."""
+    proxy_login: str = ""
+    """User and password, separated by a colon."""
+    verify_certs: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SentRequest:
+    """A request as it is sent; ``${NAME}`` stands for the value of an environment variable that may be secret."""
+
+    method: str
+    url: str
+    """With path and parameters; without the server if only the user's client object knows it."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: Json = None
+    """None if there is none."""
+    login: str = ""
+    """User and password of basic authentication, separated by a colon; empty if there is none."""
+    ca_certs: str = ""
+    """The file with the CA certificates; empty to use those that the system trusts."""
+    fingerprint: str = ""
+    """The SHA-256 of the server's certificate; empty if it is not pinned."""
+    route: Route | None = None
+    """None if all fields have their defaults, and in the requests that the report of a run stores."""
+    variables: tuple[str, ...] = ()
+    """The names of the environment variables in the request."""
+    encoded: tuple[str, ...] = ()
+    """The names of those whose value is sent in base64."""
