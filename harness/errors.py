@@ -6,7 +6,7 @@ of the command.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
@@ -189,6 +189,15 @@ class EngineUnreachable(SearchError):
 
 class LoginRefused(SearchError):
     """The engine answered 401 or 403."""
+
+
+class RequestRefused(SearchError):
+    """The engine refused a request with this *status*; *kinds* are the types of its errors."""
+
+    def __init__(self, message: str, status: int, kinds: Collection[str]) -> None:
+        self.status = status
+        self.kinds = frozenset(kinds)
+        super().__init__(message)
 
 
 class FixtureError(SearchError):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean
 
-from harness.errors import SearchError, UsageError
+from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
 from harness.files.opening import read_source
 from harness.migrate import records, trec
 from harness.migrate.draft import Draft, Place
@@ -42,6 +42,9 @@ variables in a suite.
 
 SORTED_BY = frozenset({"keyword", "long", "integer", "unsigned_long"})
 """Types of fields that can break ties."""
+
+UNAVAILABLE = 503
+"""The status of an answer that a shard lacks."""
 
 MOST_FIELDS = 12
 """The largest number of fields that the request searches."""
@@ -112,7 +115,10 @@ def live_documents(
     with opened(folder, options, environ) as cluster:
         assert isinstance(cluster.search, EngineSearch)
         for index in indexes:
-            yield from ((document, (index, 0, 0)) for document in read_all(cluster.search, index))
+            try:
+                yield from ((document, (index, 0, 0)) for document in read_all(cluster.search, index))
+            except SearchError as error:
+                raise _unreadable(cluster.search, index, "SOURCE", error) from None
 
 
 def draft_of_index(
@@ -167,12 +173,32 @@ def _fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
     try:
         return read_fields(search, index)
     except SearchError as error:
-        try:
-            known = [name for names in read_names(search).values() for name in names]
-        except SearchError:
-            known = []
-        guess = "" if index in known else did_you_mean(index, known)
-        raise SearchError(f"the fields of index {index!r} cannot be read: {error}{guess}") from None
+        raise _unreadable(search, index, "--index", error) from None
+
+
+def _unreadable(search: EngineSearch, index: str, argument: str, error: SearchError) -> SearchError:
+    """What *error*, of reading the *index* that the user gave as *argument*, says of that index, and what to do."""
+    if isinstance(error, (EngineUnreachable, LoginRefused)):
+        return error
+    begin, why = f"{argument} {index}: ", str(error).rstrip(".")
+    kinds = error.kinds if isinstance(error, RequestRefused) else frozenset()
+    if "index_not_found_exception" in kinds:
+        guess = did_you_mean(index, _others(search, index))
+        return SearchError(f"{begin}the server has no index, alias or data stream of that name; correct it{guess}")
+    if "index_closed_exception" in kinds:
+        return SearchError(f"{begin}the index is closed; open it, or name another index")
+    if isinstance(error, RequestRefused) and error.status == UNAVAILABLE and "cluster_block_exception" not in kinds:
+        remedy = "wait until `GET /_cat/shards` shows all as started, or name another index"
+        return SearchError(f"{begin}a shard of the index is not available ({why}); {remedy}")
+    return SearchError(f"{begin}the index cannot be read: {why}; name an index whose documents can be read")
+
+
+def _others(search: EngineSearch, index: str) -> list[str]:
+    """The names that can be searched, without *index*; none if they cannot be read."""
+    try:
+        return [name for names in read_names(search).values() for name in names if name != index]
+    except SearchError:
+        return []
 
 
 def _cluster_name(cluster: OpenCluster) -> str | None:

@@ -153,6 +153,13 @@ def refusal_text(answer: Answer) -> str:
     return f"status {answer.status}: {failure_of(answer).reason}"
 
 
+def error_kinds(answer: Answer) -> frozenset[str]:
+    """The types of all errors in *answer*, as the engine names them."""
+    content = json_of(answer)
+    error = content.get("error") if isinstance(content, Mapping) else None
+    return frozenset(str(cause.get("type")) for cause in walk_causes(error))
+
+
 def _words(answer: Answer) -> str:
     content = json_of(answer)
     if isinstance(content, Mapping) and content.get("error"):

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from harness.config import engine_problem
-from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
+from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
 from harness.lazy import LazySequence
 from harness.masking import fingerprint, if_small
 from harness.model import (
@@ -25,7 +25,7 @@ from harness.model import (
     SearchRequest,
     ShardCopy,
 )
-from harness.search.answers import WHOLE, json_of, lacking_shards, refusal_of, refusal_text, refuses_login
+from harness.search.answers import WHOLE, error_kinds, json_of, lacking_shards, refusal_of, refusal_text, refuses_login
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
@@ -295,7 +295,7 @@ def ask_json(
 
     Raises:
         LoginRefused: It refuses the login.
-        SearchError: It refuses the request, or its answer is no object; *refused* begins the sentence.
+        RequestRefused: It refuses the request, or its answer is no object; *refused* begins the sentence.
     """
     sent = None if body is None else json.dumps(body).encode()
     answer = ask_one(search.connection, search.retries, method, path, body=sent)
@@ -304,7 +304,7 @@ def ask_json(
     content = json_of(answer)
     if answer.status not in WHOLE or not isinstance(content, Mapping):
         why = content.reason if isinstance(content, Failure) else refusal_text(answer)
-        raise SearchError(search.connection.mask(f"{refused}{why}"))
+        raise RequestRefused(search.connection.mask(f"{refused}{why}"), answer.status, error_kinds(answer))
     return content
 
 

@@ -97,9 +97,10 @@ def read_all(search: EngineSearch, index: str) -> Iterator[Mapping[str, Json]]:
     All documents of *index* as they are at one moment, page by page.
 
     Raises:
-        SearchError: The engine refuses that, or its answer cannot be read.
+        RequestRefused: The engine refuses that.
+        SearchError: Its answer cannot be read, or a document has no `_source`.
     """
-    point = open_point(search.connection, search.engine, search.retries, index, {})
+    point = open_point(search.connection, search.engine, search.retries, index, {}, remedy="")
     order = "_id" if search.engine.kind == "opensearch" else "_shard_doc"
     body: dict[str, Json] = {
         "size": PAGE,
@@ -109,7 +110,10 @@ def read_all(search: EngineSearch, index: str) -> Iterator[Mapping[str, Json]]:
     }
     try:
         while hits := ask_json(search, "POST", "/_search", body).get("hits", {}).get("hits"):
-            yield from (hit["_source"] for hit in hits)
+            for hit in hits:
+                if not isinstance(hit.get("_source"), Mapping):
+                    raise SearchError(f"document {hit['_id']!r} has no `_source`, from which documents are read")
+                yield hit["_source"]
             body["search_after"] = hits[-1]["sort"]
     finally:
         close_point(search.connection, search.engine, point)

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
-from harness.errors import SearchError
+from harness.errors import RequestRefused, SearchError
 from harness.model import Engine, SearchRequest
-from harness.search.answers import json_of, refusal_text
+from harness.search.answers import error_kinds, json_of, refusal_text
 from harness.search.connection import Connection
 from harness.search.msearch import PREFERENCE, index_path
 from harness.search.retries import Retries
@@ -50,14 +50,23 @@ class PointInTime:
         return replace(request, body={**body, "pit": {"id": self.id, "keep_alive": KEEP_ALIVE}}, url_params=parameters)
 
 
+OF_THE_TARGET = "if this engine has none, remove `point_in_time` from the target"
+
+
 def open_point(
-    connection: Connection, engine: Engine, retries: Retries, index: str, url_params: Mapping[str, str]
+    connection: Connection,
+    engine: Engine,
+    retries: Retries,
+    index: str,
+    url_params: Mapping[str, str],
+    *,
+    remedy: str = OF_THE_TARGET,
 ) -> PointInTime:
     """
     Open a point in time of *index*, with those of *url_params* that say which indexes and copies that is.
 
     Raises:
-        SearchError: The engine refuses, such as a build that has none.
+        RequestRefused: The engine refuses, such as a build that has none; *remedy* ends the sentence.
     """
     place = "_search/point_in_time" if engine.kind == "opensearch" else "_pit"
     given = {name: url_params[name] for name in TO_OPEN if name in url_params}
@@ -69,8 +78,8 @@ def open_point(
     point = content.get(name) if isinstance(content, Mapping) else None
     if answer.status != 200 or not isinstance(point, str):
         reason = refusal_text(answer) if answer.status != 200 else f"the answer has no `{name}`"
-        remedy = "if this engine has none, remove `point_in_time` from the target"
-        raise SearchError(connection.mask(f"no point in time was opened by `POST {path}`: {reason}; {remedy}"))
+        sentence = f"no point in time was opened by `POST {path}`: {reason}{remedy and '; '}{remedy}"
+        raise RequestRefused(connection.mask(sentence), answer.status, error_kinds(answer))
     return PointInTime(index, point)
 
 

@@ -33,7 +33,17 @@ def test_all_documents_are_read_page_by_page(ubi, engine_url, tmp_path, monkeypa
     assert provenance["click_rate_by_position"] == {"1": 0.4, "2": 0.1}
 
 
-def test_an_index_that_is_not_there_is_told(engine_url, tmp_path, capsys):
-    output = str(tmp_path / "judged.csv")
-    assert main(["import", "ubi", "relevance-test-none", "--url", engine_url, "--output", output]) == 3
-    assert "relevance-test-none" in capsys.readouterr().err
+def test_an_index_that_cannot_be_read_is_named_with_what_to_do(ubi, index, call, engine_url, tmp_path, capsys):
+    closed, bare = index({}), index({"1": {"query_id": "q"}}, mappings={"_source": {"enabled": False}})
+    call("POST", f"/{closed}/_close")
+    said = {
+        f"{ubi[0]}x": "the server has no index, alias or data stream of that name; correct it; did you mean ",
+        closed: "the index is closed; open it, or name another index\n",
+        bare: "the index cannot be read: document '1' has no `_source`, from which documents are read; name an index ",
+    }
+    for name, sentence in said.items():
+        output = str(tmp_path / "judged.csv")
+        assert main(["import", "ubi", name, "--url", engine_url, "--output", output]) == 3
+        told = capsys.readouterr().err
+        assert told.startswith(f"harness: SOURCE {name}: {sentence}")
+        assert "target" not in told
