@@ -153,7 +153,7 @@ def draft_of_index(
                 f"{' whose name can stand in a suite' if _text_fields(every) else ''}; its fields are {known}"
             )
         keys = _identities(fields)
-        sample = _sample(search, index, [*texts, *keys])
+        sample, unread = _sample(search, index, [*texts, *keys])
     draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
     draft.cluster = _cluster_name(cluster)
     misread = [name for name in _text_fields(every) if name not in fields]
@@ -163,8 +163,8 @@ def draft_of_index(
         )
     searched = _searched(texts, sample, draft)
     draft.title_field = next((name for name in searched if _is_title(name)), None)
-    draft.request = _request(searched, _tie_break(keys, sample, draft))
-    _add_queries(draft, queries, sample)
+    draft.request = _request(searched, _tie_break(keys, sample, unread, draft))
+    _add_queries(draft, queries, sample, unread)
     draft.is_measured = any(query.judgments for query in draft.queries)
     return draft
 
@@ -235,12 +235,17 @@ def _identities(fields: Mapping[str, IndexField]) -> list[str]:
     )
 
 
-def _sample(search: EngineSearch, index: str, names: Sequence[str]) -> list[SampledDocument]:
-    """A sample of documents with the values of the fields *names*; empty if the engine refuses it."""
+def _sample(search: EngineSearch, index: str, names: Sequence[str]) -> tuple[list[SampledDocument], str]:
+    """A sample of documents with the values of the fields *names*; or none, and why no value is known."""
     try:
-        return read_sample(search, index, names)
-    except SearchError:
-        return []
+        sample = read_sample(search, index, names)
+    except SearchError as error:
+        return [], f"the documents of the index cannot be read: {str(error).rstrip('.')}"
+    if not sample:
+        return [], "the index shows no documents"
+    if not any(document.values for document in sample):
+        return [], "its documents show no values of their fields, as in an index without `_source`"
+    return sample, ""
 
 
 def _is_title(name: str) -> bool:
@@ -294,28 +299,39 @@ def _request(searched: Mapping[str, int], tie_break: str | None) -> Json:
     return body
 
 
-def _tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> str | None:
-    """The first of *keys* with exactly one value in each document, all different, as far as the sample shows."""
+def _tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], unread: str, draft: Draft) -> str | None:
+    """
+    The first of *keys* with exactly one value in each document, all different, as far as the sample shows.
+
+    *unread* says why there is no sample.
+    """
     for name in keys:
         values = [document.values.get(name, ()) for document in sample]
         if sample and all(len(one) == 1 for one in values) and len(set(values)) == len(values):
             draft.request_remarks.append(f"Documents with the same score are sorted by {name}, so that runs repeat.")
             return name
+    if keys and unread:
+        draft.request_remarks.append(
+            f"The engine orders documents with the same score as it likes; {keys[0]} may tell them apart, which was "
+            f"not seen: {unread}."
+        )
+        return None
     draft.request_remarks.append(
         "No field tells documents apart, so the engine orders those with the same score as it likes."
     )
     return None
 
 
-def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocument]) -> None:
+def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocument], unread: str) -> None:
     if path is not None:
         _read_queries(path, draft)
         return
     title = draft.title_field or next(iter(draft.request["query"]["multi_match"]["fields"])).partition("^")[0]
     found = {" ".join(text.split()[:SHORT]): document for document in sample for text in document.values.get(title, ())}
     if not found:
+        why = unread or f"none of {len(sample)} documents that were looked at has a text in {title}"
         raise UsageError(
-            f"index {draft.index!r} shows no documents to make queries from; give queries with --queries FILE"
+            f"no queries can be made from documents of index {draft.index!r}: {why}; give queries with --queries FILE"
         )
     for text, document in list(found.items())[:EXAMPLES]:
         query = draft.of_text(text)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.errors import SearchError
+from harness.errors import RequestRefused, SearchError
 from harness.model import Json
 from harness.search.engine import EngineSearch, ask_json
 from harness.search.msearch import index_path
@@ -79,17 +80,44 @@ def read_fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
 
 def read_sample(search: EngineSearch, index: str, fields: Sequence[str]) -> list[SampledDocument]:
     """
-    The first documents that a search finds, with the texts of *fields*.
+    The first documents that a search finds, with the texts of *fields*; fewer where the index allows no more.
 
     Raises:
-        SearchError: The engine refuses that, or its answer cannot be read.
+        RequestRefused: The engine refuses that.
+        SearchError: Its answer cannot be read.
     """
-    body = {"size": SAMPLED, "query": {"match_all": {}}, "_source": False, "fields": list(fields)}
-    content = ask_json(search, "POST", f"{index_path(index)}/_search", body)
+    body = {"query": {"match_all": {}}, "_source": False, "fields": list(fields)}
+
+    def ask(size: int) -> Mapping[str, Json]:
+        return ask_json(search, "POST", f"{index_path(index)}/_search", {"size": size, **body})
+
+    try:
+        content = ask(SAMPLED)
+    except RequestRefused:
+        window = _window(search, index, SAMPLED)
+        if window == SAMPLED:
+            raise
+        content = ask(window)
     return [
         SampledDocument(hit["_id"], {name: tuple(map(str, values)) for name, values in hit.get("fields", {}).items()})
         for hit in content.get("hits", {}).get("hits", ())
     ]
+
+
+def _window(search: EngineSearch, index: str, most: int) -> int:
+    """
+    How many documents, at most *most*, a search of *index* may ask for; *most* if its settings cannot be read.
+
+    An index whose `max_result_window` is smaller refuses a search for more.
+    """
+    name = "index.max_result_window"
+    try:
+        content = ask_json(search, "GET", f"{index_path(index)}/_settings/{name}?flat_settings=true")
+    except SearchError:
+        return most
+    settings = [one.get("settings") for one in content.values() if isinstance(one, Mapping)]
+    given = [str(one.get(name, "")) for one in settings if isinstance(one, Mapping)]
+    return min([most, *(int(number) for number in given if re.fullmatch("[1-9][0-9]{0,17}", number))])
 
 
 def read_all(search: EngineSearch, index: str) -> Iterator[Mapping[str, Json]]:
@@ -100,10 +128,11 @@ def read_all(search: EngineSearch, index: str) -> Iterator[Mapping[str, Json]]:
         RequestRefused: The engine refuses that.
         SearchError: Its answer cannot be read, or a document has no `_source`.
     """
+    size = _window(search, index, PAGE)
     point = open_point(search.connection, search.engine, search.retries, index, {}, remedy="")
     order = "_id" if search.engine.kind == "opensearch" else "_shard_doc"
     body: dict[str, Json] = {
-        "size": PAGE,
+        "size": size,
         "pit": {"id": point.id, "keep_alive": KEEP_ALIVE},
         "sort": [{order: "asc"}],
         "track_total_hits": False,

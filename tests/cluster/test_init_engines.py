@@ -7,6 +7,8 @@ import pytest
 import yaml
 
 from harness.cli import main
+from harness.search import index_sample
+from harness.search.retries import Retries
 from harness.suites import load_suite
 
 MAPPINGS = {
@@ -130,6 +132,62 @@ def test_an_alias_over_two_indexes_and_what_tells_no_documents_apart(index, init
     assert "sort" not in suite["request"]
     assert "# No field tells documents apart" in path.read_text()
     assert main(["run", str(path)]) == 0
+
+
+def test_an_index_with_a_small_window_is_looked_at_as_far_as_that(index, init):
+    name = index(DOCUMENTS, mappings=MAPPINGS, settings={"max_result_window": 2})
+    assert init("--index", name)[0] == 0
+    _, suite = written(name)
+    assert len(suite["queries"]) == 2
+    assert suite["request"]["sort"] == ["_score", {"sku": "asc"}]
+
+
+@pytest.mark.parametrize(
+    ("documents", "source", "why"),
+    [
+        (DOCUMENTS, False, "its documents show no values of their fields, as in an index without `_source`"),
+        ({}, True, "the index shows no documents"),
+    ],
+)
+def test_what_no_document_shows_is_told_as_that(index, init, documents, source, why):
+    name = index(documents, mappings={**MAPPINGS, "_source": {"enabled": source}})
+    status, told = init("--index", name)
+    begin = f"harness: no queries can be made from documents of index {name!r}: {why}; "
+    assert (status, told.err) == (2, f"{begin}give queries with --queries FILE\n")
+    Path("queries.txt").write_text("red shoes\n")
+    assert init("--index", name, "--queries", "queries.txt")[0] == 0
+    text = written(name)[0].read_text()
+    assert f"sku may tell them apart, which was not seen: {why}.\n" in text
+    assert "No field tells documents apart" not in text
+
+
+def test_a_refused_look_at_documents_is_told(index, init, monkeypatch):
+    name = index(DOCUMENTS, mappings=MAPPINGS)
+    monkeypatch.setattr(index_sample, "SAMPLED", -1)
+    status, told = init("--index", name)
+    assert status == 2
+    assert f"from documents of index {name!r}: the documents of the index cannot be read: status 400: " in told.err
+
+
+def test_a_closed_index_is_told_as_that(index, init, call):
+    name = index(DOCUMENTS, mappings=MAPPINGS)
+    call("POST", f"/{name}/_close")
+    status, told = init("--index", name)
+    assert (status, told.err) == (3, f"harness: --index {name}: the index is closed; open it, or name another index\n")
+
+
+def test_an_index_without_its_shards_is_told_as_that_and_never_meant_itself(init, call, monkeypatch):
+    monkeypatch.setattr(Retries, "pause", lambda *_: 0.0)
+    name = f"relevance-test-{uuid.uuid4().hex[:12]}"
+    settings = {"number_of_replicas": 0, "index.routing.allocation.require._name": "nowhere"}
+    call("PUT", f"/{name}?wait_for_active_shards=0", {"settings": settings, "mappings": MAPPINGS})
+    try:
+        status, told = init("--index", name)
+    finally:
+        call("DELETE", f"/{name}")
+    assert status == 3
+    assert told.err.startswith(f"harness: --index {name}: a shard of the index is not available (status 503: ")
+    assert told.err.endswith("; wait until `GET /_cat/shards` shows all as started, or name another index\n")
 
 
 def test_indexes_are_listed_and_what_is_not_there_is_told(index, init):

@@ -33,6 +33,16 @@ def test_all_documents_are_read_page_by_page(ubi, engine_url, tmp_path, monkeypa
     assert provenance["click_rate_by_position"] == {"1": 0.4, "2": 0.1}
 
 
+def test_no_more_is_asked_for_than_an_index_allows(index, engine_url, tmp_path):
+    events = {"query_id": "q", "user_query": "tent", "query_response_hit_ids": ["a", "b"]}
+    click = {"query_id": "q0", "action_name": "click", "event_attributes": {"object": {"object_id": "a"}}}
+    documents = {str(number): {**events, "query_id": f"q{number}"} for number in range(25)} | {"click": click}
+    name = index(documents, settings={"max_result_window": 4})
+    output = str(tmp_path / "judged.csv")
+    assert main(["import", "ubi", name, "--url", engine_url, "--output", output]) == 0
+    assert list(read_judgments(Path(output))) == ["tent"]
+
+
 def test_an_index_that_cannot_be_read_is_named_with_what_to_do(ubi, index, call, engine_url, tmp_path, capsys):
     closed, bare = index({}), index({"1": {"query_id": "q"}}, mappings={"_source": {"enabled": False}})
     call("POST", f"/{closed}/_close")
