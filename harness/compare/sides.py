@@ -186,7 +186,7 @@ def _scores(query: QueryReport) -> list[Score]:
 
 
 def _orders_ties(ranking: Sequence[RankedDocument]) -> bool:
-    """Whether neighbours of equal score are not marked as tied: the request then orders them itself."""
+    """Whether neighbors of equal score are not marked as tied: the request then orders them itself."""
     return any(
         first.score is not None and first.score == second.score and not first.tied
         for first, second in pairwise(ranking)

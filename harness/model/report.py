@@ -29,7 +29,7 @@ class RankedDocument:
     score: float | None = None
     title: str | None = None
     tied: bool = False
-    """Whether it has the same score as a neighbour."""
+    """Whether it has the same score as a neighbor."""
 
 
 class Absence(StrEnum):

@@ -170,7 +170,7 @@ def tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None
 
 
 def unordered_note(suite: Suite, queries: Sequence[str]) -> Iterator[str]:
-    """The *queries* in which the sort of the request leaves neighbouring documents without an order, with a remedy."""
+    """The *queries* in which the sort of the request leaves neighboring documents without an order, with a remedy."""
     if queries:
         unique = f"`{suite.target.id_field}`" if suite.target.id_field else "a keyword with the id"
         yield (

@@ -344,7 +344,7 @@ def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -
 
 
 def _ties(scores: Sequence[float | None]) -> list[bool]:
-    """For each of *scores* whether a neighbour is the same."""
+    """For each of *scores* whether a neighbor is the same."""
     return [
         score is not None and score in (*scores[max(place - 1, 0) : place], *scores[place + 1 : place + 2])
         for place, score in enumerate(scores)

@@ -227,7 +227,7 @@ class BatchSender:
         if len(batch.entries) == 1:
             return _all(batch, failure)
         self._note(batch, cause)
-        halves = (batch.entries[::2], batch.entries[1::2])  # neighbours may share an error
+        halves = (batch.entries[::2], batch.entries[1::2])  # neighbors may share an error
         return Outcome(parts=[Batch(half, due=due) for half in halves])
 
     def _again(self, batch: Batch, failure: Failure, cause: str) -> Outcome:

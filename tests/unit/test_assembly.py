@@ -262,11 +262,11 @@ def test_a_query_of_which_no_measure_is_asked_has_its_outcome_too(response, outc
     [
         ([5, 5, 4], [True, True, False]),
         ([6, 5, 5, 5, 4], [False, True, True, True, False]),
-        ([1, 2, 1, 1], [False, False, True, True]),  # sorted by something else: only neighbours can be exchanged
+        ([1, 2, 1, 1], [False, False, True, True]),  # sorted by something else: only neighbors can be exchanged
         ([3], [False]),
     ],
 )
-def test_a_document_is_tied_where_a_neighbour_has_its_score(scores, tied):
+def test_a_document_is_tied_where_a_neighbor_has_its_score(scores, tied):
     hits = tuple(Hit(f"d{number}", float(score)) for number, score in enumerate(scores))
     [query] = report_on([QUERY], {"shoes": Ranking(hits)}).queries
     assert [document.tied for document in query.ranking] == tied
