@@ -171,9 +171,12 @@ def draft_of_index(
 
 def _fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
     try:
-        return read_fields(search, index)
+        fields = read_fields(search, index)
+        if not fields:
+            read_sample(search, index, [])  # OpenSearch has no fields of a closed index, and refuses to search it
     except SearchError as error:
         raise _unreadable(search, index, "--index", error) from None
+    return fields
 
 
 def _unreadable(search: EngineSearch, index: str, argument: str, error: SearchError) -> SearchError:
@@ -240,6 +243,8 @@ def _sample(search: EngineSearch, index: str, names: Sequence[str]) -> tuple[lis
     try:
         sample = read_sample(search, index, names)
     except SearchError as error:
+        if isinstance(error, RequestRefused) and error.status == UNAVAILABLE:
+            raise _unreadable(search, index, "--index", error) from None
         return [], f"the documents of the index cannot be read: {str(error).rstrip('.')}"
     if not sample:
         return [], "the index shows no documents"
