@@ -43,6 +43,9 @@ variables in a suite.
 SORTED_BY = frozenset({"keyword", "long", "integer", "unsigned_long"})
 """Types of fields that can break ties."""
 
+CLOSED = "/4/index closed"
+"""In the reason of a `cluster_block_exception`: the block of a closed index, as a search of some versions meets it."""
+
 UNAVAILABLE = 503
 """The status of an answer that a shard lacks."""
 
@@ -188,7 +191,7 @@ def _unreadable(search: EngineSearch, index: str, argument: str, error: SearchEr
     if "index_not_found_exception" in kinds:
         guess = did_you_mean(index, _others(search, index))
         return SearchError(f"{begin}the server has no index, alias or data stream of that name; correct it{guess}")
-    if "index_closed_exception" in kinds:
+    if "index_closed_exception" in kinds or CLOSED in why:
         return SearchError(f"{begin}the index is closed; open it, or name another index")
     if isinstance(error, RequestRefused) and error.status == UNAVAILABLE and "cluster_block_exception" not in kinds:
         remedy = "wait until `GET /_cat/shards` shows all as started, or name another index"
