@@ -40,7 +40,6 @@ from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.connections import Connections, OpenCluster
 from harness.run.execution import AnsweredSuite, Progress
-from harness.search.answers import with_window_hint
 from harness.search.lookup import find_documents, find_texts
 from harness.suites import load_suites
 from harness.suites.fixtures import FixtureFile
@@ -199,9 +198,7 @@ class _Pooling:
                 fields=self.options.fields,
             )
             found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
-            notes |= dict.fromkeys(
-                f"some documents of {index} have no snippet: {with_window_hint(reason)}" for reason in reasons
-            )
+            notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
         return found, list(notes)
 
 

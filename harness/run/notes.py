@@ -7,7 +7,6 @@ from itertools import chain
 
 from harness.baseline.differences import left_out_note
 from harness.config import ENGINES
-from harness.gate.moving import why_moving
 from harness.gate.selection import QueryFilter, Selection, compares_with_baseline, gated_thresholds
 from harness.gate.ties import tie_break
 from harness.metrics.ranking import gain_of
@@ -194,14 +193,15 @@ def target_notes(suite: Suite, run: Run) -> Iterator[str]:
     yield from (f"{checks.target or 'the target'}: {problem}" for problem in checks.problems)
 
 
-def doubt_notes(run: Run, stopped: Sequence[str], uncounted: Sequence[str], untimed: Sequence[str]) -> Iterator[str]:
+def doubt_notes(
+    changed: str, stopped: Sequence[str], uncounted: Sequence[str], untimed: Sequence[str]
+) -> Iterator[str]:
     """
-    What leaves the rankings as they are: a target that changed, the queries for which the engine *stopped* early, and
-    those whose number of matching documents, or whose time, is unknown.
+    What leaves the rankings as they are: how the target *changed*, the queries for which the engine *stopped* early,
+    and those whose number of matching documents, or whose time, is unknown.
     """
-    moving = why_moving(run)
-    if moving:
-        yield moving
+    if changed:
+        yield changed
     doubts = {
         "the engine collected only a part of the documents because of `terminate_after`": stopped,
         "the number of matching documents is unknown": uncounted,

@@ -101,7 +101,7 @@ def assemble(
     """
     suite, run, verdicts, reference = decided.suite, decided.run, decided.verdicts, decided.reference
     template, columns = suite.requests.get(run.request), ScoreColumns.of(decided.scores)
-    found = _gone_through(suite, run, columns)
+    found, changed = _gone_through(suite, run, columns), why_moving(run)
     located = chain.from_iterable(decided.located.values())
     titles = found.titles | {one.id: one.title for one in located if one.title is not None}
     before = compare_queries(suite, run, columns, reference, titles) if reference else {}
@@ -129,7 +129,7 @@ def assemble(
             *tie_break_note(verdicts, template),
             *unordered_note(suite, found.unordered),
             *target_notes(suite, run),
-            *doubt_notes(run, found.stopped, found.uncounted, found.untimed),
+            *doubt_notes(changed, found.stopped, found.uncounted, found.untimed),
             *ungraded_notes(suite),
         ),
         deselected=deselected,
@@ -138,7 +138,7 @@ def assemble(
         if reference is None or reference.run is None
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
         checks=checks,
-        target_changed=why_moving(run),
+        target_changed=changed,
         report_only=report_only,
         searched=searched,
         repeats=RepeatSummary(len(run.repeats) + 1, unstable_queries(run)) if run.repeats else None,

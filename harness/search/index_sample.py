@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from harness.errors import RequestRefused, SearchError
 from harness.model import Json
+from harness.search.answers import WINDOW
 from harness.search.engine import EngineSearch, ask_json
 from harness.search.msearch import index_path
 from harness.search.points import KEEP_ALIVE, close_point, open_point
@@ -110,13 +111,12 @@ def _window(search: EngineSearch, index: str, most: int) -> int:
 
     An index whose `max_result_window` is smaller refuses a search for more.
     """
-    name = "index.max_result_window"
     try:
-        content = ask_json(search, "GET", f"{index_path(index)}/_settings/{name}?flat_settings=true")
+        content = ask_json(search, "GET", f"{index_path(index)}/_settings/{WINDOW}?flat_settings=true")
     except SearchError:
         return most
     settings = [one.get("settings") for one in content.values() if isinstance(one, Mapping)]
-    given = [str(one.get(name, "")) for one in settings if isinstance(one, Mapping)]
+    given = [str(one.get(WINDOW, "")) for one in settings if isinstance(one, Mapping)]
     return min([most, *(int(number) for number in given if re.fullmatch("[1-9][0-9]{0,17}", number))])
 
 

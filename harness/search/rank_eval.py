@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from harness.errors import SearchError
+from harness.errors import RequestRefused, SearchError
 from harness.model import Json
 from harness.search.answers import WHOLE, failure_of, is_blocked, json_of, refusal_text, refuses_login, with_window_hint
 from harness.search.connection import Answer, NoAnswerInTime
@@ -139,10 +139,8 @@ def find_homes(
         path = f"{index_path(index)}/_search{'?' + query if query else ''}"
         try:
             content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")
-        except SearchError as error:
-            if (reason := str(error)) == (hinted := with_window_hint(reason)):
-                raise
-            raise SearchError(hinted) from None
+        except RequestRefused as error:
+            raise RequestRefused(with_window_hint(str(error)), error.status, error.kinds) from None
         try:
             for hit in content["hits"]["hits"]:
                 homes[hit["_id"]] = (*homes.get(hit["_id"], ()), hit["_index"])

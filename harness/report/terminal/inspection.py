@@ -32,7 +32,13 @@ from harness.model import (
 from harness.report.run_sentences import cause_lines, known_text, old_ranks
 from harness.report.sentences import difference_text, plain_text, printable, score_text
 from harness.report.terminal import columns, fact_table, grade_cell, indented, plain, right, safe, safe_lines
-from harness.report.terminal.query import hit_score, missing_renderables, query_since_baseline, title_cell
+from harness.report.terminal.query import (
+    hit_score,
+    missing_renderables,
+    query_since_baseline,
+    ranking_columns,
+    title_cell,
+)
 from harness.report.terminal.run import text_diffs
 
 
@@ -142,14 +148,7 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
     tied = not short and any(one.tied for one in ranking)
     titled = not short and any(one.title for one in ranking)
     figures = ("grade", "adds", "loses") if short else ("grade", "gain", "discount", "adds", "loses", "score")
-    table = columns(
-        right("rank"),
-        right("was") if before else None,
-        "document",
-        *map(right, figures),
-        Column() if tied else None,
-        "title" if titled else None,
-    )
+    table = ranking_columns(figures, before=bool(before), tied=tied, titled=titled)
     for document in ranking:
         rest = [] if short else [hit_score(document)]
         rest += [Text("tied" if document.tied else "")] if tied else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.table import Column, Table
@@ -89,17 +89,22 @@ def _left_table(left: Sequence[MovedDocument]) -> Table:
     return table
 
 
-def _ranking_table(query: QueryReport) -> Table:
-    ranking, before = query.ranking[:RANKS_SHOWN], old_ranks(query)
-    tied, titled = any(document.tied for document in ranking), any(document.title for document in ranking)
-    table = columns(
+def ranking_columns(figures: Iterable[str], *, before: bool, tied: bool, titled: bool) -> Table:
+    """A table of ranked documents with *figures*, and the old ranks, ties and titles where they are known."""
+    return columns(
         right("rank"),
         right("was") if before else None,
         "document",
-        *map(right, ("grade", "gain", "score")),
+        *map(right, figures),
         Column() if tied else None,
         "title" if titled else None,
     )
+
+
+def _ranking_table(query: QueryReport) -> Table:
+    ranking, before = query.ranking[:RANKS_SHOWN], old_ranks(query)
+    tied, titled = any(document.tied for document in ranking), any(document.title for document in ranking)
+    table = ranking_columns(("grade", "gain", "score"), before=bool(before), tied=tied, titled=titled)
     for document in ranking:
         tie = [Text("tied" if document.tied else "")] if tied else []
         rank, *cells = _hit_cells(document)
