@@ -81,9 +81,10 @@ class Hooks:
         if changed is None or changed is response:
             return response
         try:
-            return _checked_failure(changed) if isinstance(changed, Failure) else _checked(changed)
+            checked = _checked_failure(changed) if isinstance(changed, Failure) else _checked(changed)
         except MalformedAnswer as error:
             raise self.wrong(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
+        return _as_sorted(checked, response)
 
     def wrong(self, name: str, what: str) -> HookError:
         """The error for a hook *name* that did *what*."""
@@ -160,6 +161,16 @@ def _checked(ranking: Ranking) -> Ranking:
         raise MalformedAnswer(f"`took` is {ranking.took!r}, expected a number from 0 on or None")
     whole = None if total is None else int(total)
     return replace(ranking, hits=hits, tail=tail, total=whole, took=took, duplicates=(*before, *again))
+
+
+def _as_sorted(changed: Response, before: Response) -> Response:
+    """*changed* without the sort values of its hits if they do not come in the order that these had *before*."""
+    if not (isinstance(changed, Ranking) and isinstance(before, Ranking)):
+        return changed
+    ids = dict.fromkeys(hit.id for hit in changed.hits)
+    if list(ids) == [hit.id for hit in before.hits if hit.id in ids]:
+        return changed
+    return replace(changed, hits=tuple(replace(hit, sort=None) for hit in changed.hits))
 
 
 def _checked_hits(hits: Sequence[Hit], name: str) -> list[Hit]:

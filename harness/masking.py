@@ -204,6 +204,7 @@ def _written(text: str) -> Iterator[str]:
 
 
 Mask: TypeAlias = Callable[[str], str]
+Sorted = TypeVar("Sorted", Hit, RankedDocument)
 Titled = TypeVar("Titled", Hit, RankedDocument, MissingDocument, MovedDocument)
 
 
@@ -256,7 +257,7 @@ def _field(field: NamedField, mask: Mask) -> NamedField:
 def _response(response: Response, mask: Mask) -> Response:
     if isinstance(response, Failure):
         return replace(response, reason=mask(response.reason))
-    return replace(response, hits=_documents(response.hits, mask))
+    return replace(response, hits=_hits(response.hits, mask), tail=_hits(response.tail, mask))
 
 
 def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
@@ -327,7 +328,7 @@ def _query(query: QueryReport, mask: Mask) -> QueryReport:
         query,
         text=mask(query.text),
         reason=mask(query.reason),
-        ranking=_documents(query.ranking, mask),
+        ranking=_hits(query.ranking, mask),
         ideal=_documents(query.ideal, mask),
         missing=tuple(
             replace(document, target=document.target and mask(document.target))
@@ -340,6 +341,16 @@ def _query(query: QueryReport, mask: Mask) -> QueryReport:
 def _documents(documents: Iterable[Titled], mask: Mask) -> tuple[Titled, ...]:
     return tuple(
         document if document.title is None else replace(document, title=mask(document.title)) for document in documents
+    )
+
+
+def _hits(hits: Iterable[Sorted], mask: Mask) -> tuple[Sorted, ...]:
+    """*hits* with *mask* applied to their titles and sort values."""
+    return tuple(
+        hit
+        if hit.sort is None
+        else replace(hit, sort=tuple(mask(value) if isinstance(value, str) else value for value in hit.sort))
+        for hit in _documents(hits, mask)
     )
 
 

@@ -182,7 +182,9 @@ def _of_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
         yield f"its ranking has {twice} {times[twice]} times"
     if len(kept.ranking) > depth:
         yield f"its ranking has {count(len(kept.ranking), 'hit')}, and {depth} were asked for"
-    if kept.tail and (not kept.ranking or kept.ranking[-1][1] is None):
+    if kept.sort and len(kept.sort) != len(kept.ranking):
+        yield f"it has the sort values of {count(len(kept.sort), 'hit')}, and its ranking has {len(kept.ranking)}"
+    if kept.tail and (not kept.ranking or (kept.ranking[-1][1] is None and not kept.sort)):
         yield "it has a tail of ties, and no last hit with a score"
 
 

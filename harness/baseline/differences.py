@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from harness.baseline.entries import request_fingerprint, request_json
-from harness.gate.ties import cut, leaves_ties, tie_groups
+from harness.gate.ties import cut, tie_groups
 from harness.masking import Masker, if_small
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import measures_of
@@ -57,7 +57,7 @@ def compare_documents(
         candidate: The ranking to compare.
         depth: Ranks to compare; documents that are below on both sides are ignored.
         notes: Grades and titles.
-        ties: Whether the request leaves documents of equal score in any order.
+        ties: Whether documents that tie on both sides are marked where their order changed.
         below: Whether a document that is below *depth* on one side has its rank there, or none.
 
     Returns:
@@ -78,7 +78,7 @@ def changed_ranks(documents: Iterable[MovedDocument]) -> tuple[MovedDocument, ..
 
 
 def are_only_ties(changed: Sequence[MovedDocument]) -> bool:
-    """Whether documents *changed* ranks, and all of them only among documents of equal score."""
+    """Whether documents *changed* ranks, and all of them only among tied documents."""
     return bool(changed) and all(document.tied for document in changed)
 
 
@@ -125,8 +125,6 @@ def compare_queries(
     """
     if reference.run is None:
         return {}
-    template = suite.requests.get(run.request)
-    ties = reference.same_request and leaves_ties(template)
     now, before = ScoreColumns.of(scores), ScoreColumns.of(reference.scores)
     found = {}
     for query in suite.queries:
@@ -136,7 +134,7 @@ def compare_queries(
         measures = measures_of(suite, query)
         depth = min(reference.depth, max((_depth(one, suite) for one in measures), default=suite.depth))
         notes = DocumentNotes(query.judgments, suite.gain, titles)
-        documents = compare_documents(first, second, depth=depth, notes=notes, ties=ties, below=True)
+        documents = compare_documents(first, second, depth=depth, notes=notes, ties=reference.same_request, below=True)
         changed = changed_ranks(documents)
         reached = [one.text for one in measures if _reaches(reference, one, suite)]
         old, new = before.values_of(query.id), now.values_of(query.id)

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate.moving import why_moving
-from harness.gate.ties import bands_of, cut, leaves_ties
+from harness.gate.ties import bands_of, cut
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
 from harness.metrics.score import measures_of, outcome_of
 from harness.model import (
@@ -156,7 +156,6 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
     if not run.responses:
         raise BaselineError(f"{suite.path}: no baseline is saved from a run without queries")
     values = {(score.query, score.measure): score.value for score in scores}
-    has_ties = leaves_ties(suite.requests.get(run.request))
     masker = Masker(suite.variables)
     return Baseline(
         created=created,
@@ -168,7 +167,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         template=request_fingerprint(suite, run.request) or "",
         index=_masked(run.facts or IndexFacts(missing=("mapping", "settings", "documents")), masker),
         queries={
-            query.id: _keep(suite, query, ranking, values, masker, has_ties=has_ties)
+            query.id: _keep(suite, query, ranking, values, masker)
             for query in suite.queries
             if isinstance(ranking := run.responses.get(query.id), Ranking)
         },
@@ -220,8 +219,6 @@ def _keep(
     ranking: Ranking,
     values: Mapping[tuple[str, str], float | None],
     masker: Masker,
-    *,
-    has_ties: bool,
 ) -> BaselineQuery:
     measures = measures_of(suite, query)
     scores = {measure.text: values.get((query.id, measure.text)) for measure in measures}
@@ -235,10 +232,11 @@ def _keep(
         judgments=judgments_fingerprint(query),
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,
-        bands=bands_of(suite, query, ranking, measures) if has_ties else {},
+        bands=bands_of(suite, query, ranking, measures),
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
+        sort=tuple(hit.sort or () for hit in ranking.hits) if any(hit.sort for hit in ranking.hits) else (),
     )
 
 
@@ -249,8 +247,9 @@ def as_run(baseline: Baseline, request: str, *, depth: int) -> Run:
 
 
 def _ranking(kept: BaselineQuery) -> Ranking:
-    hits = tuple(Hit(document, score) for document, score in kept.ranking)
-    tail = tuple(Hit(document, hits[-1].score) for document in kept.tail if hits)
+    sort = kept.sort or [None] * len(kept.ranking)
+    hits = tuple(Hit(*hit, sort=values) for hit, values in zip(kept.ranking, sort, strict=True))
+    tail = tuple(replace(hits[-1], id=document) for document in kept.tail if hits)
     return Ranking(hits, tail=tail, closed=kept.closed)
 
 

@@ -98,7 +98,7 @@ def assemble_comparison(
     Depths.of(pair, suite).refuse_ranks(options.depth)
     depth = options.depth or scored.depth or USUAL_DEPTH
     check_thresholds(suite, judged=scored.is_judged, depth=scored.depth)
-    by_side = SideBySide(scored, depth, options.p, ties=not any(one.orders_ties for one in pair))
+    by_side = SideBySide(scored, depth, options.p)
     rankings = by_side.pairs()
     measures, untested = compare_measures(names, scored, options.how)
     first = next((measure.text for measure in common_measures(suite)), None)
@@ -332,16 +332,11 @@ def with_documents(query: QueryComparison, documents: tuple[MovedDocument, ...])
 
 @dataclass(frozen=True, slots=True)
 class SideBySide:
-    """
-    Compares queries one by one: *depth* ranks, with persistence *p*.
-
-    *ties* says that the request leaves documents of equal score in any order.
-    """
+    """Compares queries one by one: *depth* ranks, with persistence *p*."""
 
     scored: ScoredSides
     depth: int
     p: float
-    ties: bool
 
     def pairs(self) -> dict[str, RankPair]:
         """The rankings of the queries that have one on both sides."""
@@ -370,7 +365,7 @@ class SideBySide:
         rankings = self._rankings(query.id)
         assert rankings is not None
         notes = DocumentNotes(query.judgments, self.scored.suite.gain, titles)
-        documents = compare_documents(*rankings, depth=self.depth, notes=notes, ties=self.ties)
+        documents = compare_documents(*rankings, depth=self.depth, notes=notes)
         return replace(with_documents(plain, documents), rbo=pair.rbo, overlap=pair.overlap, tau=pair.tau)
 
     def _rankings(self, query: str) -> tuple[Ranking, Ranking] | None:

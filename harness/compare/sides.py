@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,7 +15,7 @@ from harness.compare.forms import Form, FormKind
 from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.files.runs import read_run
-from harness.gate.ties import cut, leaves_ties
+from harness.gate.ties import cut
 from harness.masking import Masker, question_of
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
@@ -33,7 +32,6 @@ from harness.model import (
     Query,
     QueryReport,
     Question,
-    RankedDocument,
     Ranking,
     Report,
     Response,
@@ -58,10 +56,9 @@ class ComparedSide:
 
     *depth* is the number of hits requested, None where the rankings are whole. *queries* have the texts, tags and
     grades of the source. *scores* are the stored ones, computed with *gain* and *profile*, None where there are none.
-    *template* is a fingerprint of its request, None where that is not known; *orders_ties* says that the request itself
-    orders documents of equal score. *fingerprints* of the judgments by query are a baseline's. *questions* are the
-    texts and params of its queries, where they are known. *changed_questions* are those that differ, then and now;
-    their responses are removed.
+    *template* is a fingerprint of its request, None where that is not known. *fingerprints* of the judgments by query
+    are a baseline's. *questions* are the texts and params of its queries, where they are known. *changed_questions* are
+    those that differ, then and now; their responses are removed.
     """
 
     side: Side
@@ -72,7 +69,6 @@ class ComparedSide:
     gain: Gain | None = None
     profile: Profile | None = None
     template: str | None = None
-    orders_ties: bool = False
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     questions: Mapping[str, Question] = field(default_factory=dict)
     changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
@@ -94,7 +90,6 @@ def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSi
         suite.depth,
         suite.queries,
         template=request_fingerprint(suite, run.request),
-        orders_ties=not leaves_ties(template),
         questions=questions_of(suite),
     )
 
@@ -143,7 +138,6 @@ def side_of_report(report: SuiteReport, name: str, *, created: str) -> ComparedS
         tuple(score for query in ran for score in _scores(query)),
         read_gain(report.gain),
         report.profile,
-        orders_ties=any(_orders_ties(query.ranking) for query in ran),
         questions={query.id: Question(query.question, query.text) for query in ran},
     )
 
@@ -154,8 +148,8 @@ def _query(query: QueryReport) -> Query:
 
 def _response(query: QueryReport) -> Response:
     if not query.outcome.is_unanswered:
-        hits = tuple(Hit(document.id, document.score, document.title) for document in query.ranking)
-        tail = tuple(Hit(document, hits[-1].score) for document in query.tail if hits)
+        hits = tuple(Hit(one.id, one.score, one.title, sort=one.sort) for one in query.ranking)
+        tail = tuple(replace(hits[-1], id=document, title=None) for document in query.tail if hits)
         return Ranking(
             hits,
             query.total,
@@ -183,14 +177,6 @@ def _scores(query: QueryReport) -> list[Score]:
         Score(query.id, measure, value, without if value is None else scored, query.reason)
         for measure, value in query.scores.items()
     ]
-
-
-def _orders_ties(ranking: Sequence[RankedDocument]) -> bool:
-    """Whether neighbors of equal score are not marked as tied: the request then orders them itself."""
-    return any(
-        first.score is not None and first.score == second.score and not first.tied
-        for first, second in pairwise(ranking)
-    )
 
 
 def baseline_side(name: str, path: Path | None, suite: Suite | None, request: str | None) -> ComparedSide:

@@ -70,8 +70,8 @@ def _judge(
     skipped: Sequence[str],
 ) -> Finding:
     before = reference.run.responses if reference.run else {}
-    depth, leaves = min(reference.depth, compared.suite.depth), compared.leaves_ties
-    pairs = {query: _pair(before[query], compared.run.responses[query], depth, leaves=leaves) for query in asked}
+    depth, ignored = min(reference.depth, compared.suite.depth), compared.ignores_ties
+    pairs = {query: _pair(before[query], compared.run.responses[query], depth, ignores_ties=ignored) for query in asked}
     values = {
         query: agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
         for query, pair in pairs.items()
@@ -95,12 +95,12 @@ class _RankingPair:
     came: tuple[str, ...]
 
 
-def _pair(first: Response, second: Response, depth: int, *, leaves: bool) -> _RankingPair:
-    """Both rankings, at most *depth* hits of each; *leaves* says that the request leaves ties in any order."""
+def _pair(first: Response, second: Response, depth: int, *, ignores_ties: bool) -> _RankingPair:
+    """Both rankings, at most *depth* hits of each; *ignores_ties* gives today's ties the order of the baseline."""
     assert isinstance(first, Ranking), "only queries with a ranking on both sides are compared"
     assert isinstance(second, Ranking), "only queries with a ranking on both sides are compared"
     before, came = (tuple(hit.id for hit in one.hits[:depth]) for one in (first, second))
-    return _RankingPair(before, in_the_order_of(first, second, depth=depth) if leaves else came, came)
+    return _RankingPair(before, in_the_order_of(first, second, depth=depth) if ignores_ties else came, came)
 
 
 def _ended_early(

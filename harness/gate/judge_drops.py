@@ -364,7 +364,7 @@ def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, rem
     parts = [
         f"cannot be decided: {sentence}",
         *_asides(pairs, [*blamed, *pairs.reordered()], of_query=of_query),
-        f"more documents may have the score of the last hit in {counted(blamed, 'query')}: {remedy}",
+        f"more documents may tie with the last hit in {counted(blamed, 'query')}: {remedy}",
     ]
     return Finding(
         status=Status.INCONCLUSIVE,

@@ -10,7 +10,7 @@ from typing import Literal
 from harness.gate.grammar import TOLERANCE
 from harness.gate.reasons import by_cause, changed_question, mean_word
 from harness.gate.scope import Finding, Scope, scope_scores, weights_of
-from harness.gate.ties import TiedValue, leaves_ties, read_ties, tie_break
+from harness.gate.ties import TiedValue, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
@@ -30,10 +30,9 @@ class Compared:
     today: date
 
     @property
-    def leaves_ties(self) -> bool:
-        """Whether the order of ties is ignored; it counts where the request changed or sets the order itself."""
-        template = self.suite.requests.get(self.run.request)
-        return self.reference is not None and self.reference.same_request and leaves_ties(template)
+    def ignores_ties(self) -> bool:
+        """Whether the order of ties is ignored; it counts where the request changed, perhaps to change that order."""
+        return self.reference is not None and self.reference.same_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,9 +233,9 @@ def _differ(first: float, second: float) -> bool:
 def _read_ties(
     compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, before: Mapping[str, float]
 ) -> dict[str, TiedValue]:
-    """The values that the order of ties may change; none where the request changed, perhaps to change that order."""
+    """The values that the order of ties may change; none where that order counts."""
     suite, run = compared.suite, compared.run
-    if reference.run is None or not compared.leaves_ties:
+    if reference.run is None or not compared.ignores_ties:
         return {}
     depth = min(reference.depth, suite.depth)
     found = {}

@@ -9,7 +9,7 @@ from dataclasses import replace
 from harness.gate.moving import why_moving
 from harness.gate.reasons import number
 from harness.gate.scope import Finding
-from harness.gate.ties import score_alike, tie_break
+from harness.gate.ties import tie, tie_break
 from harness.model import (
     Instability,
     Query,
@@ -60,14 +60,12 @@ def _cause(run: Run, first: Response, repeat: Repeat, other: Response) -> Instab
 
 
 def _differ_in_ties(first: Ranking, other: Ranking) -> bool:
-    """Whether each document has the same score in both, and the scores by rank are the same."""
-    scores = {hit.id: hit for hit in first.hits}
-    known = all(hit.score is not None for hit in (*first.hits, *other.hits))
+    """Whether each document ties with itself in the other, and with the one at its rank there."""
+    known = {hit.id: hit for hit in first.hits}
     return (
-        known
-        and len(first.hits) == len(other.hits)
-        and all(score_alike(*pair) for pair in zip(first.hits, other.hits, strict=True))
-        and all(score_alike(scores[hit.id], hit) for hit in other.hits if hit.id in scores)
+        len(first.hits) == len(other.hits)
+        and all(map(tie, first.hits, other.hits))
+        and all(tie(known[hit.id], hit) for hit in other.hits if hit.id in known)
     )
 
 

@@ -1,4 +1,4 @@
-"""Which changes of a ranking are only another order of documents to which the engine gave the same score."""
+"""Which changes of a ranking are only another order of tied documents, to which the engine gave the same score."""
 
 from __future__ import annotations
 
@@ -30,40 +30,23 @@ from harness.model import (
     ids_of,
     members,
     places_of,
+    sort_places,
 )
 
 SAME_SCORE = 1e-6
 """Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
 
-_NO_ORDER = ("_score", "_doc", "_shard_doc")
-"""Sort keys that leave documents of equal score in the order in which the index holds them."""
-
 _UNSORTED = ("rescore", "retriever", "rank")
 """Keys of a body beside which engines take no `sort`."""
 
 
-def leaves_ties(template: RequestTemplate | None) -> bool:
-    """
-    Whether *template* leaves the order of documents of equal score to the engine.
-
-    A body that sorts by anything beside the score sets that order: another order is then another ranking.
-    """
-    if template is None:
-        return False
-    body = _body_of(template)
-    if isinstance(body, str):  # the source of a search template, whose placeholders may stand anywhere
-        return '"sort"' not in body
-    sort = body.get("sort")
-    keys = sort if isinstance(sort, list) else [sort]
-    names = [name for key in keys if key is not None for name in (key if isinstance(key, Mapping) else [key])]
-    return all(name in _NO_ORDER for name in names)
-
-
 def tie_break(template: RequestTemplate | None) -> str:
-    """How to give documents of equal score an order, in words; empty where *template* does not allow it."""
+    """How to give tied documents an order, in words; empty where *template* does not allow it."""
     if template is not None and template.http is not None:
         return "make the service break ties"
     body = _body_of(template) if template is not None else {}
+    if isinstance(body, Mapping) and sort_places(body):
+        return "end the `sort` of the request with a unique field"
     takes_none = isinstance(body, Mapping) and (
         any(key in body for key in _UNSORTED) or any(key == "hybrid" for key, _ in members(body))
     )
@@ -83,14 +66,14 @@ def _body_of(template: RequestTemplate) -> Mapping[str, Json] | str:
 @dataclass(frozen=True, slots=True)
 class TieGroup:
     """
-    Documents of equal *score*: those *shown* are consecutive in the ranking from *start* on, counting from 0.
+    Tied documents: those *shown* are consecutive in the ranking from *start* on, counting from 0; *hit* is the first.
 
-    *below* are documents of that score below the ranking, as far as they are known; *closed* says that there are no
-    others.
+    *below* are documents that tie with them below the ranking, as far as they are known; *closed* says that there are
+    no others.
     """
 
     start: int
-    score: float
+    hit: Hit
     shown: tuple[str, ...]
     below: tuple[str, ...] = ()
     closed: bool = True
@@ -104,23 +87,23 @@ class TieGroup:
         """
         Whether it is at the place of *other*, and each document that either shows is known to be in both.
 
-        The order of one is then a possible order of the other. Their scores may differ.
+        The order of one is then a possible order of the other. Their scores and sort values may differ.
         """
         alike = (self.start, len(self.shown)) == (other.start, len(other.shown))
         return alike and self.known.issuperset(other.shown) and other.known.issuperset(self.shown)
 
 
 def tie_groups(ranking: Ranking) -> list[TieGroup]:
-    """The groups of equal scores, best first, most of them of one document; none where a score is not known."""
+    """The groups of tied documents, best first, most of them of one; none where it is unknown which documents tie."""
     hits = ranking.hits
-    if any(hit.score is None for hit in hits):
+    if any(hit.score is None and hit.sort is None for hit in hits):
         return []
     starts: list[int] = []
     for place, hit in enumerate(hits):
-        if not starts or not score_alike(hits[starts[-1]], hit):
+        if not starts or not tie(hits[starts[-1]], hit):
             starts.append(place)
     groups = [
-        TieGroup(start, hits[start].score or 0.0, tuple(hit.id for hit in hits[start:stop]))
+        TieGroup(start, hits[start], tuple(hit.id for hit in hits[start:stop]))
         for start, stop in zip(starts, [*starts[1:], len(hits)], strict=False)
     ]
     tail = tuple(hit.id for hit in ranking.tail)
@@ -132,19 +115,25 @@ def cut(ranking: Ranking, depth: int) -> Ranking:
     hits, rest = ranking.hits[:depth], ranking.hits[depth:]
     if not rest:
         return ranking
-    tail = tuple(takewhile(lambda hit: score_alike(hits[-1], hit), rest))
+    tail = tuple(takewhile(lambda hit: tie(hits[-1], hit), rest))
     if len(tail) < len(rest):
         return replace(ranking, hits=hits, tail=tail, closed=True)
     return replace(ranking, hits=hits, tail=(*tail, *ranking.tail))
 
 
-def score_alike(first: Hit, second: Hit) -> bool:
-    """Whether both have a score, and the two are equal within the precision of a 32-bit float."""
-    return first.score is not None and second.score is not None and _alike(first.score, second.score)
+def tie(first: Hit, second: Hit) -> bool:
+    """
+    Whether the engine had nothing to order the two hits by.
 
-
-def _alike(first: float, second: float) -> bool:
-    return math.isclose(first, second, rel_tol=SAME_SCORE)
+    Their sort values are equal, or, where neither has any, their scores are within the precision of a 32-bit float.
+    """
+    if first.sort is not None or second.sort is not None:
+        return first.sort == second.sort
+    return (
+        first.score is not None
+        and second.score is not None
+        and math.isclose(first.score, second.score, rel_tol=SAME_SCORE)
+    )
 
 
 def bands_of(
@@ -169,7 +158,7 @@ class RunBands:
     How far the order of ties moves the values of one run, by the measures of its thresholds.
 
     Each ranking is read once. Only documents that are known to tie are reordered, and only where their grades differ:
-    the order of others changes no value. Where the request sorts documents of equal score, nothing ties.
+    the order of others changes no value.
     """
 
     def __init__(self, suite: Suite, run: Run) -> None:
@@ -191,8 +180,6 @@ class RunBands:
     def _moved(self) -> dict[str, _Moved]:
         """The values that ties move, by measure."""
         queries, found = self._suite.queries, dict[str, _Moved]()
-        if not leaves_ties(self._suite.requests.get(self._run.request)):
-            return found
         ids, places = ids_of(queries), places_of(queries)
         common = lru_cache(maxsize=64)(self._measures_of_tags)
         for place, identity in enumerate(ids):
@@ -245,8 +232,8 @@ class _Moved:
 
 
 def _has_ties(ranking: Ranking) -> bool:
-    """Whether any documents of equal score are known, found out faster than by grouping them."""
-    return bool(ranking.tail) or any(map(score_alike, ranking.hits, ranking.hits[1:]))
+    """Whether any tied documents are known, found out faster than by grouping them."""
+    return bool(ranking.tail) or any(map(tie, ranking.hits, ranking.hits[1:]))
 
 
 def _grades_tie(query: Query, groups: Iterable[TieGroup]) -> bool:
@@ -284,10 +271,10 @@ def read_ties(
         depth: The number of hits that both requested.
 
     Returns:
-        A group at the same place with the same score and the same documents counts in the baseline's order. Any other
-        group counts as returned where all of its documents are known, then and now; else in every order of those that
-        are known: today's, and the baseline's of that score that are not elsewhere in today's ranking. None where the
-        rankings are the same, or scores are missing.
+        A group at the same place with the same score or sort values and the same documents counts in the baseline's
+        order. Any other group counts as returned where all of its documents are known, then and now; else in every
+        order of those that are known: today's, and those that tied with them in the baseline and are not elsewhere in
+        today's ranking. None where the rankings are the same, or it is unknown which documents tie.
     """
     first, second = (_as_measured(cut(one, depth), suite.profile) for one in (before, after))
     old, new = tie_groups(first), tie_groups(second)
@@ -328,11 +315,11 @@ def in_the_order_of(before: Ranking, after: Ranking, *, depth: int) -> tuple[str
 
 
 def _beside(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
-    """Each of *groups*, with the group of *before* at the same place with the same score, if there is one."""
+    """Each of *groups*, with the group of *before* at the same place that ties with it, if there is one."""
     at_place = {group.start: group for group in before}
     for group in groups:
         match = at_place.get(group.start)
-        yield group, match if match is not None and _alike(match.score, group.score) else None
+        yield group, match if match is not None and tie(match.hit, group.hit) else None
 
 
 def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:
@@ -349,7 +336,7 @@ def _candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> 
     found = dict.fromkeys((*group.shown, *group.below))
     if not group.closed:
         elsewhere = {hit.id for hit in today.hits}
-        tied = (one for one in before if _alike(one.score, group.score))
+        tied = (one for one in before if tie(one.hit, group.hit))
         found |= dict.fromkeys(
             document for one in tied for document in (*one.shown, *one.below) if document not in elsewhere
         )

@@ -79,7 +79,7 @@ from harness.model.report import (
     SuiteReport,
     TagSummary,
 )
-from harness.model.request import ANY_TEXT, Cluster, Route, SearchRequest, SentRequest
+from harness.model.request import ANY_TEXT, Cluster, Route, SearchRequest, SentRequest, sort_places
 from harness.model.run import (
     Engine,
     Failure,
@@ -246,6 +246,7 @@ __all__ = [
     "ids_of",
     "members",
     "places_of",
+    "sort_places",
     "tagged",
     "with_ids",
 ]

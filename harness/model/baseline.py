@@ -33,9 +33,11 @@ class BaselineQuery:
     params: Mapping[str, Json] | None = field(default_factory=dict)
     """None if they are too large."""
     tail: tuple[str, ...] = ()
-    """Documents below the ranking that have the score of its last hit."""
+    """Documents below the ranking that tie with its last hit."""
     closed: bool = False
-    """Whether *tail* is complete: no other document has that score."""
+    """Whether *tail* is complete: no other document ties with it."""
+    sort: tuple[tuple[Json, ...], ...] = ()
+    """The sort values of each hit; empty where the engine sorted by score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from harness.model.report import BaselineSummary, QueryReport
 from harness.model.request import SentRequest
 from harness.model.run import Engine, TargetChecks
+from harness.model.suite import Json
 from harness.model.timing import ReportTiming
 
 
@@ -47,17 +48,20 @@ class Contributions:
 
 @dataclass(frozen=True, slots=True)
 class TiedDocuments:
-    """Documents with the same score; the engine chooses their order."""
+    """Documents that nothing orders, so that the engine chooses their order."""
 
     rank: int
     """The rank of the first."""
-    score: float
+    score: float | None
+    """Their score; None if the engine sorted by something else."""
     documents: tuple[str, ...]
     """Those in the ranking, best first."""
     below: tuple[str, ...] = ()
     """Those that are known below the ranking."""
     closed: bool = True
-    """Whether *below* is complete: no other document has that score."""
+    """Whether *below* is complete: no other document ties with them."""
+    sort: tuple[Json, ...] | None = None
+    """Their sort values; None if the engine sorted by the score only."""
 
 
 class PartKind(StrEnum):

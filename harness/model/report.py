@@ -13,6 +13,7 @@ from harness.model.measure import Profile
 from harness.model.request import SentRequest
 from harness.model.run import Engine, Failure, Instability, TargetChecks, UnstableQuery, Verdict
 from harness.model.scores import Outcome
+from harness.model.suite import Json
 from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
 
 
@@ -29,7 +30,9 @@ class RankedDocument:
     score: float | None = None
     title: str | None = None
     tied: bool = False
-    """Whether it has the same score as a neighbor."""
+    """Whether it ties with a neighbor: nothing orders the two."""
+    sort: tuple[Json, ...] | None = None
+    """The values that the engine sorted it by; None if it sorted by the score only."""
 
 
 class Absence(StrEnum):

@@ -145,3 +145,20 @@ class SentRequest:
     """The names of the environment variables in the request."""
     encoded: tuple[str, ...] = ()
     """The names of those whose value is sent in base64."""
+
+
+def sort_places(body: Mapping[str, Json]) -> tuple[int, ...]:
+    """
+    The places of the keys in the `sort` of *body* by which it orders documents; none if it orders them by score only.
+
+    The place of a document in its shard is no such key, because it changes with the index. Engines add it as a last key
+    to the searches of a point in time.
+
+    >>> sort_places({"sort": ["_score", {"brand": "asc"}, "_doc"]}), sort_places({"sort": ["_score", "_doc"]})
+    ((0, 1), ())
+    """
+    sort = body.get("sort") or []
+    keys = sort if isinstance(sort, list) else [sort]
+    names = [name for key in keys for name in (key if isinstance(key, Mapping) else [key])]
+    places = tuple(place for place, name in enumerate(names) if name not in ("_doc", "_shard_doc"))
+    return () if all(names[place] == "_score" for place in places) else places

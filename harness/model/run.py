@@ -24,6 +24,8 @@ class Hit:
     """The beginning of its text."""
     texts: Mapping[str, str] | None = None
     """The texts of the requested fields, by field; None if no fields were requested."""
+    sort: tuple[Json, ...] | None = None
+    """The values that the server sorted it by; None if it sorts by the score only, or does not return them."""
 
     @classmethod
     def of(
@@ -33,6 +35,7 @@ class Hit:
         title: str | None,
         snippet: str | None,
         texts: Mapping[str, str] | None,
+        sort: tuple[Json, ...] | None,
     ) -> Hit:
         """
         Build a hit in a third of the time that the constructor of a frozen dataclass takes.
@@ -45,10 +48,13 @@ class Hit:
         _set_title(hit, title)
         _set_snippet(hit, snippet)
         _set_texts(hit, texts)
+        _set_sort(hit, sort)
         return hit
 
 
-_set_id, _set_score, _set_title, _set_snippet, _set_texts = (getattr(Hit, one.name).__set__ for one in fields(Hit))
+_set_id, _set_score, _set_title, _set_snippet, _set_texts, _set_sort = (
+    getattr(Hit, one.name).__set__ for one in fields(Hit)
+)
 
 
 class FailureKind(StrEnum):
@@ -94,11 +100,9 @@ class Ranking:
     stopped_early: bool = False
     """Whether the engine stopped collecting at `terminate_after`."""
     tail: tuple[Hit, ...] = ()
-    """Known hits below the requested ones that have the score of the last one."""
+    """Known hits below the requested ones that tie with the last one."""
     closed: bool = False
-    """Whether *tail* is complete: no other document has that score."""
-    sort_tie: int = 0
-    """The first rank whose hit has the same `sort` values as the next one; 0 if there is none, or no such values."""
+    """Whether *tail* is complete: no other document ties with it."""
 
     @property
     def returned(self) -> int:
@@ -229,7 +233,7 @@ class Instability(StrEnum):
     """Why the rankings of a query differ between the repeats of a run."""
 
     TIES = "ties"
-    """Only documents with equal scores changed places."""
+    """Only tied documents changed places."""
     COPIES = "other copies"
     """More than ties changed, the index did not, and another copy of a shard answered."""
     MOVING = "moving index"

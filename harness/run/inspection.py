@@ -10,7 +10,7 @@ from pathlib import Path
 from harness import __version__
 from harness.config import Configs
 from harness.errors import UsageError
-from harness.gate.ties import leaves_ties, tie_groups
+from harness.gate.ties import tie_groups
 from harness.hooks import Hooks
 from harness.masking import redact_explanation
 from harness.metrics import parse_measure
@@ -100,7 +100,7 @@ def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Seq
         query=report.queries[0],
         sent=_sent(answered, request, environ),
         contributions=None if ranking is None else contributions_of(suite, query, ranking),
-        ties=() if ranking is None or not leaves_ties(template) else _ties(ranking),
+        ties=() if ranking is None else _ties(ranking),
         explanations=explanations,
         differences=part_differences(*(one.parts for one in explanations)) if _are_two(explanations) else (),
         baseline=report.baseline,
@@ -111,7 +111,7 @@ def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Seq
 
 def _ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
     return tuple(
-        TiedDocuments(group.start + 1, group.score, group.shown, group.below, group.closed)
+        TiedDocuments(group.start + 1, group.hit.score, group.shown, group.below, group.closed, group.hit.sort)
         for group in tie_groups(ranking)
         if len(group.known) > 1
     )

@@ -161,22 +161,11 @@ def undecided_note(verdicts: Sequence[Verdict], *, decides: bool, report_only: b
 
 
 def tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> Iterator[str]:
-    """How to give documents of equal score an order, where that order moves a figure."""
+    """How to give tied documents an order, where that order moves a figure."""
     moved = sum(verdict.ties is not None for verdict in verdicts)
     remedy = tie_break(template) if moved else ""
     if remedy:
-        yield f"the order of documents of equal score affects {count(moved, 'gated figure')}: {remedy}"
-
-
-def unordered_note(suite: Suite, queries: Sequence[str]) -> Iterator[str]:
-    """The *queries* in which the sort of the request leaves neighboring documents without an order, with a remedy."""
-    if queries:
-        unique = f"`{suite.target.id_field}`" if suite.target.id_field else "a keyword with the id"
-        yield (
-            "documents with equal `sort` values may change their order with the index, and scores and drops without "
-            f"a cause, in {counted(queries, 'query')}: end the `sort` of the request with a unique field, such as "
-            f"{unique}"
-        )
+        yield f"the order of tied documents affects {count(moved, 'gated figure')}: {remedy}"
 
 
 def target_notes(suite: Suite, run: Run) -> Iterator[str]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from harness.baseline.differences import compare_queries
 from harness.gate.moving import why_moving
 from harness.gate.repeats import unstable_queries
-from harness.gate.ties import leaves_ties
+from harness.gate.ties import tie
 from harness.lazy import LazySequence
 from harness.masking import question_fingerprint
 from harness.metrics.ranking import gain_of
@@ -53,7 +53,6 @@ from harness.run.notes import (
     tie_break_note,
     undecided_note,
     ungraded_notes,
-    unordered_note,
 )
 from harness.run.summaries import measure_summaries, tag_summaries
 from harness.words import listed
@@ -105,8 +104,7 @@ def assemble(
     located = chain.from_iterable(decided.located.values())
     titles = found.titles | {one.id: one.title for one in located if one.title is not None}
     before = compare_queries(suite, run, columns, reference, titles) if reference else {}
-    breaks_ties = template is not None and not leaves_ties(template)
-    known = _DocumentFacts(decided.located, titles, breaks_ties, before, sent, run.checks)
+    known = _DocumentFacts(decided.located, titles, before, sent, run.checks)
     checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
     return SuiteReport(
         name=suite.name,
@@ -127,7 +125,6 @@ def assemble(
             *undecided_note(verdicts, decides=decides, report_only=report_only),
             *([f"documents returned twice are counted once: {listed(found.twice)}"] if found.twice else ()),
             *tie_break_note(verdicts, template),
-            *unordered_note(suite, found.unordered),
             *target_notes(suite, run),
             *doubt_notes(changed, found.stopped, found.uncounted, found.untimed),
             *ungraded_notes(suite),
@@ -164,14 +161,12 @@ def _timing(run: Run) -> SuiteTiming:
 @dataclass(frozen=True, slots=True)
 class _DocumentFacts:
     """
-    What the reports of all queries share: the missing documents that were *located*, *titles* by document, whether the
-    request itself orders documents of equal score, the queries *before*, in the baseline, the requests *sent*, and the
-    *checks* of the target.
+    What the reports of all queries share: the missing documents that were *located*, *titles* by document, the queries
+    *before*, in the baseline, the requests *sent*, and the *checks* of the target.
     """
 
     located: Mapping[str, tuple[MissingDocument, ...]]
     titles: Mapping[str, str]
-    breaks_ties: bool
     before: Mapping[str, QueryBaseline]
     sent: Mapping[str, SentRequest]
     checks: TargetChecks | None
@@ -197,12 +192,10 @@ class _Found:
     stopped: list[str] = field(default_factory=list)
     uncounted: list[str] = field(default_factory=list)
     untimed: list[str] = field(default_factory=list)
-    unordered: list[str] = field(default_factory=list)
 
 
 def _gone_through(suite: Suite, run: Run, scores: ScoreColumns) -> _Found:
     found = _Found(titles=dict(run.titles))
-    by_score = leaves_ties(suite.requests.get(run.request))
     for place, query in enumerate(suite.queries):
         response = run.responses.get(query.id)
         outcome = _outcome(query, response, scores.exceptions_of(query.id))
@@ -216,8 +209,6 @@ def _gone_through(suite: Suite, run: Run, scores: ScoreColumns) -> _Found:
             found.stopped += [query.id] if response.stopped_early else []
             found.uncounted += [f"{query.id} ({response.total_doubt})"] if response.total_doubt else []
             found.untimed += [f"{query.id} ({response.took_doubt})"] if response.took_doubt else []
-            if 0 < response.sort_tie <= suite.depth and not (by_score and response.hits[0].score is not None):
-                found.unordered.append(query.id)
     return found
 
 
@@ -328,7 +319,7 @@ def _outcome(query: Query, response: Response | None, scores: Sequence[Score]) -
 
 
 def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -> tuple[RankedDocument, ...]:
-    ties = [False] * len(ranking.hits) if known.breaks_ties else _ties([hit.score for hit in ranking.hits])
+    ties = [False, *map(tie, ranking.hits, ranking.hits[1:]), False]
     return tuple(
         RankedDocument(
             rank=rank,
@@ -337,18 +328,11 @@ def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -
             gain=_gain(query, hit.id, gain),
             score=hit.score,
             title=hit.title or known.titles.get(hit.id),
-            tied=tied,
+            tied=before or after,
+            sort=hit.sort,
         )
-        for rank, (hit, tied) in enumerate(zip(ranking.hits, ties, strict=True), start=1)
+        for rank, (hit, before, after) in enumerate(zip(ranking.hits, ties, ties[1:], strict=False), start=1)
     )
-
-
-def _ties(scores: Sequence[float | None]) -> list[bool]:
-    """For each of *scores* whether a neighbor is the same."""
-    return [
-        score is not None and score in (*scores[max(place - 1, 0) : place], *scores[place + 1 : place + 2])
-        for place, score in enumerate(scores)
-    ]
 
 
 def _ideal(query: Query, suite: Suite, known: _DocumentFacts) -> tuple[RankedDocument, ...]:

@@ -10,7 +10,6 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
-from harness.gate.ties import leaves_ties
 from harness.lazy import LazySequence, chained
 from harness.model import (
     Cluster,
@@ -393,7 +392,7 @@ def _may_request_more(template: RequestTemplate) -> bool:
     A body with a size of its own is sent as it is, and so are a search template and a request to a service.
     """
     own = template.body
-    return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys() and leaves_ties(template)
+    return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys()
 
 
 def _size_of_all(suite: Suite, template: RequestTemplate) -> int | None:

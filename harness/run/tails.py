@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.ties import cut, leaves_ties, tie_groups
+from harness.gate.ties import cut, tie_groups
 from harness.model import Ranking, Response, Run, SearchRequest, Suite, TailSearch, chosen, ids_of
 from harness.search.msearch import preferring
 
@@ -35,8 +35,8 @@ def cut_with_tail(
     """
     *response*, to the request at *place* in *sent*, cut to *depth* hits, with the documents that tie with the last.
 
-    No further document ties where a deeper hit has another score, or where an exact total shows that nothing more
-    matches. With `collapse` the total counts the documents of all groups; there, a short response has the last group.
+    No further document ties where a deeper hit does not, or where an exact total shows that nothing more matches. With
+    `collapse` the total counts the documents of all groups; there, a short response has the last group.
     """
     from harness.suites.depth import is_short, shows_all
 
@@ -66,10 +66,8 @@ def search_tails(
     Returns:
         The run with the tails that were found. A tail counts only where the deeper response has the same first hits.
     """
-    from harness.suites.requests import build_requests, choose_template
+    from harness.suites.requests import build_requests
 
-    if not leaves_ties(choose_template(suite, run.request)):
-        return run
     begun, queries, beyond = time.perf_counter(), 0, 0
     for size in SIZES:
         left = None if budget is None else budget - (time.perf_counter() - begun)
@@ -95,7 +93,7 @@ def search_tails(
 
 
 def _has_open_tail(response: Response | None) -> bool:
-    """Whether unknown documents may have the score of the last hit."""
+    """Whether unknown documents may tie with the last hit."""
     groups = tie_groups(response) if isinstance(response, Ranking) else []
     return bool(groups) and not groups[-1].closed
 

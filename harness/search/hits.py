@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, TypeAlias, TypeGuard
 
 from harness.metrics.ranking import finite
@@ -60,18 +59,7 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
         total_doubt=total_doubt,
         took_doubt=took_doubt,
         stopped_early=stopped_early,
-        sort_tie=_sort_tie(inner, entry.sort_keys),
     )
-
-
-def _sort_tie(inner: Sequence[Mapping[str, Json]], keys: int | None) -> int:
-    """The first rank whose hit has the same `sort` values, of the first *keys*, as the next one; 0 if there is none."""
-    if not inner or not isinstance(inner[0].get("sort"), list):
-        return 0
-    values = [hit.get("sort") for hit in inner]
-    if keys is not None:
-        values = [value[:keys] if isinstance(value, list) else value for value in values]
-    return next((rank for rank, pair in enumerate(pairwise(values), start=1) if pair[0] == pair[1]), 0)
 
 
 def _check_number(returned: int, total: int | None, size: int | None) -> None:
@@ -87,7 +75,7 @@ def _bare_hit(hit: Json, place: int, entry: Entry) -> Hit:
     if type(hit) is dict:
         identity, index, score = hit.get("_id"), hit.get("_index"), hit.get("_score")
         if type(score) is float and math.isfinite(score) and is_text(identity) and is_text(index):
-            return Hit.of(identity, score, None, None, None)
+            return Hit.of(identity, score, None, None, None, None)
     return _hit(hit, place, entry)
 
 
@@ -108,7 +96,26 @@ def _hit(hit: Json, place: int, entry: Entry) -> Hit:
         snippet = snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
     if entry.fields:
         texts = texts_of(hit.get("_source"), entry.fields)
-    return Hit.of(identity, score, title, snippet, texts)
+    sort = None if entry.sort_places == () else _sort_values(hit.get("sort"), entry.sort_places, place)
+    return Hit.of(identity, score, title, snippet, texts, sort)
+
+
+def _sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:
+    """
+    Those of the sort *values* that are at *places*; all of them where that is None.
+
+    Raises:
+        MalformedAnswer: They are not a list of single values, or there are too few of them.
+    """
+    if values is None:
+        return None
+    if not isinstance(values, list) or any(isinstance(value, (list, dict)) for value in values):
+        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should be a list of single values, found {shown(values)}")
+    if places is not None and places[-1] >= len(values):
+        expected = count(places[-1] + 1, "value")
+        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should have {expected}, found {len(values)}")
+    found = values if places is None else (values[place] for place in places)
+    return tuple(printable(value) if isinstance(value, str) else value for value in found)
 
 
 def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:

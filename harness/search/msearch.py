@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from harness.model import Failure, FailureKind, Json, SearchRequest, members
+from harness.model import Failure, FailureKind, Json, SearchRequest, members, sort_places
 
 WHICH_INDEXES = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
 """Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""
@@ -62,15 +62,16 @@ class Entry:
     """That of a search which is sent by itself; its lines are the body then."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are read."""
-    sort_keys: int | None = None
-    """The number of keys in the `sort` of a point in time, to which Elasticsearch adds one of its own; else None."""
+    sort_places: tuple[int, ...] | None = ()
+    """The places in a hit's `sort` of the values that order it: none if its score does; None if they are unknown."""
     refusal: Failure | None = None
     """Why it cannot be sent; None if it can."""
 
     @property
     def reads_fields(self) -> bool:
         """Whether more than the ids and the scores of the hits is read."""
-        return bool(self.fields) or (self.title_field, self.snippet, self.id_field) != (None, None, None)
+        others = self.title_field, self.snippet, self.id_field
+        return bool(self.fields) or self.sort_places != () or others != (None, None, None)
 
 
 def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
@@ -100,13 +101,8 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
         id_field=request.id_field,
         may_stop_early=STOPS_EARLY.encode() in sent["lines"] and _stops_early(body),
         size=size if type(size := body.get("size")) is int else None,
-        sort_keys=_sort_keys(body.get("sort")) if "pit" in body else None,
+        sort_places=sort_places(body),
     )
-
-
-def _sort_keys(sort: Json) -> int:
-    keys = sort if isinstance(sort, list) else [sort]
-    return sum(len(key) if isinstance(key, Mapping) else 1 for key in keys)
 
 
 def _sent(request: SearchRequest, content: Json) -> dict[str, Any]:
@@ -145,6 +141,7 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
         unique_ids=request.unique_ids,
         id_field=request.id_field,
         may_stop_early=_template_may_stop_early(template),
+        sort_places=sort_places(source) if isinstance(source := template.get("source"), Mapping) else None,
     )
 
 

@@ -85,6 +85,9 @@ class RecordedEngine(ScriptedEngine):
             source = documents[hit["_id"]]
             wanted = body["_source"]
             hit["_source"] = {key: source[key] for key in wanted if key in source} if wanted is not True else source
+        keys = [key if isinstance(key, str) else next(iter(key)) for key in body.get("sort", [])]
+        for hit in item["hits"]["hits"] if keys else ():
+            hit["sort"] = [hit["_score"] if key == "_score" else documents[hit["_id"]].get(key) for key in keys]
         return item
 
     def _found(self, index: str, body: Mapping[str, Any]) -> list[tuple[str, float]]:

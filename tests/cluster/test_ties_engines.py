@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import yaml
@@ -120,10 +121,12 @@ class Alike:
         self.folder, self.url, self.indexes = folder, url, set[str]()
         self.path = folder / "alike.relevance.yaml"
         self.suite: dict[str, Any] = {
-            "suite": "ties-test",
+            "suite": f"ties-{uuid4().hex[:8]}",
             "fixture": {
                 "documents": "documents.jsonl",
-                "mappings": {"properties": {"id": {"type": "keyword"}, "title": {"type": "text"}}},
+                "mappings": {
+                    "properties": {"id": {"type": "keyword"}, "title": {"type": "text"}, "brand": {"type": "keyword"}}
+                },
             },
             "request": {"query": {"match": {"title": "{{text}}"}}},
             "thresholds": ["drop nDCG@10 <= 0.02", "drop every nDCG@10 <= 0.02"],
@@ -137,7 +140,8 @@ class Alike:
         The last of them that are *gone* match no more.
         """
         titles = ["shoe"] * (len(names) - gone) + ["boot"] * gone
-        lines = [json.dumps({"id": name, "title": title}) for name, title in zip(names, titles, strict=True)]
+        documents = [{"id": name, "title": title, "brand": "acme"} for name, title in zip(names, titles, strict=True)]
+        lines = [json.dumps(document) for document in documents]
         (self.folder / "documents.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         self.path.write_text(yaml.safe_dump(self.suite, sort_keys=False), encoding="utf-8")
         words = [str(self.path), "--url", self.url, "--allow-write", "-q"]
@@ -162,8 +166,11 @@ def named(count: int) -> list[str]:
     return [f"d{n:04}" for n in range(count)]
 
 
+@pytest.mark.parametrize("sort", [None, ["_score", "brand"], "brand", [{"brand": "asc"}, "_doc"]], ids=str)
 @pytest.mark.parametrize("count", [40, 400])
-def test_documents_that_tie_in_another_order_pass_where_all_are_found(alike: Alike, count: int) -> None:
+def test_documents_that_tie_in_another_order_pass_where_all_are_found(alike: Alike, count: int, sort: Any) -> None:
+    if sort is not None:
+        alike.suite["request"]["sort"] = sort
     alike.run(*named(count))
     status, report = alike.run(*reversed(named(count)))
     assert report.queries[0].scores["nDCG@10"] == 0.0, "the relevant ones are no longer among the first"
@@ -185,6 +192,20 @@ def test_more_than_are_looked_for_are_inconclusive_until_the_request_orders_them
     assert "(`sort: [_score, FIELD]`)" in report.verdicts[0].reason
     alike.path.with_name("alike.baseline.json").unlink()
     alike.suite["request"]["sort"] = ["_score", "id"]
+    alike.run(*named(1500))
+    status, report = alike.run(*reversed(named(1500)))
+    assert (status, report.queries[0].scores["nDCG@10"]) == (0, 1.0)
+    assert not any(note.startswith("1 query repeated for ties") for note in report.notes)
+
+
+def test_equal_values_of_a_sort_are_inconclusive_until_its_last_key_is_unique(alike: Alike) -> None:
+    alike.suite["request"]["sort"] = ["brand"]
+    alike.run(*named(1500))
+    status, report = alike.run(*reversed(named(1500)))
+    assert (status, {one.status for one in report.verdicts}) == (3, {Status.INCONCLUSIVE})
+    assert "end the `sort` of the request with a unique field" in report.verdicts[0].reason
+    alike.path.with_name("alike.baseline.json").unlink()
+    alike.suite["request"]["sort"] = ["brand", "id"]
     alike.run(*named(1500))
     status, report = alike.run(*reversed(named(1500)))
     assert (status, report.queries[0].scores["nDCG@10"]) == (0, 1.0)

@@ -64,7 +64,7 @@ ROWS = {
         scored(GOOD + OTHERS),
         scored(BAD + OTHERS),
         *OPEN,
-        "more documents may have the score of the last hit in 6 queries",
+        "more documents may tie with the last hit in 6 queries",
     ),
     "the same fifty documents in another order": Row(
         scored(GOOD + BAD + OTHERS[:30]),

@@ -16,7 +16,6 @@ from harness.model import (
     Query,
     RankedDocument,
     Ranking,
-    RequestTemplate,
     Run,
     Status,
     Suite,
@@ -72,49 +71,6 @@ def test_a_total_that_is_a_lower_bound_stays_one():
     answers = {"shoes": Ranking(total=2, total_is_lower_bound=True)}
     [query] = report_on([QUERY], answers).queries
     assert (query.total, query.total_is_lower_bound) == (2, True)
-
-
-TIED = Ranking((Hit("a", 1.0), Hit("b", 1.0)))
-
-
-def ties_under(body, request="current"):
-    [query] = report_on([QUERY], {"shoes": TIED}, requests={request: RequestTemplate(request, body)}).queries
-    return [document.tied for document in query.ranking]
-
-
-@pytest.mark.parametrize(
-    "sort",
-    [
-        ["_score", {"popularity": "desc"}],
-        [{"popularity": {"order": "desc"}}, "_score"],
-        {"_score": "desc", "id": "asc"},
-        "popularity",
-        ["_score", "{{second}}"],
-        [{"_script": {"type": "number", "script": "1"}}],
-    ],
-)
-def test_documents_that_the_request_s_own_sort_tells_apart_are_not_tied(sort):
-    assert ties_under({"query": {"match_all": {}}, "sort": sort}) == [False, False]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {"query": {"match_all": {}}},
-        {"sort": "_score"},
-        {"sort": ["_score", "_doc"]},
-        {"sort": [{"_score": {"order": "desc"}}]},
-        {"sort": []},
-        {"sort": None},
-        None,
-    ],
-)
-def test_documents_of_equal_score_are_tied_where_the_request_sorts_by_nothing_else(body):
-    assert ties_under(body) == [True, True]
-
-
-def test_the_sort_of_another_request_breaks_no_tie():
-    assert ties_under({"sort": ["_score", "id"]}, request="candidate") == [True, True]
 
 
 def test_hits_without_scores_are_not_tied():
@@ -272,35 +228,15 @@ def test_a_document_is_tied_where_a_neighbor_has_its_score(scores, tied):
     assert [document.tied for document in query.ranking] == tied
 
 
-UNORDERED = "documents with equal `sort` values may change their order with the index"
-
-
 @pytest.mark.parametrize(
-    ("sort", "score", "is_told"),
+    ("sort", "tied"),
     [
-        (["_score", "brand"], 1.0, True),
-        (["price"], None, True),
-        (["_score"], 1.0, False),
-        (["_doc"], None, True),
+        ([(1.0, "acme"), (1.0, "zeta"), (1.0, "zeta")], [False, True, True]),
+        ([(1.0, 1), (1.0, 2), (1.0, 3)], [False, False, False]),
+        ([(None,), (None,), (7,)], [True, True, False]),
     ],
 )
-def test_documents_that_the_sort_leaves_unordered_are_told(sort, score, is_told):
-    requests = {"current": RequestTemplate("current", {"sort": sort})}
-    hits = tuple(Hit(one, score) for one in "abcd")
-    others = {one: Query(one, one, judgments={"a": 1}) for one in ("hats", "boots")}
-    responses = {
-        "shoes": Ranking(hits, sort_tie=3),
-        "hats": Ranking(hits),
-        "boots": Ranking(hits, sort_tie=4),  # below the depth
-    }
-
-    report = report_on([QUERY, *others.values()], responses, requests=requests, depth=3)
-    told = [note for note in report.notes if note.startswith(UNORDERED)]
-    assert told == (
-        [
-            f"{UNORDERED}, and scores and drops without a cause, in 1 query (shoes): end the `sort` of the request "
-            "with a unique field, such as a keyword with the id"
-        ]
-        if is_told
-        else []
-    )
+def test_where_the_request_sorts_a_document_is_tied_where_a_neighbor_has_its_sort_values(sort, tied):
+    hits = tuple(Hit(f"d{number}", 1.0, sort=values) for number, values in enumerate(sort))
+    [query] = report_on([QUERY], {"shoes": Ranking(hits)}).queries
+    assert [(document.tied, document.sort) for document in query.ranking] == [*zip(tied, sort, strict=True)]

@@ -117,11 +117,17 @@ def test_a_query_that_the_baseline_does_not_have_has_no_weight_that_changed():
     assert changes_since(entry, suite_of(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
 
 
-def test_where_the_request_orders_ties_there_are_no_bands():
-    suite = suite_of()
-    sorted_body = {**suite.requests["current"].body, "sort": ["_score", "id"]}
-    suite = replace(suite, requests={"current": RequestTemplate("current", sorted_body)})
-    assert make(suite).queries["shoes"].bands == {}
+def test_sort_values_are_kept_and_where_they_differ_there_are_no_bands():
+    for last, moved in (("id", False), ("brand", True)):
+        hits = tuple(
+            Hit(one.id, one.score, sort=(one.score, one.id if last == "id" else "acme"))
+            for one in run_of().responses["shoes"].hits
+        )
+        run = replace(run_of(), responses={**run_of().responses, "shoes": Ranking(hits)})
+        entry = loads(dumps(file_of(make(suite_of(), run))), "b.json").requests["current"]
+        assert bool(entry.queries["shoes"].bands) is moved
+        assert as_run(entry, "current", depth=10).responses["shoes"].hits == hits
+        assert entry.queries["boots"].sort == ()
 
 
 def test_zero_hits_and_undefined_queries_are_kept_as_what_they_are():

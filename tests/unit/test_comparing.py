@@ -46,7 +46,6 @@ QUERIES = (
     Query("s", "three", judgments={"c": 1}),
 )
 PLAIN = {"query": {"match": {"title": "{{text}}"}}}
-BY_SCORE_AND_ID = {**PLAIN, "sort": ["_score", "sku"]}
 
 
 def suite_of(*queries, body=PLAIN, **fields):
@@ -162,17 +161,15 @@ def test_one_undefined_score_leaves_the_others_what_they_are():
     assert (scores["Judged@1"].value, scores["Judged@1"].outcome) == (1.0, Outcome.SCORED)
 
 
-def test_a_report_of_a_request_that_orders_its_ties_says_so():
-    tied = run_of(q=ranked("a", "b", scores=[2.0, 2.0]), r=Ranking(), s=Ranking())
-    assert not reported(tied).orders_ties
-    assert reported(tied, suite_of(*QUERIES, body=BY_SCORE_AND_ID)).orders_ties
+def test_a_report_has_the_sort_values_of_its_hits():
+    hits = Hit("a", 2.0, sort=(2.0, "acme")), Hit("b", 2.0, sort=(2.0, "zeta"))
+    assert reported(run_of(q=Ranking(hits), r=Ranking(), s=Ranking())).run.responses["q"].hits == hits
 
 
-def test_a_run_knows_whether_its_request_orders_ties_and_what_its_queries_asked():
-    for body, orders_ties in ((PLAIN, False), (BY_SCORE_AND_ID, True)):
-        side = side_of_run("request:current", SideKind.REQUEST, suite_of(*QUERIES, body=body), FIRST)
-        assert (side.orders_ties, side.depth, side.side.index) == (orders_ties, 10, "products")
-        assert {query: asked.text for query, asked in side.questions.items()} == {"q": "one", "r": "two", "s": "three"}
+def test_a_run_knows_what_its_queries_asked():
+    side = side_of_run("request:current", SideKind.REQUEST, suite_of(*QUERIES, body=PLAIN), FIRST)
+    assert (side.depth, side.side.index) == (10, "products")
+    assert {query: asked.text for query, asked in side.questions.items()} == {"q": "one", "r": "two", "s": "three"}
     assert whole(suite_of(*QUERIES), FIRST, "A").depth is None
 
 

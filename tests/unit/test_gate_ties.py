@@ -7,7 +7,7 @@ import pytest
 
 from builders.gating import BODY, TODAY, suite_of, threshold
 from harness.gate import decide, ties
-from harness.gate.ties import cut, leaves_ties, tie_break
+from harness.gate.ties import cut, tie_break
 from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run
 from harness.model import Engine, Hit, HttpRequest, Profile, Query, Ranking, Reference, RequestTemplate, Run, Status
@@ -27,14 +27,21 @@ EVERY_KIND = [
 ]
 
 
+def hit_of(name, score, *field):
+    number = float(score) if score else None
+    keys = (*field, number) if number is not None else field
+    return Hit(name, number, sort=tuple(keys) if field else None)
+
+
 def hits(text):
     """
     ``a5 b5 c3`` are three documents with their scores, which are all that match.
 
-    Those behind ``|`` are below the ranking; ``...`` says that more may follow with the score of the last.
+    Those behind ``|`` are below the ranking; ``...`` says that more may follow that tie with the last. ``a5/acme`` was
+    sorted by its score and a field, ``a/acme`` by the field alone.
     """
     shown, _, below = text.removesuffix("...").partition("|")
-    of = [[Hit(word[0], float(word[1:])) for word in part.split()] for part in (shown, below)]
+    of = [[hit_of(word[0], *word[1:].split("/")) for word in part.split()] for part in (shown, below)]
     return Ranking(tuple(of[0]), tail=tuple(of[1]), closed=not text.endswith("..."))
 
 
@@ -159,26 +166,26 @@ def test_ties_beside_another_change_do_not_count_with_it():
 
 
 @pytest.mark.parametrize(
-    ("sort", "status"),
+    ("before", "after", "status"),
     [
-        (["_score", {"price": "asc"}], Status.FAILED),
-        ("price", Status.FAILED),
-        ([{"_score": "desc"}, "_doc"], Status.PASSED),
-        ("_score", Status.PASSED),
+        ("a5/x b5/y c3/z", "b5/y a5/x c3/z", Status.FAILED),  # each score and field is another
+        ("a/x b/y c/z", "b/y a/x c/z", Status.FAILED),
+        ("a5/x b5/x c3/z", "b5/x a5/x c3/z", Status.PASSED),
+        ("a/x b/x c/z", "b/x a/x c/z", Status.PASSED),
+        ("a/x b/x c/z", "b/y a/y c/z", Status.FAILED),  # both have another price now
+        ("a5/x b5/x c3/z", "b5 a5 c3", Status.FAILED),  # now sorted by the score only
+        ("a/x b/x c/x d/x | e/x", "b/x c/x d/x e/x | a/x", Status.PASSED),
+        ("a/x b/x c/x d/x ...", "b/x c/x d/x e/x ...", Status.INCONCLUSIVE),
     ],
 )
-def test_a_request_that_orders_ties_itself_has_none(sort, status):
-    assert tied_verdict("a5 b5 c3", "b5 a5 c3", body={**BODY, "sort": sort}).status is status
+def test_where_the_request_sorts_documents_tie_by_their_sort_values(before, after, status):
+    assert tied_verdict(before, after).status is status
 
 
-@pytest.mark.parametrize(
-    "source",
-    [{"query": {}, "sort": ["_score", "sku"]}, '{"query": {}, "sort": ["_score", "sku"]}'],
-    ids=["map", "text"],
-)
-def test_so_may_the_source_of_a_search_template(source):
-    assert not leaves_ties(RequestTemplate("current", {"template": {"source": source}}))
-    assert leaves_ties(RequestTemplate("current", {"template": {"id": "kept by the engine"}}))
+def test_a_threshold_that_the_order_of_equal_sort_values_decides_says_so():
+    [verdict] = decided([hits("a/x b/x c/y")], [hits("a/x b/x c/y")], "mean RR >= 0.9", judgments={"a": 1})
+    assert verdict.ties == (0.5, 1.0)
+    assert "0.5000 to 1.0000 over the orders of ties, so their order decides" in verdict.reason
 
 
 def test_another_request_may_have_meant_its_order():
@@ -240,7 +247,7 @@ def test_where_more_may_have_it_that_is_inconclusive(text):
     assert "1.0000 -> 0.0000" in verdict.reason
     assert "with ties as returned, the mean fell by 1.0000 from 1.0000 to 0.0000" in verdict.reason
     assert verdict.reason.endswith(
-        "more documents may have the score of the last hit in 6 queries (q0, q1, q2 and 3 more): break ties in the "
+        "more documents may tie with the last hit in 6 queries (q0, q1, q2 and 3 more): break ties in the "
         "request (`sort: [_score, FIELD]`) or increase `depth`, then save the baseline again"
     )
 
@@ -398,7 +405,7 @@ def test_another_order_of_ties_agrees_and_is_named(text):
         ("a5 b4 c3", "b5 a4 c3", {}),
         ("a5 b5 c3", "x5 b5 c3", {}),
         ("a5 b5 c3", "b5 a5 c3", {"same_request": False}),
-        ("a5 b5 c3", "b5 a5 c3", {"body": {**BODY, "sort": ["_score", "sku"]}}),
+        ("a5/x b5/y c3/z", "b5/y a5/x c3/z", {}),
     ],
     ids=["other scores", "another document", "another request", "the request orders them"],
 )
@@ -447,16 +454,12 @@ def test_how_far_a_threshold_depends_on_ties_is_said(text, status, caveat):
 
 
 @pytest.mark.parametrize(
-    ("after", "body"),
-    [
-        ("b5 a4 c3", BODY),
-        ("a5 b5 c3", {**BODY, "sort": ["_score", "sku"]}),
-        ("a6 b5 c5", BODY),
-    ],
+    "after",
+    ["b5 a4 c3", "a5/x b5/y c3/z", "a6 b5 c5"],
     ids=["no ties", "the request orders them", "ties that no judgment moves"],
 )
-def test_where_ties_move_nothing_nothing_is_said(after, body):
-    verdict = on_scores("mean RR >= 0.1", after, body=body)
+def test_where_ties_move_nothing_nothing_is_said(after):
+    verdict = on_scores("mean RR >= 0.1", after)
     assert verdict.ties is None
     assert "ties" not in verdict.reason
 

@@ -223,6 +223,20 @@ def test_the_hits_of_a_hook_are_kept_as_those_of_an_engine(shop, install, capsys
     assert "documents returned twice are counted once: shoes" in suite["notes"]
 
 
+@pytest.mark.parametrize(
+    ("order", "sort"),
+    [((0, 1, 2), [(1,), (1,), (2,)]), ((0, 2), [(1,), (2,)]), ((1, 0, 2), [None, None, None])],
+    ids=["as they were", "without one", "in another order"],
+)
+def test_sort_values_do_not_outlive_the_order_they_gave(install, order, sort):
+    hits = Hit("a", 1.0, sort=(1,)), Hit("b", 1.0, sort=(1,)), Hit("c", 1.0, sort=(2,))
+    chosen = tuple(hits[place] for place in order)
+    install(SimpleNamespace(pytest_relevance_response=lambda response: replace(response, hits=chosen)))
+    request = SearchRequest("q", None, {}, built_for=Query("q", "q"))
+    found = installed_hooks().response(Ranking(hits), request)
+    assert [hit.sort for hit in found.hits] == sort
+
+
 def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook_fails(install):
     def search(requests, on_done=None, on_resent=None, budget=None):
         on_done(dict(enumerate([Ranking() for _ in requests])))

@@ -43,7 +43,10 @@ from harness.search.testing import FakeSearch
 
 RESPONSES: dict[str, Response] = {
     "all": Ranking(
-        (Hit("a", 2.5, "A title", "a snippet", {"body": "text"}), Hit("é\udc80", float("-inf"))),
+        (
+            Hit("a", 2.5, "A title", "a snippet", {"body": "text"}),
+            Hit("é\udc80", float("-inf"), sort=(7, "acme", None)),
+        ),
         total=7,
         took=1.5,
         total_is_lower_bound=True,
@@ -53,7 +56,6 @@ RESPONSES: dict[str, Response] = {
         stopped_early=True,
         tail=(Hit("b", 2.5),),
         closed=True,
-        sort_tie=3,
     ),
     "nothing": Ranking(),
     "failed": Failure(FailureKind.SHARDS, "1 of 2 shards failed", 503),

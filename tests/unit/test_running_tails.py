@@ -158,7 +158,6 @@ TEXT_TEMPLATE = {"template": {"source": '{"query": {}, "size": {{size}}}', "para
         ({"query": {"knn": {"v": {"vector": [0.5], "k": 10}}}}, 4),
         ({**BODY, "size": 3}, 3),
         ({**BODY, "size": "{{depth}}"}, 3),
-        ({**BODY, "sort": ["_score", "sku"]}, 3),
         ({**BODY, "rescore": {"window_size": 3, "query": {}}}, 3),
         ({**BODY, "rescore": [{"window_size": 50, "query": {}}, {"window_size": 3, "query": {}}]}, 3),
         ({**BODY, "search_pipeline": "rerank"}, 3),
@@ -271,7 +270,6 @@ def test_a_deeper_answer_that_begins_otherwise_is_not_believed() -> None:
         ({**BODY, "rescore": {"window_size": 50, "query": {}}}, [4, 50]),
         ({**BODY, "rescore": {"window_size": 3, "query": {}}}, [3]),
         ({"retriever": {}}, [3]),
-        ({**BODY, "sort": ["_score", "sku"]}, [3]),
     ],
     ids=str,
 )

@@ -52,35 +52,63 @@ class TestRanking:
         assert ranking(answer(hit("b", 1.0), hit("a", 2.0))).hits == (Hit("b", 1.0), Hit("a", 2.0))
 
     @pytest.mark.parametrize(
-        ("values", "rank"),
+        ("sort", "values"),
         [
-            ([], 0),
-            ([[1.0, "acme"]], 0),
-            ([[2.0, "acme"], [1.0, "acme"], [1.0, "zeta"]], 0),
-            ([[2.0, "acme"], [1.0, "acme"], [1.0, "acme"], [1.0, "acme"]], 2),
-            ([[1.0, "zeta"], [2.0, "acme"], [1.0, "zeta"]], 0),
-            ([[None], [None]], 1),
+            (["_score", "brand"], (1.0, "acme")),  # the third is of the key that engines add to a point in time
+            ([{"price": "asc", "brand": "asc"}], (1.0, "acme")),
+            ({"price": "asc"}, (1.0,)),
+            ("price", (1.0,)),
+            (["_score", "brand", "size"], (1.0, "acme", 7)),
+            ([{"popularity": {"order": "desc"}}, "_score"], (1.0, "acme")),
+            ({"_score": "desc", "id": "asc"}, (1.0, "acme")),
+            ([{"_script": {"type": "number", "script": "1"}}], (1.0,)),
+            (["_doc", "brand", {"_shard_doc": "desc"}], ("acme",)),
+            (["_score", {"_doc": "asc"}], None),
+            ([{"_score": "asc"}], None),
+            ("_score", None),
+            (["_doc"], None),
+            ([], None),
+            (None, None),
         ],
+        ids=str,
     )
-    def test_the_first_neighbours_with_equal_sort_values_are_known(self, values: list[Any], rank: int) -> None:
-        hits = [hit(str(place), None, sort=value) for place, value in enumerate(values)]
-        assert ranking(answer(*hits)).sort_tie == rank
+    def test_the_values_of_keys_that_order_documents_are_kept(self, sort: Any, values: Any) -> None:
+        entry = entry_of(0, SearchRequest("q", None, {"sort": sort, "size": 10}))
+        assert isinstance(entry, Entry)
+        found = read_item(answer(hit("a", None, sort=[1.0, "acme", 7])), entry)
+        assert isinstance(found, Ranking)
+        assert found.hits == (Hit("a", None, sort=values),)
 
     @pytest.mark.parametrize(
-        ("sort", "rank"),
-        [(["_score", "brand"], 1), ([{"price": "asc", "brand": "asc"}], 1), (["_score", "brand", "id"], 0)],
+        ("template", "values"),
+        [
+            ({"id": "kept"}, (1.0, "acme")),
+            ({"source": '{"sort": ["{{key}}", "brand"]}'}, (1.0, "acme")),
+            ({"source": {"sort": ["price", "_doc"]}}, (1.0,)),
+            ({"source": {"query": {}}}, None),
+        ],
+        ids=str,
     )
-    def test_the_key_that_the_engine_adds_for_a_point_in_time_orders_nothing(self, sort: Any, rank: int) -> None:
-        entry = entry_of(0, SearchRequest("q", None, {"pit": {"id": "p"}, "sort": sort, "size": 10}))
+    def test_so_are_those_of_a_search_template(self, template: Any, values: Any) -> None:
+        entry = entry_of(0, SearchRequest("q", None, {"template": template}))
         assert isinstance(entry, Entry)
-        found = read_item(
-            answer(*(hit(name, None, sort=[1.0, "acme", place]) for place, name in enumerate("ab"))), entry
-        )
+        found = read_item(answer(hit("a", 2.0, sort=[1.0, "acme"]), hit("b", 1.0)), entry)
         assert isinstance(found, Ranking)
-        assert found.sort_tie == rank
+        assert [one.sort for one in found.hits] == [values, None]
 
-    def test_hits_without_sort_values_do_not_tie_by_them(self) -> None:
-        assert ranking(answer(hit("a"), hit("b"))).sort_tie == 0
+    @pytest.mark.parametrize(
+        ("values", "reason"),
+        [
+            ("x", 'should be a list of single values, found "x"'),
+            ([1, [2]], "should be a list of single values, found a list"),
+            ([{}, 2], "should be a list of single values, found a list"),
+            ([1], "should have 2 values, found 1"),
+        ],
+    )
+    def test_sort_values_that_an_engine_does_not_send_are_a_failure(self, values: Any, reason: str) -> None:
+        found = read(answer(hit("a", 1.0, sort=values)), sort_places=(0, 1))
+        assert isinstance(found, Failure)
+        assert f"`hits.hits[0].sort` {reason}" in found.reason
 
     def test_no_hits_is_a_ranking(self) -> None:
         assert ranking(answer()) == Ranking((), total=0, took=3.0)

@@ -132,7 +132,11 @@ def tied_text(tied: TiedDocuments) -> str:
     ranks = f"rank {tied.rank}" if last == tied.rank else f"ranks {tied.rank} to {last}"
     below = f", with {', '.join(tied.below)} below the ranking" if tied.below else ""
     others = "" if tied.closed else ", and possibly others below"
-    return f"tied with the score {tied.score:.5g}: {', '.join(tied.documents)} ({ranks}){below}{others}"
+    if tied.sort is None:
+        alike = f"the score {tied.score:.5g}"
+    else:
+        alike = f"the sort values {', '.join(json.dumps(value, ensure_ascii=False) for value in tied.sort)}"
+    return f"tied with {alike}: {', '.join(tied.documents)} ({ranks}){below}{others}"
 
 
 def contribution_table(query: QueryReport, found: Contributions | None, *, short: bool = False) -> Table:

@@ -122,7 +122,7 @@ def test_missing_documents_are_looked_for(shown, engine):
 
 def test_tied_documents_are_named(shown, show):
     [tied] = shown("coats")["ties"]
-    assert tied == {"rank": 1, "score": 5.0, "documents": ["t1", "t2", "t3"], "below": [], "closed": True}
+    assert tied == {"rank": 1, "score": 5.0, "documents": ["t1", "t2", "t3"], "below": [], "closed": True, "sort": None}
     assert "tied with the score 5: t1, t2, t3 (ranks 1 to 3)" in show("coats")[1].out
 
 
