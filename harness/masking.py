@@ -21,6 +21,7 @@ from harness.model import (
     Explanation,
     Failure,
     Hit,
+    IndexState,
     Json,
     MissingDocument,
     MovedDocument,
@@ -126,10 +127,12 @@ def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str
     """
     The login secrets of *cluster* by the variables that hold them, if these are set; a user name is not a secret.
 
-    With the passwords in the URLs of the environment's proxies.
+    With the passwords in the URLs of the environment's proxies. Values of fewer than `SHORTEST_SECRET` characters, such
+    as the number of a tenant in a header, are left out: reports would be unreadable.
     """
-    named = {name: environ[name] for name in cluster.secret_variables if environ.get(name)}
-    return {**_proxy_passwords(environ), **named}
+    named = {name: environ.get(name, "") for name in cluster.secret_variables}
+    found = {**_proxy_passwords(environ), **named}
+    return {name: value for name, value in found.items() if len(value) >= SHORTEST_SECRET}
 
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
@@ -154,7 +157,8 @@ NO_LOGIN = re.compile("(OLD)?PWD|XDG_SESSION_.*|DESKTOP_SESSION|GDMSESSION")
 
 FLAGS = frozenset({"true", "false", "none", "null"})
 
-SHORTEST_LOGIN = 4
+SHORTEST_SECRET = 4
+"""The least number of characters of a value that is masked."""
 
 
 def names_login(variable: str) -> bool:
@@ -177,7 +181,7 @@ def login_values(environ: Mapping[str, str]) -> dict[str, str]:
         name: value
         for name, value in environ.items()
         if names_login(name) and not NO_LOGIN.fullmatch(name)
-        if len(value) >= SHORTEST_LOGIN and value.lower() not in FLAGS
+        if len(value) >= SHORTEST_SECRET and value.lower() not in FLAGS
     }
 
 
@@ -222,16 +226,15 @@ def redact_run(run: Run, mask: Mask) -> Run:
         replace(one, responses=LazyMapping(one.responses, masked), copies=_copies(one.copies, mask))
         for one in run.repeats
     )
-    states = tuple(
-        replace(
-            one,
-            uuids=one.uuids and {mask(index): uuid for index, uuid in one.uuids.items()},
-            copies=_copies(one.copies, mask),
-        )
-        for one in run.states
-    )
+    states = tuple(redact_state(one, mask) for one in run.states)
     checks = run.checks and _checks(run.checks, mask)
     return replace(run, responses=responses, tails=tails, checks=checks, titles=titles, repeats=repeats, states=states)
+
+
+def redact_state(state: IndexState, mask: Mask) -> IndexState:
+    """*state* with *mask* applied to the names of indexes and nodes."""
+    uuids = state.uuids and {mask(index): uuid for index, uuid in state.uuids.items()}
+    return replace(state, uuids=uuids, copies=_copies(state.copies, mask))
 
 
 def _copies(copies: Mapping[str, tuple[ShardCopy, ...]] | None, mask: Mask) -> dict[str, tuple[ShardCopy, ...]] | None:

@@ -20,6 +20,7 @@ Tell = Callable[[tuple[str, ...], str], None]
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN = re.compile(r"[A-Za-z0-9_*]+")
 _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 MOST_AT_ONCE = 64
 """The most concurrent requests; each has a thread and a connection."""
 
@@ -50,6 +51,10 @@ def _variable_problem(name: str) -> str | None:
     if _VARIABLE.fullmatch(name):
         return None
     return "expected the name of an environment variable, such as SEARCH_API_KEY, not the secret itself"
+
+
+def _header_problem(name: str) -> str | None:
+    return None if _HEADER.fullmatch(name) else f"found {name!r}, expected the name of a header, such as X-Tenant"
 
 
 def _proxy_problem(url: str) -> str | None:
@@ -102,7 +107,7 @@ class _ClusterShape(BaseModel):
     ca_certs: _Text | None = None
     fingerprint: Annotated[str, _check(_fingerprint_problem)] | None = None
     timeout: Annotated[float, _check(_timeout_problem)] = 30.0
-    headers_env: dict[str, _Variable] = Field(default_factory=dict)
+    headers_env: dict[Annotated[str, _check(_header_problem)], _Variable] = Field(default_factory=dict)
     bearer_token_env: _Variable | None = None
     client_cert: _Text | None = None
     client_key: _Text | None = None

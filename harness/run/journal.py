@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from harness.errors import FormatError, UsageError
 from harness.gate.moving import why_moving
-from harness.masking import Masker, redact_run
+from harness.masking import Masker, redact_run, redact_state
 from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
 from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header, wrong_in
 from harness.words import count, listed
@@ -251,12 +251,15 @@ class Section:
         self._write(_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
 
     def _hidden(self, header: Header) -> Header:
-        """*header* without secrets, such as in the name of an index."""
+        """*header* without secrets in the names of indexes; `header_of` masked the rest."""
         if not self._masker:
             return header
-        plain = _adapter(Header).dump_python(header, mode="json")
-        hidden: Header = _adapter(Header).validate_python(self._masker.mask_json(plain))
-        return hidden
+        return replace(
+            header,
+            options={name: self._masker.mask_json(value) for name, value in header.options.items()},
+            matrix={name: self._masker.mask_json(value) for name, value in header.matrix.items()},
+            state=header.state and redact_state(header.state, self._masker.mask),
+        )
 
     def _masked(self, run: Run) -> Run:
         if not self._masker:

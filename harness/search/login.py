@@ -129,13 +129,19 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
     An API key is given as the engine encoded it, or as `id:key`.
 
     Raises:
-        UsageError: Variables are not set (the message lists all of them), or there are two logins.
+        UsageError: Variables are not set (the message lists all of them), hold what no header can, or there are two
+            logins.
     """
     _one_login(cluster)
-    unset = sorted({name for name in cluster.variables if not environ.get(name)})
+    named = sorted(set(cluster.variables))
+    unset = [name for name in named if not environ.get(name, "").strip()]
     if unset:
         verb = "is" if len(unset) == 1 else "are"
         raise UsageError(f'cluster "{cluster.name}" takes its login from {", ".join(unset)}, which {verb} not set')
+    in_headers = (cluster.api_key_env, cluster.bearer_token_env, *cluster.headers_env.values())
+    for name in named:
+        if problem := _value_problem(environ[name], is_header=name in in_headers):
+            raise UsageError(f'cluster "{cluster.name}" takes its login from {name}, whose value {problem}')
     headers = {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
     authorization, encoded = _authorization(cluster, environ)
     proxy = _proxy_of(cluster, environ)
@@ -149,6 +155,19 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
         proxy=proxy,
         environment=environ,
     )
+
+
+def _value_problem(value: str, *, is_header: bool) -> str:
+    """What is wrong with the *value* of a login, without it; empty if nothing is."""
+    if value.endswith(("\n", "\r")):
+        return "ends with a line break: remove it"
+    if any(ord(character) < 32 or ord(character) == 127 for character in value):
+        return "has a line break or another control character: remove it"
+    try:
+        value.encode("latin-1" if is_header else "utf-8")
+    except UnicodeEncodeError:
+        return f"has a character that {'no header' if is_header else 'UTF-8'} can hold: remove it"
+    return ""
 
 
 def _proxy_of(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:

@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from harness.errors import InputError, SuiteError
 from harness.files.opening import YamlSource, read_source
+from harness.masking import SHORTEST_SECRET
 from harness.model import Mark
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe, resolve
 from harness.words import shortened
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
-_SHORTEST_SECRET = 4
 _SHORTEST_NUMBER = 8
 
 
@@ -117,7 +117,7 @@ def _masked(name: str, default: str | None, value: str) -> str:
 
 
 def _may_be_secret(value: str) -> bool:
-    if len(value) < _SHORTEST_SECRET:
+    if len(value) < SHORTEST_SECRET:
         return False
     return isinstance(resolve(value), str) or len(value) >= _SHORTEST_NUMBER
 

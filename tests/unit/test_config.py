@@ -291,6 +291,13 @@ CASES = {
         "headers_env ",
         1,
     ),
+    "name of a header": (
+        DEFAULT + 'headers_env = {"X Tenant" = "TENANT"}\n',
+        "3:1",
+        "found 'X Tenant', expected the name of a header, such as X-Tenant",
+        "headers_env ",
+        1,
+    ),
 }
 
 

@@ -345,6 +345,21 @@ def test_an_index_from_the_environment_is_masked_in_the_journal_and_known_to_the
     assert not [path for _, path in engine.sent if "SHOP_INDEX" in path]
 
 
+@pytest.mark.parametrize("tenant", ["1", "ee", "name", "suite", "kind", "state", "products", "journal"])
+def test_a_header_of_few_or_usual_letters_spoils_no_journal(engine, monkeypatch, tenant):
+    monkeypatch.setenv("TENANT", tenant)
+    Path("harness.toml").write_text(
+        f'[clusters.default]\nurl = "{engine.url}"\nheaders_env = {{X-Tenant = "TENANT"}}\n', encoding="utf-8"
+    )
+    command = ["run", "shop.relevance.yaml", "-q", "--journal", str(JOURNAL), "--output", "json=report.json"]
+    assert main(command) == 1
+    leave_unreported()
+    engine.asked.clear()
+    assert main([*command, "--resume"]) == 1
+    assert not engine.asked
+    assert main(["merge", str(JOURNAL), "-q"]) == 1
+
+
 def leave_unreported() -> None:
     JOURNAL.write_bytes(JOURNAL.read_bytes().removesuffix(b'{"reported": true}\n'))
 

@@ -25,7 +25,7 @@ from harness.model import Cluster, Engine, Hit, HttpRequest, Ranking, SearchRequ
 from harness.run.notes import connection_notes
 from harness.search import open_search
 from harness.search.connection import why_unreachable
-from harness.search.login import Login, remarks_on
+from harness.search.login import Login, read_login, remarks_on
 from harness.search.login import Proxy as ProxyAddress
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
@@ -435,3 +435,29 @@ def test_every_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch
     )
     with pytest.raises(UsageError, match="PP, PU, PW, TOKEN, which are not set"):
         open_search(cluster, {})
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ("s3cret-value\n", "ends with a line break: remove it"),
+        ("s3cret\tvalue", "has a line break or another control character: remove it"),
+        ("s3cret-値", "has a character that no header can hold: remove it"),
+        (" \n", "which is not set"),
+    ],
+)
+@pytest.mark.parametrize("key", ["api_key_env", "bearer_token_env", "headers_env"])
+def test_a_value_that_no_header_can_hold_is_told_without_it(key: str, value: str, problem: str) -> None:
+    named: Any = {"X-Token": "TOKEN"} if key == "headers_env" else "TOKEN"
+    with pytest.raises(UsageError) as caught:
+        open_search(Cluster("test", url="https://h", **{key: named}), {"TOKEN": value})
+    assert str(caught.value).startswith('cluster "test" takes its login from TOKEN, wh')
+    assert str(caught.value).endswith(problem)
+    assert "s3cret" not in str(caught.value)
+
+
+def test_a_password_may_hold_any_letter_and_no_line_break() -> None:
+    cluster = Cluster("test", url="https://h", username_env="NAME", password_env="PW")
+    assert read_login(cluster, {"NAME": "é", "PW": "値 7"}).headers
+    with pytest.raises(UsageError, match="from PW, whose value ends with a line break"):
+        read_login(cluster, {"NAME": "n", "PW": "pw\n"})
