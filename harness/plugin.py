@@ -214,6 +214,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[LEFT_OUT] = [str(path) for path in relevance.left_out]
         output[UNDECIDED] = [str(path) for path in relevance.undecided]
         return
+    if session.exitstatus == pytest.ExitCode.INTERRUPTED and relevance.folder is not None:
+        relevance.is_due |= not only_shows(session.config)  # a worker that was ended could not tell
     if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:
         _runs(session.config).finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

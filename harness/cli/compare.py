@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from harness.cli.options import (
     engine_options,
     existing_file,
     json_option,
+    outdated_removed,
     run_options,
     statistics_options,
     tested_as,
@@ -100,15 +102,24 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does
     not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
     """
-    request = _request(**given)
-    with gc_paused():
-        report = _compare(request, quiet=quiet)
+    _refuse_sides(outputs, (given["reference"], given["candidate"]))
+    with gc_paused(), outdated_removed(outputs):
+        report = _compare(_request(**given), quiet=quiet)
         _print_report(report, as_json=as_json, quiet=quiet, most=shown)
         for output in outputs:
             write_output(output, render_comparison(report, output.kind), "comparison")
             if not quiet:
                 click.echo(f"wrote {output.path}", err=True)
     return report.exit_status
+
+
+def _refuse_sides(outputs: Iterable[Output], sides: tuple[str, str]) -> None:
+    """Refuse to replace a file that is compared."""
+    texts = [text for side in sides for text in (side, side.partition(":")[2])]
+    files = {Path(name).resolve() for text in texts for name in (text, text.partition("#")[0]) if name}
+    for output in outputs:
+        if output.path.resolve() in files:
+            raise click.UsageError(f"{output.path} is compared itself; name another file to write")
 
 
 def _request(

@@ -218,6 +218,7 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
         server.finished.wait()
     except KeyboardInterrupt:
         kept = f"{count(session.graded, 'grade')} {'is' if session.graded == 1 else 'are'} kept in {session.file.path}"
+        kept = kept if session.graded else "no document was graded"
         click.echo(printable(f"{kept}; nothing was written to the suite"), err=True)
         return INTERRUPTED
     finally:

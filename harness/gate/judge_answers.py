@@ -160,20 +160,20 @@ def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: Requ
 def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Finding:
     bound = _bound(condition.required, Unit.HITS, condition.operator)
     required = f"required {condition.operator} {condition.required}"
-    if ranking.total is None:
-        why = ranking.total_doubt or "the answer has no number of matching documents"
-        reason = f"cannot be decided: {why}, {required}"
+    if ranking.total_doubt:
+        reason = f"cannot be decided: {ranking.total_doubt}, {required}"
         return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
-    if ranking.total_is_lower_bound:
-        reason = f"at least {count(ranking.total, 'hit')}, {required}"
-        return _judge_lower_bound(condition, query, ranking, replace(bound, observed=ranking.total, reason=reason))
+    if ranking.total is None or ranking.total_is_lower_bound:
+        least = ranking.returned if ranking.total is None else ranking.total
+        reason = f"at least {count(least, 'hit')}, {required}"
+        return _judge_lower_bound(condition, query, ranking, replace(bound, observed=least, reason=reason))
     passed = holds(ranking.total, condition.operator, condition.required)
     return _decided(bound, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
 
 
 def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, bound: Finding) -> Finding:
-    """Judge by a total that is a lower bound: it can only pass ``>=`` and ``>``, and fail the other operators."""
-    least = ranking.total or 0
+    """Judge by the least number of hits, *bound.observed*: it can only pass ``>=`` and ``>``, and fail the others."""
+    least = bound.observed or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
         settled, passed = holds(least, condition.operator, condition.required), True
     else:
@@ -186,7 +186,10 @@ def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, boun
         if ranking.stopped_early
         else "set `track_total_hits: true` in the request"
     )
-    undecided = f"cannot be decided: the engine counted {bound.reason}; {remedy}"
+    if ranking.total is None:
+        undecided = f"cannot be decided: the answer has no number of matching documents, {bound.reason}"
+    else:
+        undecided = f"cannot be decided: the engine counted {bound.reason}; {remedy}"
     return replace(bound, status=Status.INCONCLUSIVE, reason=undecided, blamed=(query.id,))
 
 

@@ -378,10 +378,13 @@ class SessionRuns:
             # The node is the session's own: it has no foreign indexes.
             url = self._node(options.engine_version).url()
             options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
-        options = replace(options, hooks=self._hooks(path))
+        hooks = self._hooks(path)
+        options = replace(options, hooks=hooks)
         with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
             [finished] = runner.run([from_here(path)], options, earlier=earlier)
-        return replace(finished, report=replace(finished.report, searched=given.searched()))
+        # a command knows no hooks of conftest.py
+        searched = given.searched() if set(hooks.in_force()) == set(installed_hooks().in_force()) else None
+        return replace(finished, report=replace(finished.report, searched=searched))
 
     def _hooks(self, path: Path) -> Hooks:
         """The hooks of conftest.py and plugins for the suite at *path*, and those of installed packages."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ import pytest
 
 from harness.errors import Problem
 from harness.options import baseline_refusal
+from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import NodeHost
 from harness.suites.discovery import is_suite_name, misnamed_text, suites_left_in
 
@@ -62,6 +64,7 @@ class RelevanceSession:
         self.item: pytest.Item | None = None
         self.collector: pytest.Session | None = None
         self._host: NodeHost | None = None
+        self._until_closed = ExitStack()
 
     def refused(self, problems: Iterable[Problem]) -> None:
         """Record problems in suites, each once, however many processes found it."""
@@ -95,6 +98,8 @@ class RelevanceSession:
         """The folder that workers share, made by the controller for its first worker."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="relevance-session-"))
+            if self.options.reports or self.options.run.embedded:
+                self._until_closed.enter_context(terminated_as_interrupted())
             if self.options.run.embedded:
                 self._host = NodeHost(self.options.run.engine_version, self.folder)
         return self.folder
@@ -111,6 +116,7 @@ class RelevanceSession:
 
     def close(self) -> None:
         """Stop the node that workers share, and remove their folder."""
+        self._until_closed.close()
         if self._host is not None:
             self._host.close()
         if self.folder is not None and not self.is_worker:

@@ -198,6 +198,28 @@ def test_more_than_are_looked_for_are_inconclusive_until_the_request_orders_them
     assert not any(note.startswith("1 query repeated for ties") for note in report.notes)
 
 
+@pytest.mark.parametrize(("field", "status"), [("id", 1), ("brand", 0)])
+def test_the_sort_of_a_stored_template_is_known_by_the_answers(
+    alike: Alike, call: Callable[..., Any], search: EngineSearch, field: str, status: int
+) -> None:
+    """An order by brand is another one because the index was built anew, an order by id because the template is."""
+    if search.engine.kind == "elasticsearch":
+        pytest.skip("this Elasticsearch has no module for search templates")
+    name = f"by-{uuid4().hex[:8]}"
+    alike.suite["request"] = {"template": {"id": name, "params": {"words": "{{text}}", "size": "{{depth}}"}}}
+
+    def run(order: str, names: list[str]) -> int:
+        source = {"query": {"match": {"title": "{{words}}"}}, "size": "{{size}}", "sort": ["_score", {field: order}]}
+        call("PUT", f"/_scripts/{name}", {"script": {"lang": "mustache", "source": source}})
+        return alike.run(*names)[0]
+
+    try:
+        assert run("asc", named(40)) == 0
+        assert run("desc", named(40)[::-1]) == status
+    finally:
+        call("DELETE", f"/_scripts/{name}")
+
+
 def test_equal_values_of_a_sort_are_inconclusive_until_its_last_key_is_unique(alike: Alike) -> None:
     alike.suite["request"]["sort"] = ["brand"]
     alike.run(*named(1500))

@@ -93,3 +93,11 @@ def test_the_same_is_said_where_a_worker_ran_the_suite(suite, engine, pytester):
     shared = pytester.runpytest_subprocess("-n1", "-p", "xdist", "-vv", *words)
     assert sorted(next_lines(shared.stdout.str())) == sorted(alone)
     assert "the ranks add 3.5000 of the 7.0000" in shared.stdout.str()
+
+
+@pytest.mark.parametrize("hook", ["request", "response"])
+def test_a_command_that_would_not_call_a_hook_of_conftest_py_is_not_offered(suite, engine, pytester, hook):
+    pytester.makeconftest(f"def pytest_relevance_{hook}({hook}):\n    return None\n")
+    result = pytester.runpytest("--relevance-url", engine.url, suite)
+    assert result.ret == 1
+    assert next_lines(result.stdout.str()) == []

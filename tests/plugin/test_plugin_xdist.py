@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from builders.engine import ScriptedEngine
 from harness.report.json import loads_report
 
 MORE = 'thresholds: ["mean nDCG@10 >= 0.8", "median nDCG@10 >= 0.8", "every nDCG@10 >= 0.6"]'
@@ -168,3 +171,26 @@ def test_where_a_worker_is_killed_the_next_one_runs_the_suite(
     result.assert_outcomes(passed=2, failed=1)
     result.stdout.fnmatch_lines("*worker 'gw0' crashed while running 'shop.relevance.yaml::*")
     result.stdout.fnmatch_lines("shop: nDCG@10 0.8155*")
+
+
+def test_sigterm_ends_workers_and_removes_the_report_of_an_earlier_session(
+    suite: Callable[..., Path], engine: ScriptedEngine, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("TMPDIR", str(pytester.mkdir("temporary")))
+    suite('thresholds: ["mean nDCG@10 >= 0.8"]')
+    words = ["-p", "relevance", "-p", "xdist", "--relevance-url", engine.url, "--relevance-report", "report.json"]
+    command = [sys.executable, "-m", "pytest", *words, "-n", "1"]
+    subprocess.run(command, cwd=pytester.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=True)
+    assert (pytester.path / "report.json").exists()
+
+    def terminate() -> None:
+        process.send_signal(signal.SIGTERM)
+        engine.closing.wait(30)  # so that the suite cannot end
+
+    engine.before_search = terminate
+    process = subprocess.Popen(command, cwd=pytester.path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    process.communicate(timeout=60)
+    assert process.returncode == pytest.ExitCode.INTERRUPTED
+    assert not (pytester.path / "report.json").exists()
+    assert not list((pytester.path / "temporary").glob("relevance-session-*"))

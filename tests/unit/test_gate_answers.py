@@ -302,10 +302,21 @@ def test_a_lower_bound_decides_only_what_follows_from_it(text, status):
         assert "track_total_hits: true" in verdict.reason
 
 
-def test_an_answer_without_a_total_is_inconclusive():
-    verdict = expect("hits >= 0", ranking("ab"))
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [("hits >= 2", Status.PASSED), ("hits < 2", Status.FAILED), ("hits = 1", Status.FAILED)],
+)
+def test_without_a_total_the_returned_hits_decide_what_follows_from_them(text, status):
+    assert expect(text, ranking("ab")).status is status
+    assert expect(text, ranking("ab", total_doubt="`hits.total` is true")).status is Status.INCONCLUSIVE
+
+
+def test_an_answer_without_a_total_is_inconclusive_where_more_hits_are_required():
+    verdict = expect("hits >= 3", ranking("ab"))
     assert verdict.status is Status.INCONCLUSIVE
-    assert verdict.reason == ("cannot be decided: the answer has no number of matching documents, required >= 0")
+    assert verdict.reason == (
+        "cannot be decided: the answer has no number of matching documents, at least 2 hits, required >= 3"
+    )
 
 
 @pytest.mark.parametrize("text", ["a not in top 1", "a in top 1", "a before b", "hits >= 0"])

@@ -166,6 +166,26 @@ def test_a_query_that_asks_something_else_is_one_that_the_first_side_does_not_ha
     assert (query.text, query.scores, query.documents) == ("drei", {"RR@3": (None, 0.5)}, ())
 
 
+@pytest.mark.parametrize(("other", "status"), [("request:candidat", 2), ("nothing.run", 2)])
+def test_a_comparison_that_ends_with_an_error_leaves_none_of_an_earlier_one(shop, capsys, other, status):
+    save_all(capsys)
+    words = [*SUITE_WORDS, "--output", "json=c.json"]
+    assert main(["compare", "baseline", "request:candidate", *words]) == 0
+    assert Path("c.json").exists()
+    assert main(["compare", "baseline", other, *words]) == status
+    assert not Path("c.json").exists()
+    assert "removed c.json, the report of an earlier run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("side", ["report:old.json", "old.json", "report:old.json#products"])
+def test_a_report_that_is_compared_is_not_replaced(shop, capsys, side):
+    save_all(capsys)
+    before = Path("old.json").read_bytes()
+    assert main(["compare", side, "request:candidate", *SUITE_WORDS, "--output", "json=./old.json"]) == 2
+    assert "old.json is compared itself; name another file to write" in capsys.readouterr().err
+    assert Path("old.json").read_bytes() == before
+
+
 def test_so_it_is_of_two_files_without_a_suite(shop, capsys):
     save_all(capsys)
     asks_otherwise()

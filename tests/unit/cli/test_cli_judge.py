@@ -130,6 +130,11 @@ def interrupt(page):
     raise KeyboardInterrupt
 
 
+def test_ctrl_c_before_the_first_grade_names_no_file(judge, capsys):
+    assert judge(act=interrupt) == 130
+    assert capsys.readouterr().err == "no document was graded; nothing was written to the suite\n"
+
+
 def test_ctrl_c_keeps_the_grades_and_writes_nothing_until_they_are_wanted(folder, judge, capsys):
     assert judge(act=interrupt, shoes__x=1) == 130
     assert (folder / "shop.relevance.yaml").read_text() == SUITE
