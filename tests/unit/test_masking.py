@@ -6,7 +6,8 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
-from harness.masking import Masker
+from harness.masking import Masker, redact_run
+from harness.model import Engine, Hit, Ranking, Run
 
 
 def test_each_value_becomes_the_name_of_its_variable():
@@ -84,6 +85,14 @@ def test_the_beginning_of_a_value_is_masked_where_a_text_was_cut(text, masked):
 
 def test_characters_of_regular_expressions_are_just_characters():
     assert Masker({"DOT": "a.c"}).mask("abc a.c") == "abc ${DOT}"
+
+
+def test_sort_values_are_masked_in_runs():
+    hits = Hit("a", sort=("the s3cret one", 1)), Hit("b")
+    run = Run({"q": Ranking(hits, tail=hits[:1])}, Engine("fake"))
+    found = redact_run(run, Masker({"TOKEN": "s3cret"}).mask).responses["q"]
+    assert found.hits == (Hit("a", sort=("the ${TOKEN} one", 1)), Hit("b"))
+    assert found.tail == found.hits[:1]
 
 
 def test_json_is_masked_in_texts_and_keys_and_numbers_stay():
