@@ -16,18 +16,6 @@ from harness.metrics.grammar import take_apart
 from harness.metrics.rank_correlation import kendall_tau, overlap, rbo
 from harness.model import Agreement, Measure, Parameter
 
-__all__ = [
-    "OVERLAP",
-    "PERSISTENCE",
-    "RBO",
-    "RankPair",
-    "agreement_value",
-    "begins_agreement",
-    "compare_rankings",
-    "mean_agreement",
-    "read_agreement",
-]
-
 RBO = "RBO"
 OVERLAP = "overlap"
 PERSISTENCE = 0.9

@@ -22,25 +22,6 @@ from harness.metrics.ranking import GradedRanking, places_left, split_groups
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-__all__ = [
-    "MEASURES",
-    "average_precision",
-    "documents_of_recall",
-    "expected_average_precision",
-    "expected_blend",
-    "expected_reciprocal_rank",
-    "expected_success",
-    "f_measure",
-    "interpolated_precision",
-    "precision",
-    "r_precision",
-    "recall",
-    "reciprocal_rank",
-    "relevance",
-    "shares_of",
-    "success",
-]
-
 BINARY: Mapping[str, Kind] = {**LEVEL, **CONDENSED}
 
 

@@ -29,22 +29,6 @@ from harness.model import GainKind, RankContribution
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-__all__ = [
-    "DISCOUNTED",
-    "MEASURES",
-    "RANK",
-    "RANK_PLUS_ONE",
-    "Discount",
-    "cg",
-    "contributions",
-    "dcg",
-    "discount",
-    "divisors",
-    "fixed_length",
-    "ndcg",
-    "q_measure",
-]
-
 Discount = str
 """The name of a discount: `RANK_PLUS_ONE` or `RANK`."""
 

@@ -18,34 +18,6 @@ from harness.model import Gain, GainKind, Parameter
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-__all__ = [
-    "CONDENSED",
-    "LEVEL",
-    "NEGATIVE",
-    "UNJUDGED",
-    "BatchFormula",
-    "Choice",
-    "Cutoff",
-    "Definition",
-    "DiverseFormula",
-    "Expected",
-    "Flag",
-    "Formula",
-    "GainChoice",
-    "Kind",
-    "LogBase",
-    "Needs",
-    "Number",
-    "Range",
-    "Reach",
-    "Settings",
-    "Worth",
-    "as_text",
-    "mean_worths",
-    "read_gain",
-]
-
-
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 

@@ -14,8 +14,6 @@ from harness.errors import UndefinedScore
 from harness.metrics.definition import LEVEL, Definition, Kind, Number, Settings
 from harness.metrics.ranking import DiverseRanking
 
-__all__ = ["MEASURES", "alpha_dcg", "alpha_ndcg", "err_ia", "ideal_covers", "novelty_gains", "subtopic_recall"]
-
 NOVELTY: Mapping[str, Kind] = {**LEVEL, "alpha": Number(0.5, 0.0, 1.0)}
 
 

@@ -25,9 +25,6 @@ from harness.model import Gain, Measure, Profile
 if TYPE_CHECKING:
     from harness.metrics.bulk import Batch, Floats, TrecJudgments
 
-__all__ = ["Evaluation", "evaluate", "evaluate_novelty", "evaluate_trec"]
-
-
 Judgments = Mapping[str, Mapping[str, float]]
 Rankings = Mapping[str, Sequence[str]]
 Scores = Mapping[str, Sequence[float | None]]

@@ -23,8 +23,6 @@ from harness.metrics.definition import Cutoff, Definition, as_text
 from harness.metrics.registry import definition_named, settings_of
 from harness.model import Measure, Parameter
 
-__all__ = ["Part", "Parts", "parse_measure", "take_apart"]
-
 
 def parse_measure(text: str) -> Measure:
     """

@@ -21,8 +21,6 @@ from harness.metrics.ranking import GradedRanking, split_groups
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-__all__ = ["MEASURES", "bpref", "expected_bpref", "inferred_ap", "judged"]
-
 SMOOTHING = 0.00001
 """The constant with which inferred AP smooths a precision estimated from few judgments; trec_eval's."""
 

@@ -16,9 +16,6 @@ from harness.metrics.ranking import GradedRanking
 from harness.model import Gain, GainKind, Parameter, Profile
 from harness.words import did_you_mean
 
-__all__ = ["RRE_FORMULAS", "Rules", "by_score", "profile_gain", "read_profile", "rules_of"]
-
-
 # The Rated Ranking Evaluator computes with decimals and truncates or rounds in between, counts every judged document as
 # relevant whatever its grade, and scores 1 where nothing is judged and nothing was returned.
 

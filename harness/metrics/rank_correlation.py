@@ -10,8 +10,6 @@ from harness.errors import UndefinedScore
 from harness.metrics.definition import Cutoff, Definition, Flag, Needs, Number, Settings
 from harness.metrics.ranking import GradedRanking
 
-__all__ = ["MEASURES", "compatibility", "kendall_tau", "overlap", "overlap_sum", "rbo"]
-
 _FEW = 256
 _NO_WEIGHT = 1e-18
 """A weight that changes no digit of a sum; ranks with less are ignored."""

@@ -12,23 +12,6 @@ from typing import TypeVar, cast
 from harness.errors import GradeError, UsageError
 from harness.model import Gain, GainKind
 
-__all__ = [
-    "DiverseRanking",
-    "GradedRanking",
-    "check_grades",
-    "cover_subtopics",
-    "finite",
-    "gain_function",
-    "gain_of",
-    "gains_of",
-    "grade_ranking",
-    "ideal_gains",
-    "mean_by_group",
-    "places_left",
-    "split_groups",
-    "without_duplicates",
-]
-
 T = TypeVar("T")
 
 

@@ -24,25 +24,6 @@ from harness.model import Gain, Measure, Profile
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-__all__ = [
-    "DEFINITIONS",
-    "ENTRY_POINTS",
-    "Registry",
-    "batch_formula_of",
-    "deepest_cutoff",
-    "definition_named",
-    "definition_of",
-    "gain_in_force",
-    "is_built_in",
-    "let_measures_be_replaced",
-    "measure_range",
-    "register_measure",
-    "settings_for",
-    "settings_of",
-    "takes_level",
-]
-
-
 ENTRY_POINTS = "relevance_harness.measures"
 """The entry point group in which a package offers its `Definition` objects."""
 

@@ -46,29 +46,6 @@ from harness.model import (
     UnjudgedBounds,
 )
 
-__all__ = [
-    "DEFAULT_MEASURE",
-    "GREATEST_SCORE",
-    "UnjudgedBounds",
-    "common_measures",
-    "contributions_of",
-    "failure_text",
-    "formula_of",
-    "gain_text",
-    "in_bounds",
-    "is_of_novelty",
-    "measure_named",
-    "measures_of",
-    "outcome_of",
-    "score_diverse_query",
-    "score_graded",
-    "score_of",
-    "score_query",
-    "score_run",
-    "unjudged_bounds",
-]
-
-
 GREATEST_SCORE = 1e100
 """Scores beyond are refused: statistics sum their cubes, and a float ends at 1.8e308."""
 

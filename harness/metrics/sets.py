@@ -27,8 +27,6 @@ from harness.metrics.ranking import GradedRanking
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-__all__ = ["MEASURES", "relative_precision", "set_average_precision", "set_f"]
-
 
 def relative_precision(relevant: Sequence[bool], total: int) -> float:
     """

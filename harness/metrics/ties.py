@@ -17,9 +17,6 @@ from harness.metrics.registry import definition_of, settings_for
 from harness.metrics.score import in_bounds, score_graded, score_query
 from harness.model import Gain, Measure, Profile
 
-__all__ = ["TieBand", "TieRange", "tie_band", "tie_range"]
-
-
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
 """
 The most orders to compute where there is no formula, and the most hits in all of them together: some seconds. Of more

@@ -29,8 +29,6 @@ from harness.metrics.ranking import GradedRanking, places_left, split_groups
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
-__all__ = ["MEASURES", "err", "expected_err", "rbp", "rbp_residual", "stop_probability", "usefulness"]
-
 PERSISTENCE: Mapping[str, Kind] = {"p": Number(0.8, 0.0, 1.0, open_ends=True)}
 
 NO_CHANCE = 1e-18

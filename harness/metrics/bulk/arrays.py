@@ -10,8 +10,6 @@ import numpy as np
 from harness.errors import UsageError
 from harness.metrics.bulk.batch import Batch, Numbers, compact, distinct, ranks_grouped
 
-__all__ = ["CodedJudgments", "CodedRun", "batch_of_grades", "batches_of_codes"]
-
 QUERIES_AT_ONCE = 100_000
 """Queries joined at a time, to limit memory."""
 

@@ -17,20 +17,6 @@ from harness.errors import UsageError
 from harness.metrics.ranking import gain_function
 from harness.model import Gain, GainKind
 
-__all__ = [
-    "Batch",
-    "Floats",
-    "Numbers",
-    "Positions",
-    "at_least",
-    "by_order",
-    "compact",
-    "counted_before",
-    "distinct",
-    "ranks_grouped",
-]
-
-
 Floats: TypeAlias = NDArray[np.float64]
 Numbers: TypeAlias = NDArray[Any]
 """Integers of any width, or floats."""

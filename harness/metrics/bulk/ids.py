@@ -15,8 +15,6 @@ from harness.metrics.bulk.batch import Batch, Numbers, compact
 from harness.metrics.bulk.texts import CannotReadInBulk, Documents, Matches, match, texts_of
 from harness.metrics.ranking import check_grades, without_duplicates
 
-__all__ = ["batches_of_ids"]
-
 Judgments: TypeAlias = Sequence[Mapping[str, float]]
 Rankings: TypeAlias = Sequence[Sequence[str]]
 

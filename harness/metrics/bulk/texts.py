@@ -15,22 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "PADDING",
-    "Bits",
-    "CannotReadInBulk",
-    "Documents",
-    "Matches",
-    "Numbers",
-    "Texts",
-    "as_bits",
-    "match",
-    "mix",
-    "same_text",
-    "texts_of",
-]
-
-
 Bits: TypeAlias = NDArray[np.uint64]
 Numbers: TypeAlias = NDArray[Any]
 

@@ -29,8 +29,6 @@ from harness.metrics.bulk.texts import (
     texts_of,
 )
 
-__all__ = ["TrecJudgments", "TrecRankings", "floats_of", "read_judgments", "read_rankings"]
-
 _BLANK, _TAB, _NEWLINE = b" \t\n"
 _WHITE = np.isin(np.arange(256), np.frombuffer(b" \t\n\v\f\r", np.uint8))
 """The bytes that separate columns and lines, as in `bytes.split`."""
