@@ -22,22 +22,6 @@ from harness.model.comparison import (
     Side,
     SideKind,
 )
-from harness.model.conditions import (
-    AgreementCondition,
-    BaselineCondition,
-    Before,
-    Condition,
-    DropCondition,
-    HitCount,
-    InTop,
-    LatencyCondition,
-    Operator,
-    ScoreCondition,
-    SignificanceCondition,
-    StatisticKind,
-    UnresolvedCondition,
-    WorseCondition,
-)
 from harness.model.inspection import (
     ClauseMatch,
     Contributions,
@@ -62,7 +46,6 @@ from harness.model.judging import (
     QueryCoverage,
     UnjudgedBounds,
 )
-from harness.model.measure import Gain, GainKind, Measure, Parameter, Profile
 from harness.model.queries import GradeColumns, QueryColumns, chosen, column, ids_of, places_of, tagged, with_ids
 from harness.model.report import (
     Absence,
@@ -102,16 +85,35 @@ from harness.model.run import (
 )
 from harness.model.scores import Outcome, QueryValues, Score, ScoreColumns
 from harness.model.suite import (
+    AgreementCondition,
+    BaselineCondition,
+    Before,
+    Condition,
+    DropCondition,
     Fixture,
+    Gain,
+    GainKind,
+    HitCount,
     HttpRequest,
+    InTop,
     Json,
+    LatencyCondition,
     Mark,
+    Measure,
+    Operator,
+    Parameter,
+    Profile,
     Query,
     RequestTemplate,
+    ScoreCondition,
+    SignificanceCondition,
+    StatisticKind,
     Suite,
     Target,
     Threshold,
+    UnresolvedCondition,
     Waiver,
+    WorseCondition,
     members,
 )
 from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, ShardCopy, SuiteTiming

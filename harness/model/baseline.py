@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from harness.model.measure import Profile
 from harness.model.run import IndexFacts, Run
 from harness.model.scores import Outcome, Score
-from harness.model.suite import Json
+from harness.model.suite import Json, Profile
 
 
 @dataclass(frozen=True, slots=True)

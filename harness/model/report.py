@@ -9,11 +9,10 @@ from enum import StrEnum
 from harness.lazy import LazySequence
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
-from harness.model.measure import Profile
 from harness.model.request import SentRequest
 from harness.model.run import Engine, Failure, Instability, TargetChecks, UnstableQuery, Verdict
 from harness.model.scores import Outcome
-from harness.model.suite import Json
+from harness.model.suite import Json, Profile
 from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import TypeAlias
 
-from harness.model.conditions import Operator
-from harness.model.suite import Json, Mark, Waiver
+from harness.model.suite import Json, Mark, Operator, Waiver
 from harness.model.timing import LatencyFigures, ShardCopy
 
 

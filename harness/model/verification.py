@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.model.measure import Profile
 from harness.model.run import Engine
+from harness.model.suite import Profile
 
 
 class CauseKind(StrEnum):

@@ -26,8 +26,8 @@ from harness.model import (
 )
 from harness.model import queries as queries_module
 from harness.model import scores as scores_module
-from harness.model.conditions import InTop
 from harness.model.queries import MOST_GRADES
+from harness.model.suite import InTop
 
 ids = st.text(st.characters(), max_size=6) | st.sampled_from(["", "\0", "a\0b", "\udc80", "é"])
 grades = st.dictionaries(ids, st.floats(allow_nan=False) | st.sampled_from([0.0, 1.0, 2.0]), max_size=5)
