@@ -88,26 +88,36 @@ def shows_all_hits(outputs: Iterable[Output]) -> bool:
 
 def render(report: Report, kind: str) -> str | Iterable[str]:
     """*report* as text of the *kind*, one of `KINDS`, or as parts of the text."""
-    from harness.report import html, json, markdown
-
     if kind == "codequality":
         from harness.report.annotations import code_quality, gitlab_repository
 
         return code_quality(report, gitlab_repository(os.environ))
     if kind == "json":
+        from harness.report import json
+
         return json.parts_of_report(report)
-    return html.render(report) if kind == "html" else markdown.render(report)
+    if kind == "html":
+        from harness.report import html
+
+        return html.render(report)
+    from harness.report import markdown
+
+    return markdown.render(report)
 
 
 def render_comparison(report: ComparisonReport, kind: str) -> str:
     """*report* as text of the *kind*, one of `COMPARISON_KINDS`."""
-    from harness.report import json
-    from harness.report.html import comparison as html
+    if kind == "json":
+        from harness.report import json
+
+        return json.dumps_comparison(report)
+    if kind == "html":
+        from harness.report.html import comparison as html
+
+        return html.render(report)
     from harness.report.markdown import comparison as markdown
 
-    if kind == "json":
-        return json.dumps_comparison(report)
-    return html.render(report) if kind == "html" else markdown.render(report)
+    return markdown.render(report)
 
 
 def write_report(report: Report, output: Output) -> None:
