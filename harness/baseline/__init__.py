@@ -39,7 +39,6 @@ __all__ = [
     "BaselineUpdate",
     "ci_variable",
     "entry_of",
-    "has_baseline",
     "keep_run",
     "read_entry",
     "reference_for",
@@ -73,11 +72,6 @@ def reference_for(
         return replace(reference_to(read_entry(suite, run.request, file), suite, run, others), remedy=remedy)
     except BaselineError as error:
         return Reference(problem=f"{error}; {remedy}", remedy=remedy)
-
-
-def has_baseline(suite: Suite, file: Path | None) -> bool:
-    """Whether *file* was named, or there is a file of baselines beside the suite."""
-    return file is not None or (bool(suite.path) and baseline_path(suite.path).exists())
 
 
 def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from harness.errors import BaselineError, UnwritableBaseline
 from harness.files.json import WrongJson, each_key_once
 from harness.files.writing import write_whole
-from harness.model import BaselineFile, Json
+from harness.model import BaselineFile, Json, Suite
 from harness.options import option_words
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ def baseline_path(suite: str | Path) -> Path:
     path = Path(suite)
     stem = path.name.removesuffix(path.suffix).removesuffix(".relevance")
     return path.with_name(f"{stem}{SUFFIX}")
+
+
+def has_baseline(suite: Suite, file: Path | None) -> bool:
+    """Whether *file* was named, or there is a file of baselines beside the suite."""
+    return file is not None or (bool(suite.path) and baseline_path(suite.path).exists())
 
 
 def remedy_for(suite: str | Path, file: Path | None = None, searched: Mapping[str, str | bool] | None = None) -> str:

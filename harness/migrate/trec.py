@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.baseline import has_baseline, read_entry
+from harness.baseline import read_entry
+from harness.baseline.files import has_baseline
 from harness.errors import FormatError
 from harness.files.judgments import read_subtopic_judgments
 from harness.files.opening import Form, Source, decode, form_of, open_bytes

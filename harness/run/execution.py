@@ -423,7 +423,8 @@ def _with_reference(answered: AnsweredSuite, run: Run) -> tuple[Run, Reference |
     options, suite = answered.options, answered.selection.selected
     if options.save_baseline:
         return run, Reference(updating=True)
-    from harness.baseline import has_baseline, reference_for
+    from harness.baseline import reference_for
+    from harness.baseline.files import has_baseline
 
     if not answered.selection.compares and not (run.has_rankings and has_baseline(suite, options.baseline)):
         return run, None
