@@ -21,7 +21,8 @@ from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.moving import why_moving
 from harness.gate.reasons import changed_question
 from harness.gate.scope import weights_of
-from harness.metrics.agreement import PERSISTENCE, RBO, RankPair, compare_rankings, mean_agreement
+from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
+from harness.metrics.grammar import RBO
 from harness.metrics.score import common_measures
 from harness.model import (
     AgreementCondition,

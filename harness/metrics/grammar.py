@@ -8,7 +8,8 @@ The text of a measure, such as ``nDCG(gain=linear)@10``, read against the regist
     parameter = name "=" value
     value     = word | number | "{" grade ":" gain { "," grade ":" gain } "}"
 
-Blanks are allowed around every part. Offsets count characters from 0 in the text as given.
+Blanks are allowed around every part. Offsets count characters from 0 in the text as given. An agreement of rankings,
+such as ``RBO(p=0.8)@20``, is written in the same way; it is in no registry.
 """
 
 from __future__ import annotations
@@ -92,6 +93,50 @@ def _canonical(definition: Definition, parameters: Sequence[tuple[str, Parameter
     behind = texts.pop(definition.at or "", None if cutoff is None else str(cutoff))
     inside = ",".join(f"{name}={value}" for name, value in texts.items())
     return definition.name + (f"({inside})" if inside else "") + (f"@{behind}" if behind is not None else "")
+
+
+RBO = "RBO"
+OVERLAP = "overlap"
+_AGREEMENT = re.compile(rf"(?:{RBO}|{OVERLAP})(?![\w.])")
+
+
+def begins_agreement(text: str, position: int) -> bool:
+    """Whether *text* has the name of an agreement at *position*."""
+    return _AGREEMENT.match(text, position) is not None
+
+
+def read_agreement(text: str) -> Measure:
+    """
+    Read one agreement.
+
+    Raises:
+        MeasureError: It has a parameter that it does not know, or one that is out of range.
+
+    >>> read_agreement("RBO( p = .80 )@10").text
+    'RBO(p=0.8)@10'
+    """
+    parts = take_apart(text)
+    parameters: tuple[tuple[str, Parameter], ...] = ()
+    for name, value in parts.parameters:
+        if parts.name.text != RBO or name.text != "p":
+            known = "it has p" if parts.name.text == RBO else "it has none"
+            raise MeasureError(f"{parts.name.text} has no parameter {name.text}; {known}", name.offset)
+        if parameters:
+            raise MeasureError("p is given twice", name.offset)
+        parameters = (("p", _persistence(value.text, value.offset)),)
+    inside = "".join(f"(p={value:g})" for _, value in parameters)
+    cutoff = "" if parts.cutoff is None else f"@{parts.cutoff}"
+    return Measure(parts.name.text, parts.cutoff, parameters, f"{parts.name.text}{inside}{cutoff}")
+
+
+def _persistence(text: str, offset: int) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1:
+        raise MeasureError(f"RBO's p: found {text}, expected a number above 0 and below 1, such as 0.9", offset)
+    return value
 
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")

@@ -3,7 +3,8 @@
 import pytest
 
 from harness.errors import MeasureError
-from harness.metrics.agreement import agreement_value, compare_rankings, mean_agreement, read_agreement
+from harness.metrics.agreement import agreement_value, compare_rankings, mean_agreement
+from harness.metrics.grammar import read_agreement
 
 
 def test_a_pair_is_cut_at_the_depth_before_it_is_compared():
