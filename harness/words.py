@@ -1,4 +1,4 @@
-"""Parts of sentences: numbers of things, lists of names, shortened texts, suggestions for misspelt names and ids."""
+"""Parts of sentences: numbers of things, groups and lists of names, shortened texts, suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ import difflib
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TypeVar
 
 NAMES_SHOWN = 3
+
+Key = TypeVar("Key")
+Member = TypeVar("Member")
 
 
 def count(size: int, noun: str) -> str:
@@ -53,6 +57,19 @@ def counted(names: Sequence[str], noun: str) -> str:
     '2 queries (shoes, boots)'
     """
     return f"{count(len(names), noun)} ({listed(names)})"
+
+
+def grouped(pairs: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
+    """
+    What *pairs* have for each key, in their order.
+
+    >>> grouped([("timeout", "shoes"), ("refused", "hats"), ("timeout", "boots")])
+    {'timeout': ['shoes', 'boots'], 'refused': ['hats']}
+    """
+    groups: dict[Key, list[Member]] = {}
+    for key, member in pairs:
+        groups.setdefault(key, []).append(member)
+    return groups
 
 
 def shortened(text: str, length: int = 60) -> str:

@@ -16,6 +16,7 @@ from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.metrics.registry import definition_of, settings_for
 from harness.metrics.score import in_bounds, score_graded, score_query
 from harness.model import Gain, Measure, Profile
+from harness.words import grouped
 
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
 """
@@ -190,10 +191,7 @@ def _all_orders(groups: Groups) -> Iterator[Groups]:
 
 def _orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
     """Each order of grades once, all of them equally frequent among the orders of documents."""
-    of_grade: dict[float | None, list[Hit]] = {}
-    for hit in members:
-        of_grade.setdefault(hit[1], []).append(hit)
-    kinds = list(of_grade.values())
+    kinds = list(grouped((hit[1], hit) for hit in members).values())
     codes = [code for code, hits in enumerate(kinds) for _ in hits]
     while True:
         hits = [iter(kind) for kind in kinds]

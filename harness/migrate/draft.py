@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, Problem
-from harness.migrate.json_nodes import JsonNode, group_by_path
+from harness.migrate.json_nodes import JsonNode
 from harness.model import Json, Profile
-from harness.words import unused
+from harness.words import grouped, unused
 
 Place = tuple[str, int, int]
 """File, line and column, both from 1; line 0 stands for the file as a whole."""
@@ -112,7 +112,7 @@ class Draft:
 
     def leave_unread(self, root: JsonNode) -> None:
         """Note the values below *root* that no importer read, each path once."""
-        for path, found in group_by_path(root.unread()).items():
+        for path, found in grouped(root.unread()).items():
             self.leave(found[0].place, repr(path), len(found))
 
     def leave_below_0(self) -> None:

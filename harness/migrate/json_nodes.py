@@ -6,7 +6,7 @@ import json
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
@@ -341,11 +341,3 @@ def _scalar(source: Source, match: re.Match[str]) -> Any:
         message = f"found {match[1][:60]}, which holds half of a character (a lone surrogate)"
         raise FormatError([source.problem(*source.place(match.start(1)), message)])
     return value
-
-
-def group_by_path(found: Iterable[tuple[str, JsonNode]]) -> dict[str, list[JsonNode]]:
-    """The values that `JsonNode.unread` found, grouped by path."""
-    grouped: dict[str, list[JsonNode]] = {}
-    for path, node in found:
-        grouped.setdefault(path, []).append(node)
-    return grouped

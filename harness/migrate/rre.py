@@ -26,6 +26,7 @@ from harness.migrate.templates import free_name, placeholders_written, template_
 from harness.model import Json, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 from harness.suites.requests import ASKING
+from harness.words import grouped
 
 _TEMPLATE = "request.json"
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
@@ -81,9 +82,7 @@ def _drafts(root: JsonNode, path: Path) -> list[Draft]:
     index = root.get("index")
     placeholder = root.get("query_placeholder")
     text_name = "$query" if placeholder is None else placeholder.text()
-    by_template: dict[str, list[_Rated]] = {}
-    for rated in _rated(root):
-        by_template.setdefault("" if rated.template is None else rated.template.text(), []).append(rated)
+    by_template = grouped(("" if one.template is None else one.template.text(), one) for one in _rated(root))
     if not by_template:
         root.refuse("topics, query groups or queries with at least one query")
     drafts = []

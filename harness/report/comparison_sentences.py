@@ -19,7 +19,7 @@ from harness.model import (
 from harness.model.comparison import POWER
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, thresholds_headline
 from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
-from harness.words import count
+from harness.words import count, grouped
 
 
 class Change(StrEnum):
@@ -204,10 +204,7 @@ def remarks(report: ComparisonReport) -> Iterator[str]:
 def unpaired_lines(report: ComparisonReport) -> Iterator[str]:
     """Queries that a side did not answer, with the reason, and queries that only one side knows."""
     for side in (report.reference, report.candidate):
-        reasons: dict[str, list[str]] = {}
-        for query, why in side.unanswered.items():
-            reasons.setdefault(why, []).append(query)
-        for why, queries in reasons.items():
+        for why, queries in grouped((why, query) for query, why in side.unanswered.items()).items():
             yield f"{side.name}: no ranking for {counted_queries(queries)}" + (f": {why}" if why else "")
     for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
         if only:

@@ -9,7 +9,7 @@ from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummary
 from harness.report.sentences import change_text, score_text
-from harness.words import count
+from harness.words import count, grouped
 
 # The cells of a report side by side.
 
@@ -163,10 +163,7 @@ def change_cell(summary: MeasureSummary) -> str:
 
 def _by_suite(suites: Sequence[SuiteReport]) -> list[list[int]]:
     """The places of the cells of each suite; suites are identified by their files."""
-    groups: dict[str, list[int]] = {}
-    for place, suite in enumerate(suites):
-        groups.setdefault(suite.path, []).append(place)
-    return list(groups.values())
+    return list(grouped((suite.path, place) for place, suite in enumerate(suites)).values())
 
 
 def _vary(cells: Iterable[SuiteReport], by: Callable[[SuiteReport], str | None]) -> bool:

@@ -41,7 +41,7 @@ from harness.report.sentences import (
     score_text,
     tally_text,
 )
-from harness.words import count, instead, listed
+from harness.words import count, grouped, instead, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -294,11 +294,8 @@ def _built(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
 
 def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
     """A line for each outcome other than a plain score: how many queries have it, why, and the first of them."""
-    ids: dict[tuple[Outcome, str], list[str]] = {}
-    for query in queries:
-        if query.outcome is not Outcome.SCORED:
-            ids.setdefault((query.outcome, query.reason), []).append(query.id)
-    for (outcome, reason), affected in ids.items():
+    unscored = (query for query in queries if query.outcome is not Outcome.SCORED)
+    for (outcome, reason), affected in grouped(((query.outcome, query.reason), query.id) for query in unscored).items():
         why = f": {reason}" if reason else ""
         yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({first_named(affected)})"
 

@@ -32,7 +32,7 @@ from harness.statistics.tests import (
     sign_test,
     wilcoxon,
 )
-from harness.words import did_you_mean
+from harness.words import did_you_mean, grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,11 +210,8 @@ def compare(
 
 def _intervals(pairs: Sequence[Pair], options: ComparisonOptions) -> list[Interval]:
     """The interval of each of *pairs*, from one resampling for all measures with the same queries."""
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for index, pair in enumerate(pairs):
-        groups.setdefault(tuple(pair.queries), []).append(index)
     found: dict[int, Interval] = {}
-    for indexes in groups.values():
+    for indexes in grouped((tuple(pair.queries), index) for index, pair in enumerate(pairs)).values():
         columns = np.column_stack([pairs[index].differences for index in indexes])
         intervals = bootstrap_intervals(
             columns,

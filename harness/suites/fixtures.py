@@ -16,7 +16,7 @@ from harness.search.indexes import read_ids
 from harness.suites.judgments import Judgments
 from harness.suites.reading import Reading, SuiteFiles
 from harness.suites.yaml import Problems
-from harness.words import did_you_mean
+from harness.words import did_you_mean, grouped
 
 MOST_SHOWN = 20
 """Missing ids that are listed; with a wrong file all of them are missing."""
@@ -101,10 +101,7 @@ def _similar_ids(missing: Collection[str], ids: Collection[str]) -> Mapping[str,
     Two texts are one edit apart (insertion, deletion, substitution or transposition) only if they are equal after
     deleting at most one character of each. So one pass over the ids is enough, without comparing all pairs.
     """
-    by_shortened: dict[str, list[str]] = {}
-    for document in missing:
-        for text in _shortened(document):
-            by_shortened.setdefault(text, []).append(document)
+    by_shortened = grouped((text, document) for document in missing for text in _shortened(document))
     similar: dict[str, list[str]] = {}
     for known in ids if by_shortened else ():
         for text in _shortened(known) & by_shortened.keys():

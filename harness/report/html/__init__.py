@@ -85,7 +85,7 @@ from harness.report.sentences import (
     tally_text,
     waiver_not_in_reason,
 )
-from harness.words import count, shortened
+from harness.words import count, grouped, shortened
 
 __all__ = ["VerdictView", "VerdictViews", "left_out", "verdict_views", "verdicts_by_query", "worst_status"]
 
@@ -170,10 +170,7 @@ def verdict_views(verdicts: Sequence[Verdict], anchors: Mapping[str, str], most:
 
 def verdicts_by_query(verdicts: Iterable[Verdict]) -> dict[str | None, list[Verdict]]:
     """The thresholds of single queries by query, the others under None."""
-    own: dict[str | None, list[Verdict]] = {}
-    for verdict in verdicts:
-        own.setdefault(verdict.query, []).append(verdict)
-    return own
+    return grouped((verdict.query, verdict) for verdict in verdicts)
 
 
 def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, details: str) -> Iterator[str]:

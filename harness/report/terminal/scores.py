@@ -13,7 +13,7 @@ from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
 from harness.report.terminal import Fitting, columns, right, safe
-from harness.words import count, listed
+from harness.words import count, grouped, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -65,11 +65,7 @@ def _means_table(baseline: Baseline) -> RenderableType:
 
 def _banded(baseline: Baseline) -> dict[str, list[str]]:
     """The queries whose score depends on the order of ties, by measure."""
-    found: dict[str, list[str]] = {}
-    for query, kept in baseline.queries.items():
-        for measure in kept.bands:
-            found.setdefault(measure, []).append(query)
-    return found
+    return grouped((measure, query) for query, kept in baseline.queries.items() for measure in kept.bands)
 
 
 # Run files.
