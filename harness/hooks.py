@@ -164,13 +164,16 @@ def _checked(ranking: Ranking) -> Ranking:
 
 
 def _as_sorted(changed: Response, before: Response) -> Response:
-    """*changed* without the sort values of its hits if they do not come in the order that these had *before*."""
+    """*changed* with the sort values that its hits had *before*; unknown ones, if there were any and another order."""
     if not (isinstance(changed, Ranking) and isinstance(before, Ranking)):
         return changed
-    ids = dict.fromkeys(hit.id for hit in changed.hits)
-    if list(ids) == [hit.id for hit in before.hits if hit.id in ids]:
+    sorts = {hit.id: hit.sort for hit in before.hits}
+    if all(sort is None for sort in sorts.values()):
         return changed
-    return replace(changed, hits=tuple(replace(hit, sort=None) for hit in changed.hits))
+    ids = {hit.id: None for hit in changed.hits}
+    is_in_order = list(ids) == [document for document in sorts if document in ids]
+    hits = tuple(replace(hit, sort=sorts[hit.id] if is_in_order else ()) for hit in changed.hits)
+    return replace(changed, hits=hits, tail=changed.tail if is_in_order else ())
 
 
 def _checked_hits(hits: Sequence[Hit], name: str) -> list[Hit]:

@@ -233,8 +233,10 @@ def redact_run(run: Run, mask: Mask) -> Run:
 
 def redact_state(state: IndexState, mask: Mask) -> IndexState:
     """*state* with *mask* applied to the names of indexes and nodes."""
-    uuids = state.uuids and {mask(index): uuid for index, uuid in state.uuids.items()}
-    return replace(state, uuids=uuids, copies=_copies(state.copies, mask))
+    uuids, filters = (
+        named and {mask(index): value for index, value in named.items()} for named in (state.uuids, state.filters)
+    )
+    return replace(state, uuids=uuids, filters=filters, copies=_copies(state.copies, mask))
 
 
 def _copies(copies: Mapping[str, tuple[ShardCopy, ...]] | None, mask: Mask) -> dict[str, tuple[ShardCopy, ...]] | None:
@@ -267,6 +269,7 @@ def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
     """*report* with *mask* applied to all texts except ids, which connect its parts."""
     return replace(
         report,
+        name=mask(report.name),
         cluster=mask(report.cluster),
         index=None if report.index is None else mask(report.index),
         verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
@@ -348,12 +351,16 @@ def _documents(documents: Iterable[Titled], mask: Mask) -> tuple[Titled, ...]:
 
 
 def _hits(hits: Iterable[Sorted], mask: Mask) -> tuple[Sorted, ...]:
-    """*hits* with *mask* applied to their titles and sort values."""
+    """
+    *hits* with *mask* applied to their titles, and without sort values in which it masks something: two of them that
+    differ might be equal then.
+    """
+
+    def is_secret(value: Json) -> bool:
+        return isinstance(value, str) and mask(value) != value
+
     return tuple(
-        hit
-        if hit.sort is None
-        else replace(hit, sort=tuple(mask(value) if isinstance(value, str) else value for value in hit.sort))
-        for hit in _documents(hits, mask)
+        replace(hit, sort=()) if any(map(is_secret, hit.sort or ())) else hit for hit in _documents(hits, mask)
     )
 
 

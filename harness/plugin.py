@@ -32,7 +32,6 @@ RUNS = pytest.StashKey["SessionRuns"]()
 FOLDER = "relevance_folder"
 PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
-DUE = "relevance_is_due"
 LEFT_OUT = "relevance_left_out"
 UNDECIDED = "relevance_undecided"
 
@@ -81,7 +80,6 @@ def pytest_testnodedown(node: Any) -> None:
     session = node.config.stash[SESSION]
     session.problems.extend(problem for problem in output.get(PROBLEMS, []) if problem not in session.problems)
     session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
-    session.is_due |= output.get(DUE, False)
     session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
     session.undecided.extend(Path(path) for path in output.get(UNDECIDED, []))
 
@@ -190,6 +188,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
         suites = {item.path for item in session.items if isinstance(item, SuiteItem)}
     relevance.is_due = not only_shows(session.config) and bool(suites or relevance.refusals)
+    relevance.tell_due()
     refusal = relevance.baseline_refusal(len(suites))
     if refusal and not relevance.is_worker:
         raise pytest.UsageError(refusal)
@@ -210,12 +209,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output = session.config.workeroutput  # type: ignore[attr-defined]
         output[PROBLEMS] = relevance.problems
         output[REFUSALS] = [astuple(problem) for problem in relevance.refusals]
-        output[DUE] = relevance.is_due
         output[LEFT_OUT] = [str(path) for path in relevance.left_out]
         output[UNDECIDED] = [str(path) for path in relevance.undecided]
         return
-    if session.exitstatus == pytest.ExitCode.INTERRUPTED and relevance.folder is not None:
-        relevance.is_due |= not only_shows(session.config)  # a worker that was ended could not tell
+    relevance.is_due |= relevance.is_due_in_workers
     if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:
         _runs(session.config).finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
+from itertools import chain, repeat
 
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate.moving import why_moving
@@ -236,7 +237,7 @@ def _keep(
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
-        sort=tuple(hit.sort or () for hit in ranking.hits) if any(hit.sort for hit in ranking.hits) else (),
+        sort=() if all(hit.sort is None for hit in ranking.hits) else tuple(hit.sort for hit in ranking.hits),
     )
 
 
@@ -247,8 +248,8 @@ def as_run(baseline: Baseline, request: str, *, depth: int) -> Run:
 
 
 def _ranking(kept: BaselineQuery) -> Ranking:
-    sort = kept.sort or [None] * len(kept.ranking)
-    hits = tuple(Hit(*hit, sort=values) for hit, values in zip(kept.ranking, sort, strict=True))
+    sorts = chain(kept.sort, repeat(None))
+    hits = tuple(Hit(document, score, sort=sort) for (document, score), sort in zip(kept.ranking, sorts, strict=False))
     tail = tuple(replace(hits[-1], id=document) for document in kept.tail if hits)
     return Ranking(hits, tail=tail, closed=kept.closed)
 

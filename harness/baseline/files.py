@@ -153,7 +153,7 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     """
     *file* as JSON text: keys sorted, a line for each fact of a query.
 
-    A weight of 1 is left out, and so are params and a tail where there are none.
+    A weight of 1 is left out, and so are params, a tail and sort values where there are none.
     """
     plain = _adapter().dump_python(file, mode="json")
     for query in (query for entry in plain["requests"].values() for query in entry["queries"].values()):
@@ -161,8 +161,9 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
             del query["weight"]
         if query["params"] == {}:
             del query["params"]
-        if not query["tail"]:
-            del query["tail"]
+        for name in ("tail", "sort"):
+            if not query[name]:
+                del query[name]
     return "\n".join(_lines(plain, "", ascii_only=ascii_only)) + "\n"
 
 

@@ -116,7 +116,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
 def _refuse_sides(outputs: Iterable[Output], sides: tuple[str, str]) -> None:
     """Refuse to replace a file that is compared."""
     texts = [text for side in sides for text in (side, side.partition(":")[2])]
-    files = {Path(name).resolve() for text in texts for name in (text, text.partition("#")[0]) if name}
+    files = {Path(name).resolve() for text in texts for name in (text, text.rpartition("#")[0]) if name}
     for output in outputs:
         if output.path.resolve() in files:
             raise click.UsageError(f"{output.path} is compared itself; name another file to write")

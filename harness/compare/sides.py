@@ -260,7 +260,8 @@ def _text(path: Path) -> str:
 
 
 def _choose_report(form: Form, report: Report, suite: Suite | None, request: str | None) -> SuiteReport:
-    of_suite = [one for one in report.suites if suite is None or one.name == suite.name]
+    name = suite and Masker(suite.variables).mask(suite.name)  # as a report has it
+    of_suite = [one for one in report.suites if suite is None or one.name == name]
     fitting = [one for one in of_suite if request is None or one.request == request]
     fitting = [one for one in fitting if form.index is None or one.index == form.index]
     if len(fitting) == 1:

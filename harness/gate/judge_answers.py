@@ -181,14 +181,14 @@ def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, boun
         settled, passed = least > limit, False
     if settled:
         return _decided(bound, query, passed, bound.reason, least)
-    remedy = (
-        "remove `terminate_after` from the request"
-        if ranking.stopped_early
-        else "set `track_total_hits: true` in the request"
-    )
     if ranking.total is None:
         undecided = f"cannot be decided: the answer has no number of matching documents, {bound.reason}"
     else:
+        remedy = (
+            "remove `terminate_after` from the request"
+            if ranking.stopped_early
+            else "set `track_total_hits: true` in the request"
+        )
         undecided = f"cannot be decided: the engine counted {bound.reason}; {remedy}"
     return replace(bound, status=Status.INCONCLUSIVE, reason=undecided, blamed=(query.id,))
 

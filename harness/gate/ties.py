@@ -1,4 +1,4 @@
-"""Which changes of a ranking are only another order of tied documents, to which the engine gave the same score."""
+"""Which changes of a ranking are only another order of tied documents, between which the engine had no order."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class TieGroup:
 def tie_groups(ranking: Ranking) -> list[TieGroup]:
     """The groups of tied documents, best first, most of them of one; none where it is unknown which documents tie."""
     hits = ranking.hits
-    if any(hit.score is None and hit.sort is None for hit in hits):
+    if any(hit.score is None if hit.sort is None else not hit.sort for hit in hits):
         return []
     starts: list[int] = []
     for place, hit in enumerate(hits):
@@ -128,7 +128,7 @@ def tie(first: Hit, second: Hit) -> bool:
     Their sort values are equal, or, where neither has any, their scores are within the precision of a 32-bit float.
     """
     if first.sort is not None or second.sort is not None:
-        return first.sort == second.sort
+        return first.sort == second.sort and first.sort != ()
     return (
         first.score is not None
         and second.score is not None
@@ -143,7 +143,7 @@ def bands_of(
     The least and the greatest value of each of *measures* over all orders of tied documents, or over a sample; without
     those that ties do not move, and those that are undefined.
     """
-    groups = [(*group.shown, *group.below) for group in tie_groups(ranking)]
+    groups = [(*group.shown, *group.below) for group in tie_groups(_as_measured(ranking, suite.profile))]
     depth, found = len(ranking.hits), {}
     for measure in measures if groups else ():
         with suppress(UndefinedScore, MeasureError):
@@ -323,12 +323,14 @@ def _beside(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[
 
 
 def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:
-    """*ranking* in the order that *profile* scores, which may be by score and id."""
-    if not rules_of(profile).sorts:
+    """*ranking* in the order that *profile* scores, which may be by score and id, whatever the engine sorted by."""
+    if not rules_of(profile).sorts or any(hit.score is None for hit in ranking.hits):
         return ranking
-    by_id = {hit.id: hit for hit in ranking.hits}
+    is_sorted = any(hit.sort is not None for hit in ranking.hits)
+    by_id = {hit.id: replace(hit, sort=None) if is_sorted else hit for hit in ranking.hits}
     ordered = by_score(list(by_id), [hit.score for hit in by_id.values()])
-    return replace(ranking, hits=tuple(by_id[document] for document in ordered))
+    tail = () if is_sorted else ranking.tail
+    return replace(ranking, hits=tuple(by_id[document] for document in ordered), tail=tail)
 
 
 def _candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> tuple[str, ...]:

@@ -35,8 +35,8 @@ class BaselineQuery:
     """Documents below the ranking that tie with its last hit."""
     closed: bool = False
     """Whether *tail* is complete: no other document ties with it."""
-    sort: tuple[tuple[Json, ...], ...] = ()
-    """The sort values of each hit; empty where the engine sorted by score."""
+    sort: tuple[tuple[Json, ...] | None, ...] = ()
+    """`Hit.sort` of each hit; empty where the engine sorted by score."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,7 +197,7 @@ class QueryInspection:
     contributions: Contributions | None = None
     """None if the query has no ranking, or the measure cannot be computed by rank."""
     ties: tuple[TiedDocuments, ...] = ()
-    """Groups of at least two documents; empty if the request sorts by more than the score."""
+    """Groups of at least two documents."""
     explanations: tuple[Explanation, ...] = ()
     """One for each document that the user named."""
     differences: tuple[PartDifference, ...] = ()

@@ -24,7 +24,10 @@ class Hit:
     texts: Mapping[str, str] | None = None
     """The texts of the requested fields, by field; None if no fields were requested."""
     sort: tuple[Json, ...] | None = None
-    """The values that the server sorted it by; None if it sorts by the score only, or does not return them."""
+    """
+    The values that the server sorted it by; None if it sorts by the score only. Empty if they are unknown: it then ties
+    with nothing.
+    """
 
     @classmethod
     def of(

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from harness.pytest_plugin.options import PluginOptions
 
 
+DUE = "due"
+"""The file in the shared folder of workers that says that a suite is to run."""
+
+
 class RelevanceSession:
     """
     The state that the hooks share.
@@ -116,11 +120,21 @@ class RelevanceSession:
 
     def close(self) -> None:
         """Stop the node that workers share, and remove their folder."""
-        self._until_closed.close()
         if self._host is not None:
             self._host.close()
         if self.folder is not None and not self.is_worker:
             shutil.rmtree(self.folder, ignore_errors=True)
+        self._until_closed.close()
+
+    @property
+    def is_due_in_workers(self) -> bool:
+        """Whether a suite is to run in a worker, which may have ended without a word."""
+        return self.folder is not None and (self.folder / DUE).exists()
+
+    def tell_due(self) -> None:
+        """Let the controller know that a suite is to run."""
+        if self.is_worker and self.is_due and self.folder is not None:
+            (self.folder / DUE).touch()
 
 
 def from_here(path: Path) -> Path:

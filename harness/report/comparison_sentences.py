@@ -47,7 +47,7 @@ def change_of(query: QueryComparison) -> Change:
 
 
 def changes_text(query: QueryComparison) -> str:
-    """How many documents ``2 entered, 2 left, 5 moved``, and that only equal scores changed their order."""
+    """How many documents ``2 entered, 2 left, 5 moved``, and that only ties changed their order."""
     change = change_of(query)
     counts = {"entered": query.entered, "left": query.left, "moved": query.moved}
     told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)

@@ -235,7 +235,7 @@ def remark_lines(suite: SuiteReport) -> Iterator[str]:
 
 
 WHY_UNSTABLE = {
-    Instability.TIES: "documents of equal score change places",
+    Instability.TIES: "tied documents change places",
     Instability.COPIES: "other copies of a shard answered, which may have other deleted documents",
     Instability.MOVING: "the index changed",
     Instability.UNANSWERED: "a repeat has no answer",

@@ -47,8 +47,8 @@ class OpenCluster:
 
     def masker(self, suite: Suite, environ: Mapping[str, str], hooks: Hooks) -> Masker:
         """
-        A masker of values from the environment: the logins of the cluster, however short, the variables of *suite* that
-        may be secrets, and with *hooks* whatever these may have read.
+        A masker of values from the environment: the logins of the cluster, the variables of *suite* that may be
+        secrets, and with *hooks* whatever these may have read.
         """
         from harness.masking import Masker, login_secrets, login_values
 

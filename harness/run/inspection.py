@@ -84,7 +84,7 @@ def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Seq
     suite = answered.selection.selected
     [query] = suite.queries
     report = conclude(answered, inspected=query.id).report
-    response, template = answered.run.responses[query.id], suite.requests[answered.run.request]
+    response, template = answered.masked_run().responses[query.id], suite.requests[answered.run.request]
     ranking = response if isinstance(response, Ranking) else None
     request = _request(answered, template)
     explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()

@@ -179,9 +179,8 @@ class _Found:
 
     *outcomes* are those other than a plain score, with their reasons, by the place of the query. *titles* are all that
     the run returned: a document that one query misses may have been returned for another. The other lists have the
-    queries with repeated hits (*twice*), those for which the engine *stopped* early, those whose number of matching
-    documents, or whose time, is unknown, with the reason, and those in which the sort of the request leaves documents
-    *unordered*.
+    queries with repeated hits (*twice*), those for which the engine *stopped* early, and those whose number of matching
+    documents, or whose time, is unknown, with the reason.
     """
 
     hits: int = 0

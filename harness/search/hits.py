@@ -96,26 +96,34 @@ def _hit(hit: Json, place: int, entry: Entry) -> Hit:
         snippet = snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
     if entry.fields:
         texts = texts_of(hit.get("_source"), entry.fields)
-    sort = None if entry.sort_places == () else _sort_values(hit.get("sort"), entry.sort_places, place)
+    sort = None if entry.sort_places == () else _sort_values(hit.get("sort"), entry.sort_places, f"hits.hits[{place}]")
     return Hit.of(identity, score, title, snippet, texts, sort)
 
 
-def _sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:
+def _sort_values(values: Json, places: tuple[int, ...] | None, name: str) -> tuple[Json, ...] | None:
     """
-    Those of the sort *values* that are at *places*; all of them where that is None.
+    Those of the sort *values* that are at *places*, empty where there are none; or all of them, where that is None.
 
     Raises:
-        MalformedAnswer: They are not a list of single values, or there are too few of them.
+        MalformedAnswer: They are not a list, or too few, or one is not finite.
     """
     if values is None:
-        return None
-    if not isinstance(values, list) or any(isinstance(value, (list, dict)) for value in values):
-        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should be a list of single values, found {shown(values)}")
+        return None if places is None else ()
+    if not isinstance(values, list):
+        raise MalformedAnswer(f"`{name}.sort` should be a list, found {shown(values)}")
     if places is not None and places[-1] >= len(values):
         expected = count(places[-1] + 1, "value")
-        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should have {expected}, found {len(values)}")
-    found = values if places is None else (values[place] for place in places)
-    return tuple(printable(value) if isinstance(value, str) else value for value in found)
+        raise MalformedAnswer(f"`{name}.sort` should have {expected}, found {len(values)}")
+    return tuple(map(_sort_value, values if places is None else [values[place] for place in places]))
+
+
+def _sort_value(value: Json) -> Json:
+    """*value* so that it can be written, and equals no other value that it does not equal now."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise MalformedAnswer(f"a value in `sort` should be a finite number, found {shown(value)}")
+    if isinstance(value, (list, dict)):
+        return json.dumps(value)
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:

@@ -95,6 +95,16 @@ def test_a_query_that_no_measure_was_asked_of_has_no_score_and_is_sound():
     refuse_contradictions(edited(scores={}, bands={}), "b.json", "current", suite_of())
 
 
+@pytest.mark.parametrize("number", [1, 9])
+def test_sort_values_of_another_number_of_hits_are_refused(number):
+    """With a suite the ranking is scored again, and must be read for that."""
+    entry = edited(sort=((1.0, "acme"),) * number)
+    hits = len(entry.queries["shoes"].ranking)
+    for suite in (None, suite_of()):
+        said = f"it has the sort values of {number} hit{'s' if number > 1 else ''}, and its ranking has {hits}"
+        assert said in refusal(entry, suite)
+
+
 RANKING = saved().queries["shoes"].ranking
 SCORES = saved().queries["shoes"].scores
 OF_A_QUERY = {

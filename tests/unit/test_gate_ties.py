@@ -182,6 +182,21 @@ def test_where_the_request_sorts_documents_tie_by_their_sort_values(before, afte
     assert tied_verdict(before, after).status is status
 
 
+def test_sort_values_that_are_unknown_tie_nothing():
+    first, second = (Ranking(tuple(Hit(one, 1.0, sort=()) for one in order), closed=True) for order in ("abc", "bac"))
+    [verdict] = decided([first], [second], "drop RR <= 0", judgments={"a": 1})
+    assert verdict.status is Status.FAILED
+    [verdict] = decided([first], [first], "mean RR >= 0.9", judgments={"a": 1})
+    assert (verdict.status, verdict.ties) == (Status.PASSED, None)
+
+
+def test_under_the_order_of_trec_eval_the_sort_of_the_request_ties_nothing():
+    """It scores by score and id: c a b, whatever the request sorts by."""
+    kept = hits("a1/x b1/x c5/x")
+    [verdict] = decided([kept], [kept], "mean RR >= 0.9", judgments={"c": 1}, profile=Profile.TREC)
+    assert (verdict.status, verdict.ties, verdict.observed) == (Status.PASSED, None, 1.0)
+
+
 def test_a_threshold_that_the_order_of_equal_sort_values_decides_says_so():
     [verdict] = decided([hits("a/x b/x c/y")], [hits("a/x b/x c/y")], "mean RR >= 0.9", judgments={"a": 1})
     assert verdict.ties == (0.5, 1.0)

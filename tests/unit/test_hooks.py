@@ -224,13 +224,20 @@ def test_the_hits_of_a_hook_are_kept_as_those_of_an_engine(shop, install, capsys
 
 
 @pytest.mark.parametrize(
-    ("order", "sort"),
-    [((0, 1, 2), [(1,), (1,), (2,)]), ((0, 2), [(1,), (2,)]), ((1, 0, 2), [None, None, None])],
-    ids=["as they were", "without one", "in another order"],
+    ("documents", "sort"),
+    [
+        ("abc", [(1,), (1,), (2,)]),
+        ("ac", [(1,), (2,)]),
+        ("bac", [(), (), ()]),
+        ("abx", [(), (), ()]),
+        ("xyz", [(), (), ()]),
+    ],
+    ids=["as they were", "without one", "in another order", "with another one", "others"],
 )
-def test_sort_values_do_not_outlive_the_order_they_gave(install, order, sort):
+def test_sort_values_do_not_outlive_the_order_they_gave(install, documents, sort):
+    """Hits that a hook builds anew have none of their own."""
     hits = Hit("a", 1.0, sort=(1,)), Hit("b", 1.0, sort=(1,)), Hit("c", 1.0, sort=(2,))
-    chosen = tuple(hits[place] for place in order)
+    chosen = tuple(Hit(document, 1.0) for document in documents)
     install(SimpleNamespace(pytest_relevance_response=lambda response: replace(response, hits=chosen)))
     request = SearchRequest("q", None, {}, built_for=Query("q", "q"))
     found = installed_hooks().response(Ranking(hits), request)

@@ -442,7 +442,7 @@ def test_every_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch
     [
         ("s3cret-value\n", "ends with a line break: remove it"),
         ("s3cret\tvalue", "has a line break or another control character: remove it"),
-        ("s3cret-値", "has a character that no header can hold: remove it"),
+        ("s3cret-値", "has a character that headers cannot hold: remove it"),
         (" \n", "which is not set"),
     ],
 )

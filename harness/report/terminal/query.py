@@ -72,7 +72,7 @@ def query_heading(query: QueryReport | QueryComparison, known: str, concerns: st
 def query_since_baseline(query: QueryReport) -> Iterator[RenderableType]:
     """The documents that left since the baseline, and that only ties changed their order."""
     if query.baseline is not None and query.baseline.ties_only:
-        yield Text("since the baseline only documents of equal score changed their order", style="dim")
+        yield Text("since the baseline only tied documents changed their order", style="dim")
     left = left_documents(query)
     if left:
         yield _left_table(left[:RANKS_SHOWN])

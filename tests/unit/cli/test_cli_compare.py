@@ -177,7 +177,7 @@ def test_a_comparison_that_ends_with_an_error_leaves_none_of_an_earlier_one(shop
     assert "removed c.json, the report of an earlier run" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("side", ["report:old.json", "old.json", "report:old.json#products"])
+@pytest.mark.parametrize("side", ["report:old.json", "old.json", "report:old.json#products", "report:./old.json"])
 def test_a_report_that_is_compared_is_not_replaced(shop, capsys, side):
     save_all(capsys)
     before = Path("old.json").read_bytes()

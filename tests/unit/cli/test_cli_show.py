@@ -126,6 +126,28 @@ def test_tied_documents_are_named(shown, show):
     assert "tied with the score 5: t1, t2, t3 (ranks 1 to 3)" in show("coats")[1].out
 
 
+def test_sort_values_with_a_secret_are_not_shown(engine, show, monkeypatch):
+    monkeypatch.setenv("SHOP_TOKEN", "s3cret-of-acme")
+    path = Path("shop.relevance.yaml")
+    text = path.read_text(encoding="utf-8").replace("suite: shop", 'suite: "shop of ${SHOP_TOKEN}"')
+    plain = 'plain: {query: {match: {title: "{{text}}"}}'
+    path.write_text(text.replace(plain, f"{plain}, sort: [brand]"), encoding="utf-8")
+
+    def sort(answer):
+        for item in answer["responses"]:
+            for hit in item["hits"]["hits"]:
+                hit["sort"] = ["s3cret-of-acme"]
+        return answer
+
+    engine.change_all = sort
+    for words in (("coats",), ("coats", "--json")):
+        status, printed = show(*words)
+        assert status == 0
+        assert "s3cret" not in printed.out
+    engine.change_all = lambda answer: json.loads(json.dumps(sort(answer)).replace("s3cret-of-acme", "acme"))
+    assert 'tied with the sort values "acme": ' in show("coats")[1].out
+
+
 def explained_by(engine, monkeypatch, found):
     """An engine that answers `_search` with *found*, and searches as before."""
     reply = engine.reply
