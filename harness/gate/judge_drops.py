@@ -130,18 +130,9 @@ def _drop_finding(
     observed: float | None,
     blamed: Sequence[str],
 ) -> Finding:
-    return Finding(
-        status=Status.PASSED if passed else Status.FAILED,
-        reason=reason,
-        observed=observed,
-        required=condition.allowed,
-        measure=condition.measure.text,
-        blamed=() if passed else tuple(blamed),
-        counted=len(pairs.before),
-        left_out=pairs.left_out,
-        unit=_unit(condition),
-        operator=Operator.AT_MOST,
-    )
+    status, blamed = (Status.PASSED, ()) if passed else (Status.FAILED, blamed)
+    found = _finding(condition, pairs, status, reason, observed, condition.allowed, blamed)
+    return replace(found, operator=Operator.AT_MOST)
 
 
 def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
@@ -190,7 +181,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     if find_spec("numpy") is None:
         brings = f"`{pip_install('statistics')}` brings"
         reason = f"the drop of {pairs.name} cannot be tested without numpy, which {brings}"
-        return _significance_finding(condition, pairs, Status.ERROR, reason)
+        return _finding(condition, pairs, Status.ERROR, reason)
     from harness.statistics import sign_flip
 
     differences = [-drop for drop in pairs.weighed_drops().values()]
@@ -204,9 +195,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     reason += f"{count(len(differences), 'query')})"
     if significant:
         reason += f"; {_costs(pairs)}"
-        return _significance_finding(
-            condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest()
-        )
+        return _finding(condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest())
     smallest = _figure(_smallest_drop(condition, pairs), pairs, differences) if fell else ""
     return _passed(condition, pairs, reason, smallest, test.p_value, condition.level)
 
@@ -221,17 +210,13 @@ def _judge_untested(
     reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
     if smallest is None:
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
-        return _significance_finding(
-            condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest(), unit=Unit.DROP
-        )
+        return _finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest(), unit=Unit.DROP)
     limit = smallest.difference
     if holds(fall, Operator.AT_MOST, limit):
         return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit, Unit.DROP)
     found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
     reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {_costs(pairs)}"
-    return _significance_finding(
-        condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest(), unit=Unit.DROP
-    )
+    return _finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest(), unit=Unit.DROP)
 
 
 def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
@@ -282,16 +267,16 @@ def _passed(
     figure: str,
     observed: float,
     required: float,
-    unit: Unit = Unit.P_VALUE,
+    unit: Unit | None = None,
 ) -> Finding:
     """PASSED, with the smallest detectable drop as the caveat where the mean fell."""
     reason = "; ".join(filter(None, (reason, figure)))
-    passed = _significance_finding(condition, pairs, Status.PASSED, reason, observed, required, unit=unit)
+    passed = _finding(condition, pairs, Status.PASSED, reason, observed, required, unit=unit)
     return replace(passed, caveat=figure)
 
 
-def _significance_finding(
-    condition: SignificanceCondition,
+def _finding(
+    condition: BaselineCondition,
     pairs: Pairs,
     status: Status,
     reason: str,
@@ -299,8 +284,9 @@ def _significance_finding(
     required: float | None = None,
     blamed: Sequence[str] = (),
     *,
-    unit: Unit = Unit.P_VALUE,
+    unit: Unit | None = None,
 ) -> Finding:
+    """What was found about *pairs*, in the unit of *condition* or in another *unit*."""
     return Finding(
         status,
         reason,
@@ -310,7 +296,7 @@ def _significance_finding(
         tuple(blamed),
         len(pairs.before),
         pairs.left_out,
-        unit,
+        unit or _unit(condition),
     )
 
 
@@ -366,16 +352,8 @@ def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, rem
         *_asides(pairs, [*blamed, *pairs.reordered()], of_query=of_query),
         f"more documents may tie with the last hit in {counted(blamed, 'query')}: {remedy}",
     ]
-    return Finding(
-        status=Status.INCONCLUSIVE,
-        reason="; ".join(parts),
-        required=condition.level if isinstance(condition, SignificanceCondition) else condition.allowed,
-        measure=condition.measure.text,
-        blamed=tuple(blamed),
-        counted=len(pairs.before),
-        left_out=pairs.left_out,
-        unit=_unit(condition),
-    )
+    required = condition.level if isinstance(condition, SignificanceCondition) else condition.allowed
+    return _finding(condition, pairs, Status.INCONCLUSIVE, "; ".join(parts), None, required, blamed)
 
 
 def _unit(condition: BaselineCondition) -> Unit:

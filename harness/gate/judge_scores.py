@@ -96,17 +96,17 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
     name = _name(condition, scope, gain)
     left_out = len(scope.skipped) + (len(scope.undefined) if skip_undefined else 0)
     if scope.unanswered:
-        status, reason, blamed = Status.ERROR, _unanswered(name, scope), tuple(scope.unanswered)
+        status, reason, observed, blamed = Status.ERROR, _unanswered(name, scope), None, tuple(scope.unanswered)
     elif scope.undefined and not skip_undefined:
-        status, reason, blamed = Status.FAILED, _undefined(name, scope), scope.undefined
+        status, reason, observed, blamed = Status.FAILED, _undefined(name, scope), None, scope.undefined
     elif not scope.counted:
-        status, reason, blamed = Status.FAILED, _nothing(name, scope), scope.undefined
+        status, reason, observed, blamed = Status.FAILED, _nothing(name, scope), None, scope.undefined
     else:
-        return _compare(condition, scope, name, left_out)
+        status, reason, observed, blamed = _compare(condition, scope, name, left_out)
     return Finding(
         status,
         reason,
-        None,
+        observed,
         _required(condition),
         condition.measure.text,
         blamed,
@@ -117,25 +117,18 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
     )
 
 
-def _compare(condition: ScoreCondition, scope: Scope, name: str, left_out: int) -> Finding:
+def _compare(
+    condition: ScoreCondition, scope: Scope, name: str, left_out: int
+) -> tuple[Status, str, float, tuple[str, ...]]:
+    """Whether the figure meets *condition*, in words, with the figure, and the queries to blame where it does not."""
     decisive = _aggregate(condition, scope.counted, scope.weights)
     passed = holds(decisive, condition.operator, condition.required)
     short, total = _short(condition, scope), len(scope.counted)
     sentence = f"{name} {_sentence(condition, scope, decisive, len(short))}{_asides(scope, left_out)}"
     if not passed and short and condition.statistic is not StatisticKind.QUERY:
         sentence += f"; {_blame(condition, scope, short)}"
-    return Finding(
-        status=Status.PASSED if passed else Status.FAILED,
-        reason=sentence,
-        observed=(total - len(short)) / total if condition.statistic is StatisticKind.SHARE else decisive,
-        required=_required(condition),
-        measure=condition.measure.text,
-        blamed=() if passed else tuple(short),
-        counted=total,
-        left_out=left_out,
-        unit=_unit(condition),
-        operator=_operator(condition),
-    )
+    observed = (total - len(short)) / total if condition.statistic is StatisticKind.SHARE else decisive
+    return (Status.PASSED, sentence, observed, ()) if passed else (Status.FAILED, sentence, observed, tuple(short))
 
 
 def with_ties(
