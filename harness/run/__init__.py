@@ -8,14 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.config import NAMED_INDEXES, Configs, lacks_index_name
 from harness.errors import InputError, Problem, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
-from harness.masking import Masker
 from harness.model import Cluster, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions, Shard, baseline_refusal
 from harness.run.checks import Targets
@@ -27,14 +25,10 @@ from harness.run.merging import MergedJournal
 from harness.search.connection import Closing
 from harness.words import did_you_mean
 
-if TYPE_CHECKING:
-    from harness.search import Search
-
 __all__ = [
     "Matrix",
     "Runner",
     "make_report",
-    "run_suite",
     "run_suites",
 ]
 
@@ -66,20 +60,6 @@ def run_suites(
     """
     with Runner(environ, progress, journal) as runner:
         return make_report([run.report for run in runner.run(paths, options, matrix=matrix)])
-
-
-def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
-    """
-    Run one loaded suite over an open connection, and decide its thresholds.
-
-    Raises:
-        UsageError: no query of the suite has a tag or an id, or no request the name, that *options* select.
-    """
-    _check_choices([suite], options, Matrix.of_one(options))
-    selection = select(suite, QueryFilter.of(options), options.day())
-    with ExitStack() as still:
-        execution = SuiteExecution(selection, options, suite.target.cluster, Masker(suite.variables))
-        return conclude(execution.over(search, still)).report
 
 
 def make_report(reports: Sequence[SuiteReport]) -> Report:
@@ -315,7 +295,7 @@ class Runner(Closing):
                     section = self._journal.section(header, masker)
                 part = selection if options.shard is None else _part(selection, options.shard)
                 execution = SuiteExecution(
-                    part, cell, name, masker, self._progress, builds, targets, earlier, server, section
+                    part, cell, name, masker, builds, targets, self._progress, earlier, server, section
                 )
                 try:
                     if cluster is None:

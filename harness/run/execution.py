@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import HookError, SearchError
 from harness.gate import decide
 from harness.gate.selection import QueryFilter, Selection, blamed_queries, worst_first
-from harness.hooks import Hooks
 from harness.masking import Masker, if_small, redact, redact_run, without_vectors
 from harness.metrics.score import score_run
 from harness.model import (
@@ -72,7 +71,7 @@ class Progress(Protocol):
 @dataclass(frozen=True, slots=True)
 class AnsweredSuite:
     """
-    A suite whose queries were sent under *options*; nothing is scored or decided yet.
+    A suite whose queries were sent under *options*, which have the hooks in force; nothing is scored or decided yet.
 
     *run* holds the responses, *search* is the open connection that they came from, None where nothing answered.
     *cluster* is the server's name in reports, *server* how to reach it. *masker* hides secrets. *sent* are the requests
@@ -117,9 +116,9 @@ class SuiteExecution:
     """
     A selection of a suite, and how to run it.
 
-    *cluster* is the server's name in the report, *server* how to reach it. *masker* hides secrets. *progress* receives
-    how far the run is. *builds* and *targets* are shared by the cells of a run: the indexes that were built, and what
-    is known of the targets; without them the cell has its own. *section* is the part of a journal that stores the
+    *options* have the hooks in force. *cluster* is the server's name in the report, *server* how to reach it. *masker*
+    hides secrets. *builds* and *targets* are shared by the cells of a run: the indexes that were built, and what is
+    known of the targets. *progress* receives how far the run is. *section* is the part of a journal that stores the
     responses. Where it has an earlier run, or *earlier* is one of the same suite, only the queries without a response
     there are sent.
     """
@@ -128,9 +127,9 @@ class SuiteExecution:
     options: RunOptions
     cluster: str
     masker: Masker
+    builds: FixtureBuilds
+    targets: Targets
     progress: Progress | None = None
-    builds: FixtureBuilds | None = None
-    targets: Targets | None = None
     earlier: FinishedSuite | None = None
     server: Cluster | None = None
     section: Section | None = None
@@ -162,7 +161,7 @@ class SuiteExecution:
                 if begun is None and earlier is not None:
                     self._start(None)
                 earlier = begun
-            hooked = self._hooks.around(search, sent)
+            hooked = self.options.hooks.around(search, sent)
             run = joined(self._search(active, hooked, earlier, watch, heard), earlier)
             is_searched = earlier is not None and earlier.tails is not None
             left = without_answered(active, kept_answers(earlier)) if is_searched else active
@@ -266,9 +265,7 @@ class SuiteExecution:
         """The suite on the index of its fixture."""
         if active.fixture is None:
             return active
-        allow_write = self.options.allow_write or self.options.embedded
-        builds = self.builds or FixtureBuilds(allow_write=allow_write)
-        return targeting(active, builds.index_of(active, active.fixture, search))
+        return targeting(active, self.builds.index_of(active, active.fixture, search))
 
     def _hear(self, watch: TargetWatch, responses: Mapping[str, Response]) -> None:
         if self.progress is not None:
@@ -292,8 +289,8 @@ class SuiteExecution:
             on_answers=heard,
             budget=self.options.budget,
             further=self._asks_further,
-            titles=self._hooks.concern_searches,
-            targets=(self.targets or Targets()).in_state(watch.first) if self._is_checked else None,
+            titles=self.options.hooks.concern_searches,
+            targets=self.targets.in_state(watch.first) if self._is_checked else None,
             whole=self.selection.suite,
             warm_up=self.options.warm_up or active.warm_up,
             earlier=earlier,
@@ -311,7 +308,7 @@ class SuiteExecution:
     @property
     def _asks_further(self) -> bool:
         """Whether to request one hit more: not for a pool, nor with hooks, which may depend on the number of hits."""
-        return not (self.options.unjudged or self._hooks.concern_searches)
+        return not (self.options.unjudged or self.options.hooks.concern_searches)
 
     def _watch(self, active: Suite, search: Search) -> TargetWatch:
         """The watch of the target; it watches nothing for a pool, or without queries."""
@@ -342,10 +339,6 @@ class SuiteExecution:
     @property
     def _searches_tails(self) -> bool:
         return self.options.tails or self._is_compared
-
-    @property
-    def _hooks(self) -> Hooks:
-        return self.options.hooks or Hooks()
 
     @property
     def _is_checked(self) -> bool:
@@ -461,7 +454,7 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
         return {}
     try:
         first = blamed_queries(verdicts)
-        sent = sent_requests(suite, run, server, first, answered.options.hooks or Hooks(), answered.sent)
+        sent = sent_requests(suite, run, server, first, answered.options.hooks, answered.sent)
     except HookError:
         return {}
     masker = answered.masker

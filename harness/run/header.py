@@ -160,7 +160,7 @@ def header_of(
     open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
     parts["variables of the environment"] = fingerprint(open_values)
     parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
-    parts["hooks"] = "" if options.hooks is None else mask(", ".join(options.hooks.in_force()))
+    parts["hooks"] = mask(", ".join(options.hooks.in_force()))
     parts["version of the harness"] = __version__
     return Header(
         SCHEMA,

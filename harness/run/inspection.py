@@ -147,7 +147,7 @@ def _request(answered: AnsweredSuite, template: RequestTemplate) -> SearchReques
 
     suite = answered.selection.selected
     on_its_index = suite if template.http is not None else on_index(suite, answered.run.index)
-    hooks: Hooks = answered.options.hooks or Hooks()
+    hooks: Hooks = answered.options.hooks
     further = not (hooks.concern_searches or answered.run.window_is_full)
     [built] = requests_of(on_its_index, template, further=further)
     return answered.sent.get(built.query) or hooks.request(built)

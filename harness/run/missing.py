@@ -54,13 +54,13 @@ def locate_worst(
         return {}, ["the ranks of missing documents are unknown: there is no connection"] if lacking else []
     if budget is not None and budget <= 0:
         return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
-    hooks = options.hooks or Hooks()
-    located, why = locate_missing(suite, run, hooks.around(search), queries[:QUERIES_LOCATED], hooks=hooks)
+    hooked = options.hooks.around(search)
+    located, why = locate_missing(suite, run, hooked, queries[:QUERIES_LOCATED], hooks=options.hooks)
     return located, [f"the ranks of missing documents are unknown: {with_window_hint(why)}"] if why else []
 
 
 def locate_missing(
-    suite: Suite, run: Run, search: Search, queries: Sequence[str], *, hooks: Hooks | None = None
+    suite: Suite, run: Run, search: Search, queries: Sequence[str], *, hooks: Hooks
 ) -> tuple[Mapping[str, tuple[MissingDocument, ...]], str]:
     """
     Find the relevant and the expected documents that are not among the hits of *run*.
@@ -84,7 +84,7 @@ def locate_missing(
     missing = {query.id: _missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries))}
     lacking = {query: documents for query, documents in missing.items() if documents}
     try:
-        found = _search_for(lacking, suite, run, search, hooks or Hooks())
+        found = _search_for(lacking, suite, run, search, hooks)
         located = {
             query: tuple(found[query].located(document) for document in documents) if query in found else documents
             for query, documents in lacking.items()

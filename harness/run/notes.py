@@ -55,7 +55,7 @@ def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
 
 def _hooks_note(options: RunOptions) -> Iterator[str]:
     """The hooks, which are code outside the suite that may change requests and so results."""
-    in_force = [] if options.hooks is None else list(options.hooks.in_force())
+    in_force = list(options.hooks.in_force())
     if in_force:
         yield f"hooks: {', '.join(in_force)}"
 

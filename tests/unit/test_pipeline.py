@@ -10,7 +10,7 @@ import harness.search.fixtures
 from harness.errors import EngineUnreachable, FixtureError, HarnessError, InputError, SuiteError, UsageError
 from harness.model import Engine, Outcome, Status
 from harness.options import RunOptions
-from harness.run import Matrix, run_suite, run_suites
+from harness.run import Matrix, run_suites
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
@@ -220,16 +220,6 @@ def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(f
     with pytest.raises(SuiteError) as caught:
         run(write(folder, "one"), write(folder, "two"))
     assert [problem.message for problem in caught.value.problems] == ["wrong in one", "wrong in two"]
-
-
-def test_a_loaded_suite_runs_over_a_connection_that_is_open(folder, search):
-    suite = load_suite(write(folder, "one"), {})
-    report = run_suite(suite, search, RunOptions(today=DAY))
-    assert report.verdicts[0].status is Status.PASSED
-    assert report.cluster == "default"
-    assert not search.closed
-    with pytest.raises(UsageError, match="no query has the tag"):
-        run_suite(suite, search, RunOptions(tags=("x",)))
 
 
 def test_no_mistake_is_anything_but_a_harness_error(folder, search):

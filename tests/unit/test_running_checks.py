@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from builders.executions import execution_of, run_suite, with_hooks
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.gate import decide
 from harness.gate.grammar import parse_expectation
@@ -36,7 +37,6 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run import checks
 from harness.run.checks import Targets
-from harness.run.execution import SuiteExecution
 from harness.run.header import header_of
 from harness.run.journal import Journal, parse_journal, read_content
 from harness.run.searching import execute
@@ -313,7 +313,7 @@ def test_progress_counts_queries() -> None:
 def test_the_report_has_them() -> None:
     from harness.options import RunOptions
     from harness.report.json import dumps_report, loads_report
-    from harness.run import make_report, run_suite
+    from harness.run import make_report
 
     report = run_suite(suite(expecting(a=1, b=1)), Index("a", "a"), RunOptions())
     assert "1 of 2 documents judged relevant is not visible through products: b" in report.notes
@@ -449,11 +449,12 @@ def test_queries_are_not_sent_again_where_the_index_is_blocked() -> None:
 
 @pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])
 def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, tmp_path: Path) -> None:
-    selection = select(suite(expecting("nope not in top 3", a=1)), ALL, date(2026, 1, 1))
+    tested, options = suite(expecting("nope not in top 3", a=1)), with_hooks(RunOptions())
+    selection = select(tested, ALL, date(2026, 1, 1))
     journal = Journal(tmp_path / "run.journal")
-    section = journal.section(header_of(selection, RunOptions(), {}, "default", Masker({})), Masker({}))
+    section = journal.section(header_of(selection, options, {}, "default", Masker({})), Masker({}))
     with ExitStack() as still:
-        SuiteExecution(selection, RunOptions(), "default", Masker({}), section=section).over(Gateway(error), still)
+        execution_of(tested, options, section=section).over(Gateway(error), still)
     journal.finish(is_complete=True)
 
     [recorded], _ = parse_journal(read_content(tmp_path / "run.journal"), "run.journal")

@@ -7,12 +7,12 @@ from datetime import date
 import pytest
 
 import harness.search.fixtures
+from builders.executions import execution_of
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import write_baselines
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import exit_status
 from harness.gate.grammar import parse_expectation, parse_threshold
-from harness.gate.selection import QueryFilter, select
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model import (
@@ -44,7 +44,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.report.run_sentences import remark_lines
-from harness.run.execution import SuiteExecution, conclude
+from harness.run.execution import conclude
 from harness.run.missing import QUERIES_LOCATED
 from harness.run.tails import SEARCHED
 from harness.search.testing import FakeSearch
@@ -80,13 +80,8 @@ def suite_of(*queries, thresholds=(), **fields):
     )
 
 
-def execution_of(suite, options=None, cluster="default", masker=NOTHING_SECRET, **fields):
-    options = options or RunOptions(today=DAY)
-    return SuiteExecution(select(suite, QueryFilter.of(options), options.day()), options, cluster, masker, **fields)
-
-
 def execute(suite, search, options=None, **fields):
-    execution = execution_of(suite, options, **fields)
+    execution = execution_of(suite, options or RunOptions(today=DAY), **fields)
     with ExitStack() as still:
         answered = execution.without(search) if isinstance(search, Exception) else execution.over(search, still)
         return conclude(answered, execution.progress)

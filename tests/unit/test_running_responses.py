@@ -6,17 +6,16 @@ import gc
 import os
 import pickle
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from copy import deepcopy
 from datetime import date
 from weakref import finalize
 
 import pytest
 
+from builders.executions import finish
 from harness.errors import UsageError
-from harness.gate.selection import ALL, select
 from harness.lazy import LazyMapping, LazySequence, chained
-from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model import (
     Failure,
@@ -37,7 +36,6 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.report.json import parts_of_report
 from harness.run import make_report, responses
-from harness.run.execution import SuiteExecution, conclude
 from harness.run.responses import StoredResponses
 from harness.search.testing import FakeSearch
 
@@ -205,9 +203,7 @@ def test_a_run_of_many_queries_has_few_of_them_in_memory() -> None:
     suite = Suite("large", "large.relevance.yaml", Target("default", "products"), templates, measures, queries, depth=2)
     search = Forgetful({})
     options = RunOptions(today=date(2026, 1, 1), no_checks=True)
-    with ExitStack() as still:
-        execution = SuiteExecution(select(suite, ALL, date(2026, 1, 1)), options, "default", Masker({}))
-        finished = conclude(execution.over(search, still))
+    finished = finish(suite, search, options)
 
     text = "".join(parts_of_report(make_report([finished.report])))
     assert text.count('"title":null') >= QUERIES

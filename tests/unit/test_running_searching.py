@@ -12,6 +12,7 @@ import pytest
 from harness.errors import EngineUnreachable, UsageError
 from harness.gate.grammar import parse_expectation
 from harness.gate.selection import QueryFilter, select
+from harness.hooks import Hooks
 from harness.model import (
     Absence,
     Engine,
@@ -190,7 +191,7 @@ class TestExecute:
 
 def located(*arguments: Any) -> Any:
     """The missing documents by query."""
-    return locate_missing(*arguments)[0]
+    return locate_missing(*arguments, hooks=Hooks())[0]
 
 
 class TestLocateMissing:
@@ -359,7 +360,7 @@ class TestLocateMissing:
         tested = suite(SHOES)
         run, _ = self.run_of(tested, {"shoes": ["z", "y", "a"]})
 
-        missing, why = locate_missing(tested, run, FakeSearch({}), ["shoes"])
+        missing, why = locate_missing(tested, run, FakeSearch({}), ["shoes"], hooks=Hooks())
 
         assert why == 'the fake search has no ranking for query "shoes"'
         assert missing["shoes"][0] == MissingDocument(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from builders.executions import finish, with_hooks
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
 from harness.gate.selection import QueryFilter, select
@@ -27,7 +27,7 @@ from harness.model import (
     Threshold,
 )
 from harness.options import RunOptions
-from harness.run.execution import AnsweredSuite, FinishedSuite, SuiteExecution, conclude
+from harness.run.execution import AnsweredSuite, conclude
 from harness.run.searching import execute
 from harness.run.tails import SEARCHED, SIZES, search_tails
 from harness.search.testing import FakeSearch
@@ -315,15 +315,6 @@ def drop(*texts: str) -> dict[str, Any]:
     return {"thresholds": tuple(Threshold(text, parse_threshold(text, of_query=False)[0]) for text in texts)}
 
 
-def finish(tested: Suite, options: RunOptions, search: FakeSearch) -> FinishedSuite:
-    with ExitStack() as still:
-        return conclude(
-            SuiteExecution(select(tested, QueryFilter(), options.day()), options, "default", Masker({})).over(
-                search, still
-            )
-        )
-
-
 @pytest.mark.parametrize(
     ("thresholds", "options", "again"),
     [
@@ -338,7 +329,7 @@ def finish(tested: Suite, options: RunOptions, search: FakeSearch) -> FinishedSu
 def test_it_is_looked_for_where_something_compares(thresholds: Any, options: Any, again: bool) -> None:
     search = FakeSearch({"q0": TIED[:20]})
     tested = suite_of(**drop(*thresholds))
-    finished = finish(tested, RunOptions(**options), search)
+    finished = finish(tested, search, RunOptions(**options))
     assert asked(search) == ([4, SIZES[0]] if again else [4])
     notes = [note for note in finished.report.notes if "repeated for ties" in note]
     assert len(notes) == again
@@ -347,7 +338,7 @@ def test_it_is_looked_for_where_something_compares(thresholds: Any, options: Any
 
 def test_a_pool_asks_for_what_it_needs() -> None:
     search = FakeSearch({"q0": TIED[:20]})
-    finish(suite_of(), RunOptions(unjudged=True), search)
+    finish(suite_of(), search, RunOptions(unjudged=True))
     assert asked(search) == [3]
 
 
@@ -366,6 +357,6 @@ def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:
     tested = suite_of()
     run = replace(execute(tested, FakeSearch({"q0": TIED})), tails=tails)
     answered = AnsweredSuite(
-        select(tested, QueryFilter(), RunOptions().day()), RunOptions(), run, "default", Masker({})
+        select(tested, QueryFilter(), RunOptions().day()), with_hooks(RunOptions()), run, "default", Masker({})
     )
     assert note in conclude(answered).report.notes

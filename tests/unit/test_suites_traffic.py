@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from builders.executions import run_suite
 from harness.model import Status
 from harness.options import RunOptions
 from harness.report.terminal import plain
 from harness.report.terminal.run import tag_renderables
-from harness.run import run_suite
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 

@@ -6,13 +6,13 @@ import json
 import numpy as np
 import pytest
 
+from builders.executions import run_suite
 from harness.errors import SuiteError
 from harness.masking import Masker, question_fingerprint, question_of
 from harness.model import Report, ReportTiming
 from harness.options import RunOptions
 from harness.report.html import render
 from harness.report.json import dumps_report
-from harness.run import run_suite
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
