@@ -21,7 +21,6 @@ from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
 from harness.compare import compare_with_baseline
-from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.gate.reasons import changed_question
@@ -33,7 +32,7 @@ from harness.report.terminal.comparison import report_renderables
 from harness.report.terminal.scores import entry_renderables, is_weighted, means_of
 from harness.run import Matrix, Runner
 from harness.run.execution import FinishedSuite
-from harness.suites import load_suite, load_suites
+from harness.suites import load_suite
 from harness.words import count
 
 file_option = click.option(
@@ -134,11 +133,9 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
     """
     options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
     found = found_suites(suites)
-    configs = Configs()
-    loaded = load_suites(found.suites, os.environ, configs=configs)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
         compared = []
-        for one in runner.answer(loaded, options, matrix=matrix, configs=configs):
+        for one in runner.answer_files(found.suites, options, matrix=matrix):
             index = f" on index {one.run.index}" if matrix.indexes else ""
             compared.append(compare_with_baseline(one, file, f"request:{one.run.request}{index}"))
     for report in compared:

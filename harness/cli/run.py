@@ -172,7 +172,7 @@ def _check_part(options: RunOptions, *, is_reported: bool) -> None:
 def _run_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal, *, quiet: bool) -> int:
     """Send a part of the queries, and print how many were answered; returns 0 if all were, else 3."""
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
-        runs = [one.run for one in runner.answer_part(suites, options, matrix=matrix)]
+        runs = [one.run for one in runner.answer_files(suites, options, matrix=matrix)]
     responses = [response for run in runs for response in run.responses.values()]
     answered = sum(isinstance(response, Ranking) for response in responses)
     journal.finish(is_complete=answered == len(responses))

@@ -217,11 +217,7 @@ class Runner(Closing):
         Where *earlier* has the same suite under the same options, only the queries that had no response are sent; the
         others keep theirs.
         """
-        from harness.suites import load_suites
-
-        configs = Configs()
-        self._connections_for(options)  # options that contradict each other are refused first
-        suites = load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs)
+        suites, configs = self._loaded(paths, options)
         with closing(self._answered(suites, options, matrix, configs, earlier)) as answered:
             return [conclude(one, self._progress) for one in answered]
 
@@ -240,21 +236,25 @@ class Runner(Closing):
                 self._progress.suite_finished(one.run, None)
         return answered
 
-    def answer_part(
+    def answer_files(
         self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None
     ) -> list[AnsweredSuite]:
         """As `answer`, for suites that are not loaded; raises as `run_suites`."""
-        from harness.suites import load_suites
-
-        configs = Configs()
-        self._connections_for(options)  # options that contradict each other are refused first
-        suites = load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs)
+        suites, configs = self._loaded(paths, options)
         return self.answer(suites, options, matrix=matrix, configs=configs)
 
     def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
         """As `answer`, for one suite; secrets in what servers returned are masked."""
         [answered] = self.answer([suite], options, configs=configs)
         return answered.masked_run()
+
+    def _loaded(self, paths: Sequence[Path], options: RunOptions) -> tuple[Sequence[Suite], Configs]:
+        """The suites at *paths*, with what was read of harness.toml; contradictions of *options* are refused first."""
+        from harness.suites import load_suites
+
+        configs = Configs()
+        self._connections_for(options)
+        return load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs), configs
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
