@@ -11,7 +11,6 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.gate.ties import tie_groups
-from harness.hooks import Hooks
 from harness.masking import redact_explanation
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
@@ -22,7 +21,6 @@ from harness.model import (
     QueryReport,
     Ranking,
     ReportTiming,
-    RequestTemplate,
     Route,
     SearchRequest,
     SentRequest,
@@ -81,12 +79,14 @@ def _undecided(suite: Suite, query: str) -> Suite:
 
 
 def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Sequence[str]) -> QueryInspection:
+    from harness.run.searching import requests_as_sent
+
     suite = answered.selection.selected
     [query] = suite.queries
     report = conclude(answered, inspected=query.id).report
-    response, template = answered.masked_run().responses[query.id], suite.requests[answered.run.request]
+    response = answered.masked_run().responses[query.id]
     ranking = response if isinstance(response, Ranking) else None
-    request = _request(answered, template)
+    [request] = requests_as_sent(suite, answered.run, answered.options.hooks, answered.sent)
     explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()
     return QueryInspection(
         timing=ReportTiming(datetime.now(UTC).isoformat(timespec="seconds")),
@@ -139,18 +139,6 @@ def _are_two(explanations: Sequence[Explanation]) -> bool:
 
 
 # The request as it is sent.
-
-
-def _request(answered: AnsweredSuite, template: RequestTemplate) -> SearchRequest:
-    from harness.run.searching import requests_of
-    from harness.suites.requests import on_index
-
-    suite = answered.selection.selected
-    on_its_index = suite if template.http is not None else on_index(suite, answered.run.index)
-    hooks: Hooks = answered.options.hooks
-    further = not (hooks.concern_searches or answered.run.window_is_full)
-    [built] = requests_of(on_its_index, template, further=further)
-    return answered.sent.get(built.query) or hooks.request(built)
 
 
 def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:

@@ -455,17 +455,27 @@ def sent_requests(
     and login; not masked. *known* has the requests as hooks changed them; *hooks* are called for the queries of an
     earlier run.
     """
-    from harness.suites.requests import on_index
-
     template = suite.requests[run.request]
     wanted = dict.fromkeys(first)
     every = chain(wanted, (query for query in run.responses if query not in wanted))
     kept = set(islice((query for query in every if isinstance(run.responses.get(query), Ranking)), REQUESTS_KEPT))
-    shown = replace(suite, queries=with_ids(suite.queries, kept))
-    on_its_index = shown if template.http is not None else on_index(shown, run.index)
     service = Cluster(cluster.name, cluster.url if template.http is not None else None)
-    concern = hooks.concern_searches
-    further = not (concern or run.window_is_full)
-    built = requests_of(on_its_index, template, further=further, titles=concern)
-    sent = [known.get(one.query) or hooks.request(one) for one in built]
+    sent = requests_as_sent(replace(suite, queries=with_ids(suite.queries, kept)), run, hooks, known)
     return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
+
+
+def requests_as_sent(
+    suite: Suite, run: Run, hooks: Hooks, known: Mapping[str, SearchRequest]
+) -> Iterator[SearchRequest]:
+    """
+    The request of each query of *suite*, as it was sent in *run*.
+
+    Those that *known* lacks are built and given to *hooks* again.
+    """
+    from harness.suites.requests import on_index
+
+    template = suite.requests[run.request]
+    on_its_index = suite if template.http is not None else on_index(suite, run.index)
+    concern = hooks.concern_searches
+    built = requests_of(on_its_index, template, further=not (concern or run.window_is_full), titles=concern)
+    return (known.get(one.query) or hooks.request(one) for one in built)
