@@ -141,7 +141,7 @@ class SuiteExecution:
         An engine that goes away or refuses is not an error of this call: the queries fail.
 
         Raises:
-            UsageError: the suite has no request of the selected name, or the journal cannot be written.
+            UsageError: the journal cannot be written.
         """
         earlier = self._earlier()
         active = self._start(earlier)

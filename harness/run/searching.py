@@ -91,7 +91,6 @@ def execute(
         A response for each query, in the suite's order. An interrupt is no response: it ends the run.
 
     Raises:
-        UsageError: The suite has no request of that name.
         SuiteError: A query's values make a request that cannot be sent.
         SearchError: No query could be sent at all.
     """

@@ -131,7 +131,6 @@ def watch_target(suite: Suite, request: str | None, search: Search, *, budget: f
     A watch of the target of *suite* with its request *request*, a name; a point in time cannot change.
 
     Raises:
-        UsageError: The suite has no request of that name.
         SuiteError: The first query's values make a request that cannot be sent.
     """
     first = _first_request(suite, request)

@@ -29,7 +29,6 @@ from harness.suites.reading import Reading
 from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, Written, describe
-from harness.words import did_you_mean
 
 
 def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:
@@ -365,13 +364,12 @@ def build_requests(suite: Suite, request: str | None) -> tuple[SearchRequest, ..
 
     Args:
         suite: Loaded with an environment.
-        request: The request's name; None is the first.
+        request: The name of one of its requests; None is the first.
 
     Returns:
         One request per query, in the suite's order. A body without a `size` of its own gets the suite's depth.
 
     Raises:
-        UsageError: The suite has no request of that name.
         SuiteError: A query's value makes a request that cannot be sent, such as one with the same key twice.
     """
     template = choose_template(suite, request)
@@ -379,18 +377,8 @@ def build_requests(suite: Suite, request: str | None) -> tuple[SearchRequest, ..
 
 
 def choose_template(suite: Suite, request: str | None) -> RequestTemplate:
-    """
-    The template of that name, or the first.
-
-    Raises:
-        UsageError: The suite has no request of that name.
-    """
-    name = next(iter(suite.requests)) if request is None else request
-    if name not in suite.requests:
-        known = ", ".join(suite.requests)
-        guess = did_you_mean(name, suite.requests)
-        raise UsageError(f"{suite.path}: the suite has no request {name!r}, expected one of {known}{guess}")
-    return suite.requests[name]
+    """The template of the name *request*, which the suite has; the first where it is None."""
+    return suite.requests[next(iter(suite.requests)) if request is None else request]
 
 
 def on_index(suite: Suite, index: str | None) -> Suite:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.errors import EngineUnreachable, UsageError
+from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_expectation
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
@@ -144,13 +144,6 @@ class TestExecute:
 
         assert (run.request, run.index) == ("candidate", "products-v2")
         assert search.requests[0].index == "products-v2"
-
-    def test_an_unknown_request_is_refused_before_anything_is_sent(self) -> None:
-        search = FakeSearch({})
-
-        with pytest.raises(UsageError, match="candidte"):
-            execute(suite(SHOES), search, request="candidte")
-        assert search.requests == []
 
     @pytest.mark.parametrize(
         ("skip", "runs"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.errors import SuiteError, UsageError
+from harness.errors import SuiteError
 from harness.model import HttpRequest, Query, RequestTemplate, Suite, Target
 from harness.suites.placeholders import fill
 from harness.suites.requests import build_requests
@@ -115,16 +115,6 @@ def test_the_first_request_is_the_default_and_each_may_have_its_own_index():
     suite = suite_of(RequestTemplate("current", {}), RequestTemplate("candidate", {}, index="next"))
     assert build_requests(suite, None)[0].index == "products"
     assert build_requests(suite, "candidate")[0].index == "next"
-
-
-def test_an_unknown_request_is_told_with_the_nearest():
-    suite = suite_of(RequestTemplate("current", {}), RequestTemplate("candidate", {}))
-    with pytest.raises(UsageError) as caught:
-        build_requests(suite, "candidat")
-    assert str(caught.value) == (
-        "shop.relevance.yaml: the suite has no request 'candidat', expected one of current, candidate; "
-        "did you mean 'candidate'?"
-    )
 
 
 HTTP = HttpRequest(
