@@ -12,7 +12,7 @@ import click
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.baseline import BaselineUpdate, keep_run, refuse_in_ci
+from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
 from harness.baseline.files import baseline_path, read_baselines, remedy_for
@@ -24,7 +24,6 @@ from harness.compare import compare_with_baseline
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.gate.reasons import changed_question
-from harness.gate.selection import QueryFilter
 from harness.model import Baseline, Suite
 from harness.options import RunOptions, baseline_refusal
 from harness.report.sentences import printable, score_text
@@ -75,7 +74,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     if file is not None and not file.absolute().parent.is_dir():
         raise click.UsageError(f"--baseline {file}: the folder {file.parent} does not exist; create it first")
     found = found_suites(suites)
-    kept = _kept(_finished(found.suites, options, matrix, quiet=quiet), options, file)
+    kept = _kept(_finished(found.suites, options, matrix, quiet=quiet), options)
     for each in kept:
         each.write()
         click.echo("\n".join(_saved(each)))
@@ -166,21 +165,11 @@ def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, qu
         return runner.run(suites, options, matrix=matrix)
 
 
-def _kept(finished: Sequence[FinishedSuite], options: RunOptions, file: Path | None) -> list[BaselineUpdate]:
+def _kept(finished: Sequence[FinishedSuite], options: RunOptions) -> list[BaselineUpdate]:
     """The update of each run; of two runs with the same file the second holds the entry of the first too."""
     kept: list[BaselineUpdate] = []
     for one in finished:
-        each = keep_run(
-            one.suite,
-            one.run,
-            one.scores,
-            created=options.day().isoformat(),
-            partial=QueryFilter.of(options).is_part,
-            others=one.others,
-            file=file,
-            standing={before.path: before.file for before in kept},
-        )
-        kept.append(each)
+        kept.append(one.kept(options, {before.path: before.file for before in kept}))
     return kept
 
 

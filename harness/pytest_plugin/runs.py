@@ -22,7 +22,7 @@ from typing import TypeAlias
 
 from filelock import FileLock
 
-from harness.baseline import keep_run, reference_for
+from harness.baseline import reference_for
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.gate.selection import QueryFilter, compares_with_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
@@ -267,15 +267,7 @@ class SessionRuns:
             return
         for one in finished:
             try:
-                kept = keep_run(
-                    one.suite,
-                    one.run,
-                    one.scores,
-                    created=options.day().isoformat(),
-                    partial=QueryFilter.of(options).is_part,
-                    others=one.others,
-                    file=options.baseline,
-                )
+                kept = one.kept(options)
                 kept.write()
             except HarnessError as error:
                 session.problems.append(str(error))

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, SearchError
@@ -19,6 +20,7 @@ from harness.gate.selection import QueryFilter, Selection, blamed_queries, worst
 from harness.masking import Masker, if_small, redact, redact_run, without_vectors
 from harness.metrics.score import score_run
 from harness.model import (
+    BaselineFile,
     Cluster,
     Engine,
     IndexState,
@@ -48,6 +50,7 @@ from harness.run.responses import StoredResponses, failed_run, joined, kept_answ
 from harness.run.watching import TargetWatch, watch_target, with_point_in_time
 
 if TYPE_CHECKING:
+    from harness.baseline import BaselineUpdate
     from harness.search import Search
 
 QUERIES_TITLED = 1000
@@ -106,6 +109,21 @@ class FinishedSuite:
     scores: Sequence[Score]
     report: SuiteReport
     others: Sequence[Query] = ()
+
+    def kept(self, options: RunOptions, standing: Mapping[Path, BaselineFile] | None = None) -> BaselineUpdate:
+        """Its run, which had *options*, added to the baselines of its suite; raises as `keep_run`."""
+        from harness.baseline import keep_run
+
+        return keep_run(
+            self.suite,
+            self.run,
+            self.scores,
+            created=options.day().isoformat(),
+            partial=QueryFilter.of(options).is_part,
+            others=self.others,
+            file=options.baseline,
+            standing=standing,
+        )
 
 
 # Searching.
