@@ -300,9 +300,7 @@ class HookedSearch(Closing):
         """See `Search.field_types`."""
         return self.inner.field_types(index, names, url_params)
 
-    def index_state(
-        self, index: str | None, *, timeout: float, url_params: Mapping[str, str] | None = None
-    ) -> IndexState:
+    def index_state(self, index: str | None, *, timeout: float, url_params: Mapping[str, str]) -> IndexState:
         """See `Search.index_state`."""
         return self.inner.index_state(index, timeout=timeout, url_params=url_params)
 

@@ -70,9 +70,7 @@ class Search(Protocol):
         """
         ...
 
-    def index_state(
-        self, index: str | None, *, timeout: float, url_params: Mapping[str, str] | None = None
-    ) -> IndexState:
+    def index_state(self, index: str | None, *, timeout: float, url_params: Mapping[str, str]) -> IndexState:
         """
         The state of *index* now, as far as the login may read it; *timeout* is in seconds, for each request.
 

@@ -170,11 +170,9 @@ class EngineSearch(ConnectedSearch[Connection]):
         self._raise_if_gone()
         return read_field_types(self.connection, self.retries, index, names, url_params)
 
-    def index_state(
-        self, index: str | None, *, timeout: float, url_params: Mapping[str, str] | None = None
-    ) -> IndexState:
+    def index_state(self, index: str | None, *, timeout: float, url_params: Mapping[str, str]) -> IndexState:
         """See `Search.index_state`."""
-        return IndexState() if self._still_gone() else read_state(self.connection, index, timeout, url_params or {})
+        return IndexState() if self._still_gone() else read_state(self.connection, index, timeout, url_params)
 
 
 SERVERLESS = "serverless"
@@ -340,9 +338,7 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
     )
 
 
-def read_state(
-    connection: Connection, index: str | None, timeout: float, url_params: Mapping[str, str] | None = None
-) -> IndexState:
+def read_state(connection: Connection, index: str | None, timeout: float, url_params: Mapping[str, str]) -> IndexState:
     """
     The state of *index*, which may be an alias or a pattern; what is refused, or not answered in time, is None.
 
@@ -350,10 +346,10 @@ def read_state(
     """
     if index is None or timeout <= 0:
         return IndexState()
-    path, given = index_path(index), url_params or {}
-    which = {name: given[name] for name in WHICH_INDEXES if name in given}
-    copies = {"preference": given.get("preference", PREFERENCE)}
-    shards = copies if "routing" not in given else {**copies, "routing": given["routing"]}
+    path = index_path(index)
+    which = {name: url_params[name] for name in WHICH_INDEXES if name in url_params}
+    copies = {"preference": url_params.get("preference", PREFERENCE)}
+    shards = copies if "routing" not in url_params else {**copies, "routing": url_params["routing"]}
     found: list[Any] = []
     try:
         for what, parameters, read in (

@@ -22,7 +22,7 @@ from harness.search.engine import EngineSearch, ask_json
 from harness.search.hits import MalformedAnswer, excerpt, id_in
 from harness.search.lookup import ids_query, of_indexes
 from harness.search.msearch import shard_params, shards_text, single_search
-from harness.search.score_parts import score_parts
+from harness.search.score_parts import LONGEST_CLAUSE, score_parts
 from harness.words import nearest
 
 LEFT_OUT = frozenset({
@@ -31,9 +31,6 @@ LEFT_OUT = frozenset({
     "track_total_hits",
 })  # fmt: skip
 """Keys of a body that change no score: one document is explained without them, whatever keeps it out of the hits."""
-
-LONGEST_CLAUSE = 160
-"""Characters of the JSON of a clause that are shown."""
 
 
 def explain_documents(

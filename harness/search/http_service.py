@@ -411,7 +411,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         index: str | None,  # noqa: ARG002
         *,
         timeout: float,  # noqa: ARG002
-        url_params: Mapping[str, str] | None = None,  # noqa: ARG002
+        url_params: Mapping[str, str],  # noqa: ARG002
     ) -> IndexState:
         """See `Search.index_state`: nothing is known of the index of a service."""
         return IndexState()

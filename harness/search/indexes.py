@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
@@ -23,10 +23,6 @@ from harness.search.hits import is_text
 from harness.search.retries import Retries
 from harness.search.server_health import ask_one
 from harness.words import did_you_mean
-
-if TYPE_CHECKING:
-    pass
-
 
 LONGEST_ID = 512
 """Bytes that an engine takes for an `_id`."""

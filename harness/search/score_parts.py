@@ -17,7 +17,7 @@ whose sum differs more is not taken apart.
 """
 
 LONGEST_CLAUSE = 160
-"""Characters of the engine's description that a clause repeats."""
+"""Characters of a clause that are shown, of its JSON or of the engine's description."""
 
 Factors = tuple[ScoreFactor, ...]
 

@@ -131,7 +131,7 @@ class FakeSearch(Closing):
         index: str | None,  # noqa: ARG002
         *,
         timeout: float,  # noqa: ARG002
-        url_params: Mapping[str, str] | None = None,  # noqa: ARG002
+        url_params: Mapping[str, str],  # noqa: ARG002
     ) -> IndexState:
         """The first of the states that were set, and later the others; the last of them stays."""
         return self.states.pop(0) if len(self.states) > 1 else next(iter(self.states), IndexState())

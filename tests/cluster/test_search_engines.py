@@ -341,35 +341,35 @@ def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
     alias = f"{first}-alias"
     call("POST", "/_aliases", {"actions": [{"add": {"index": first, "alias": alias}}]})
 
-    before = search.index_state(alias, timeout=5.0)
-    assert before == search.index_state(alias, timeout=5.0)
+    before = search.index_state(alias, timeout=5.0, url_params={})
+    assert before == search.index_state(alias, timeout=5.0, url_params={})
     assert (before.documents, list(before.uuids or ())) == (2, [first])
     [(shard, [copy])] = (before.copies or {}).items()
     assert (shard, copy.primary, bool(copy.node and copy.allocation)) == (f"{first}[0]", True, True)
     for still in ("_forcemerge?max_num_segments=1", "_refresh", "_flush"):
         call("POST", f"/{first}/{still}")
-    assert search.index_state(alias, timeout=5.0) == before
+    assert search.index_state(alias, timeout=5.0, url_params={}) == before
     call("PUT", f"/{first}/_doc/a?refresh=true", {"t": 9})
-    replaced = search.index_state(alias, timeout=5.0)
+    replaced = search.index_state(alias, timeout=5.0, url_params={})
     assert replaced == replace(before, writes=replaced.writes)
     assert [
         after - then
         for then, after in zip((before.writes or {}).values(), (replaced.writes or {}).values(), strict=True)
     ] == [1]
     call("DELETE", f"/{first}/_doc/a?refresh=true")
-    deleted = search.index_state(alias, timeout=5.0)
+    deleted = search.index_state(alias, timeout=5.0, url_params={})
     assert deleted == replace(before, documents=1, writes=deleted.writes) != replaced
     actions = [{"remove": {"index": first, "alias": alias}}, {"add": {"index": second, "alias": alias}}]
     call("POST", "/_aliases", {"actions": actions})
-    assert list(search.index_state(alias, timeout=5.0).uuids or ()) == [second]
-    uuids = search.index_state(second, timeout=5.0).uuids
+    assert list(search.index_state(alias, timeout=5.0, url_params={}).uuids or ()) == [second]
+    uuids = search.index_state(second, timeout=5.0, url_params={}).uuids
     call("DELETE", f"/{second}")
     call("PUT", f"/{second}", {})
-    again = search.index_state(second, timeout=5.0)
+    again = search.index_state(second, timeout=5.0, url_params={})
     assert again.documents == 0
     assert again.uuids is not None
     assert again.uuids != uuids
-    assert search.index_state("there-is-none", timeout=5.0) == IndexState()
+    assert search.index_state("there-is-none", timeout=5.0, url_params={}) == IndexState()
 
 
 def test_another_filter_of_an_alias_is_another_state(
@@ -380,7 +380,7 @@ def test_another_filter_of_an_alias_is_another_state(
     def filtered(number: int) -> IndexState:
         alias = {"index": name, "alias": f"{name}-alias", "filter": {"range": {"t": {"gte": number, "lte": number}}}}
         call("POST", "/_aliases", {"actions": [{"add": alias}]})
-        return search.index_state(f"{name}-alias", timeout=5.0)
+        return search.index_state(f"{name}-alias", timeout=5.0, url_params={})
 
     one, two = filtered(1), filtered(2)
     assert (one.documents, two.documents, list(one.filters or ())) == (1, 1, [name])

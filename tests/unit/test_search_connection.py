@@ -333,8 +333,8 @@ def test_the_state_of_an_index_is_asked_for_once_whatever_the_answer(
     engine.faults.append(Fault("/products", status=status, times=99))
 
     with open_search(cluster(engine), {}) as search:
-        assert search.index_state("products", timeout=5.0) == IndexState()
-        assert search.index_state("products", timeout=0.0) == IndexState()
+        assert search.index_state("products", timeout=5.0, url_params={}) == IndexState()
+        assert search.index_state("products", timeout=0.0, url_params={}) == IndexState()
     asked = [path.partition("?")[0] for _, path in engine.sent if path.startswith("/products")]
     others = ["/products/_count", "/products/_search_shards", "/products/_stats/get"] if status else []
     assert asked == ["/products/_settings/index.uuid", *others]
@@ -375,7 +375,7 @@ def test_the_state_has_a_fingerprint_of_each_filter_of_an_alias(engine: Scripted
         path = "/products/_search_shards?preference=relevance-harness"
         engine.gets[path] = {"nodes": {}, "indices": clauses, "shards": []}
         with open_search(cluster(engine), {}) as search:
-            return search.index_state("products", timeout=5.0).filters
+            return search.index_state("products", timeout=5.0, url_params={}).filters
 
     engine.gets["/products/_settings/index.uuid"] = {"a": {"settings": {"index": {"uuid": "u"}}}}
     engine.gets["/products/_count?preference=relevance-harness"] = {"count": 3, "_shards": SHARDS}
@@ -391,7 +391,7 @@ def state_of_products(engine: ScriptedEngine, stats: object, searched: object) -
     engine.gets[f"/products/_stats/get?level=shards&filter_path={NUMBERS}"] = stats
     engine.gets["/products/_search_shards?preference=relevance-harness"] = searched
     with open_search(cluster(engine), {}) as search:
-        return search.index_state("products", timeout=5.0)
+        return search.index_state("products", timeout=5.0, url_params={})
 
 
 def test_writes_behind_the_filter_of_an_alias_are_left_out(engine: ScriptedEngine) -> None:

@@ -373,7 +373,7 @@ class TestGivingUp:
             search.search([SearchRequest("b", "shop", {"query": "b"})])
         with pytest.raises(EngineUnreachable, match="no answer within 30 s"):
             search.field_types("shop", ["title"], {})
-        assert search.index_state("shop", timeout=5) == IndexState()
+        assert search.index_state("shop", timeout=5, url_params={}) == IndexState()
         assert search.index_facts("shop") == NOTHING_KNOWN
         assert len(connection.asked) == sent
         assert connection.pings[-4:] == [1.0] * 4
