@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from itertools import chain, repeat
 
 from harness.errors import BaselineError, UnansweredBaseline
-from harness.gate.moving import why_moving
+from harness.gate.stability import why_moving
 from harness.gate.ties import bands_of, cut
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
 from harness.metrics.score import measures_of, outcome_of

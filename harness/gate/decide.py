@@ -10,11 +10,10 @@ from harness.gate.judge_agreements import judge_agreement
 from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_scores import judge_scores, with_short_rankings, with_ties, with_unjudged
-from harness.gate.moving import why_moving
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
-from harness.gate.repeats import over_repeats, unstable_queries
 from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import ALL, Gated, QueryFilter, asks_each, gated_thresholds, is_selected, scope_of
+from harness.gate.stability import over_repeats, unstable_queries, why_moving
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
 from harness.model import (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.config import Configs
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.gate.moving import why_moving
+from harness.gate.stability import why_moving
 from harness.means import are_weighted, mean_of
 from harness.metrics import parse_measure, score_query, settings_of
 from harness.metrics.score import failure_text, measures_of

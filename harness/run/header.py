@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TypeAlias
 
 from harness import __version__
-from harness.gate.moving import why_moving
 from harness.gate.selection import Selection
+from harness.gate.stability import why_moving
 from harness.masking import Masker, fingerprint, names_login
 from harness.model import Engine, IndexState, Json, Query, Run, Suite, chosen, column, ids_of
 from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from harness.errors import FormatError, UsageError
-from harness.gate.moving import why_moving
+from harness.gate.stability import why_moving
 from harness.masking import Masker, redact_run, redact_state
 from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
 from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header, wrong_in

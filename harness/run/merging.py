@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
-from harness.gate.moving import why_moving
+from harness.gate.stability import why_moving
 from harness.masking import Masker
 from harness.model import IndexState, Json, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions

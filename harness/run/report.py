@@ -9,8 +9,7 @@ from itertools import chain, groupby
 from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries
-from harness.gate.moving import why_moving
-from harness.gate.repeats import unstable_queries
+from harness.gate.stability import unstable_queries, why_moving
 from harness.gate.ties import tie
 from harness.lazy import LazySequence
 from harness.masking import question_fingerprint

@@ -8,7 +8,7 @@ from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of, thr
 from harness.gate import decide
 from harness.gate.grammar import parse_expectation
 from harness.gate.judge_answers import OF_SERVICE
-from harness.gate.moving import why_moving
+from harness.gate.stability import why_moving
 from harness.metrics.score import score_run
 from harness.model import (
     Engine,

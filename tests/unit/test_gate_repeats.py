@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from harness.gate.repeats import over_repeats
 from harness.gate.scope import Finding
+from harness.gate.stability import over_repeats
 from harness.model import Status, Unit
 
 

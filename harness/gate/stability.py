@@ -1,12 +1,18 @@
-"""Repeats of a run: the queries whose ranking is not the same in each, why, and what that does to a finding."""
+"""
+What makes a decision unstable: a target that changed during the searches, and repeats with another ranking.
+
+The states in which the target was seen tell how it changed. Of the repeats of a run: the queries whose ranking is not
+the same in each, why, and what that does to a finding.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby, pairwise
+from typing import TypeVar
 
-from harness.gate.moving import why_moving
 from harness.gate.reasons import number
 from harness.gate.scope import Finding
 from harness.gate.ties import tie, tie_break
@@ -23,11 +29,84 @@ from harness.model import (
     Unit,
     UnstableQuery,
 )
-from harness.words import listed
+from harness.words import count, listed
+
+T = TypeVar("T")
 
 PIN = "set `preference`, search a point in time, or merge away what is deleted (`_forcemerge`)"
 
 _TALLIED = {Status.PASSED: "passed", Status.FAILED: "failed"}
+
+
+# The target.
+
+
+def why_moving(run: Run, before: Run | None = None) -> str:
+    """
+    How the target changed during the searches of *run*; empty if it did not, or if that is not known.
+
+    With *before*, a run that it is compared with, also how it changed during that one, and between both where they
+    searched the same index, by its name and UUID. The runs of a baseline or a report are of another day, and have no
+    states.
+    """
+    if run.target_changed:
+        return run.target_changed
+    if before is not None:
+        if before.index != run.index or not _uuids_of(before) & _uuids_of(run):
+            return why_moving(before) or why_moving(run)
+        run = replace(run, states=(*before.states, *run.states))
+    uuids = [state.uuids for state in run.states if state.uuids is not None]
+    changes = [*_moved(uuids), *_grown([state.documents for state in run.states if state.documents is not None])]
+    if len(_each_change([state.filters for state in run.states if state.filters is not None])) > 1:
+        changes.append("the filter of its alias is another one")
+    changes = changes or [*_rewritten([state.writes for state in run.states if state.writes is not None])]
+    return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
+
+
+def _uuids_of(run: Run) -> set[str]:
+    """The UUIDs of the indexes that *run* searched; another cluster may have an index of the same name."""
+    return {uuid for state in run.states for uuid in (state.uuids or {}).values()}
+
+
+def _moved(uuids: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    names = _each_change([sorted(one) for one in uuids])
+    if len(names) > 1:
+        *before, now = map(listed, names)
+        yield f"it stood for {', then '.join(before)} and stands for {now}"
+    rebuilt = {
+        name
+        for before, after in pairwise(uuids)
+        for name in before.keys() & after.keys()
+        if before[name] != after[name]
+    }
+    if rebuilt:
+        yield f"{listed(sorted(rebuilt))} was deleted and created again"
+
+
+def _grown(documents: Sequence[int]) -> Iterator[str]:
+    found = _each_change(documents)
+    if len(found) > 1:
+        first, *between, now = found
+        yield f"it had {count(first, 'document')}{''.join(f', then {one:,}' for one in between)} and has {now:,}"
+
+
+def _rewritten(writes: Sequence[Mapping[str, int]]) -> Iterator[str]:
+    """Writes to shards that existed before and after, while the number of documents stayed the same."""
+    number = sum(
+        abs(after[shard] - before[shard])
+        for before, after in pairwise(writes)
+        for shard in before.keys() & after.keys()
+    )
+    if number:
+        yield f"documents were replaced, or others added and deleted ({count(number, 'write')})"
+
+
+def _each_change(values: Sequence[T]) -> list[T]:
+    """*values* without those that equal the one before."""
+    return [value for value, _ in groupby(values)]
+
+
+# Repeats.
 
 
 def unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
