@@ -10,7 +10,7 @@ from typing import Any
 from harness.api.choices import AnyGain, read_argument, refuse
 from harness.compare.sides import ComparedSide, side_of_run
 from harness.errors import SearchError, UndefinedScore, UsageError
-from harness.gate.scope import Scope, scope_scores
+from harness.gate.finding import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
 from harness.metrics.ranking import finite

@@ -28,7 +28,7 @@ from harness.baseline.entries import (
 )
 from harness.baseline.files import baseline_path, is_baseline_file, read_baselines, remedy_for, write_baselines
 from harness.errors import BaselineError, UsageError
-from harness.gate.reasons import changed_question
+from harness.gate.finding import changed_question
 from harness.gate.selection import compares_with_baseline
 from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
 from harness.model import Baseline, BaselineFile, Query, Reference, Run, Score, Suite

@@ -23,7 +23,7 @@ from harness.cli.terminal import show as print_all
 from harness.compare import compare_with_baseline
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
-from harness.gate.reasons import changed_question
+from harness.gate.finding import changed_question
 from harness.model import Baseline, Suite
 from harness.options import RunOptions, baseline_refusal
 from harness.report.sentences import printable, score_text

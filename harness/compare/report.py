@@ -17,9 +17,8 @@ from harness.compare.scores import Depths, ScoredSides, compare_measures, score_
 from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, questions_of
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
+from harness.gate.finding import changed_question, weights_of
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
-from harness.gate.reasons import changed_question
-from harness.gate.scope import weights_of
 from harness.gate.stability import why_moving
 from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO

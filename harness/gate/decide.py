@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from harness.gate.finding import Finding, scope_scores
 from harness.gate.judge_agreements import judge_agreement
 from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_scores import judge_scores, with_short_rankings, with_ties, with_unjudged
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
-from harness.gate.scope import Finding, scope_scores
 from harness.gate.selection import ALL, Gated, QueryFilter, asks_each, gated_thresholds, is_selected, scope_of
 from harness.gate.stability import over_repeats, unstable_queries, why_moving
 from harness.gate.ties import RunBands

@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
+from harness.gate.finding import Finding, Scope, by_cause, excused_ties, weights_of
 from harness.gate.judge_answers import RequestedDepth, no_ranking, what_may_follow
 from harness.gate.judge_scores import judge_scores
 from harness.gate.pairs import Compared, reference_problem
-from harness.gate.reasons import by_cause, excused_ties
-from harness.gate.scope import Finding, Scope, weights_of
 from harness.gate.ties import in_the_order_of
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, QueryValues, Ranking, Reference, Response, Status

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeVar
 
-from harness.gate.reasons import by_cause, number
-from harness.gate.scope import Finding, holds
+from harness.gate.finding import Finding, by_cause, holds, number
 from harness.metrics.score import failure_text
 from harness.model import (
     Before,

@@ -14,9 +14,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from harness.errors import pip_install
+from harness.gate.finding import Finding, excused_ties, holds, mean_word, number, number_beside, weight_aside
 from harness.gate.pairs import Pairs
-from harness.gate.reasons import excused_ties, mean_word, number, number_beside, weight_aside
-from harness.gate.scope import Finding, holds
 from harness.means import mean
 from harness.model import (
     BaselineCondition,

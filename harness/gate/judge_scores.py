@@ -8,11 +8,10 @@ from dataclasses import replace
 from fractions import Fraction
 from statistics import median
 
+from harness.gate.finding import Finding, Scope, by_cause, holds, mean_word, merit, number, number_beside, weight_aside
 from harness.gate.grammar import TOLERANCE
 from harness.gate.judge_answers import RequestedDepth, what_may_follow
 from harness.gate.pairs import Compared
-from harness.gate.reasons import by_cause, mean_word, number, number_beside, weight_aside
-from harness.gate.scope import Finding, Scope, holds, merit
 from harness.means import mean_of
 from harness.metrics.score import score_of
 from harness.model import (

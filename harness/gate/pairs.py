@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
+from harness.gate.finding import Finding, Scope, by_cause, changed_question, mean_word, scope_scores, weights_of
 from harness.gate.grammar import TOLERANCE
-from harness.gate.reasons import by_cause, changed_question, mean_word
-from harness.gate.scope import Finding, Scope, scope_scores, weights_of
 from harness.gate.ties import TiedValue, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range

@@ -13,8 +13,7 @@ from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import TypeVar
 
-from harness.gate.reasons import number
-from harness.gate.scope import Finding
+from harness.gate.finding import Finding, number
 from harness.gate.ties import tie, tie_break
 from harness.model import (
     Instability,

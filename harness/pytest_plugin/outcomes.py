@@ -10,7 +10,7 @@ from typing import TypeAlias
 from harness import __version__
 from harness.errors import HarnessError
 from harness.gate import decide
-from harness.gate.reasons import by_cause
+from harness.gate.finding import by_cause
 from harness.gate.selection import gated_thresholds
 from harness.metrics.score import contributions_of, score_run
 from harness.model import (

@@ -8,7 +8,7 @@ from itertools import chain
 from statistics import median
 from types import MappingProxyType
 
-from harness.gate.scope import weights_of
+from harness.gate.finding import weights_of
 from harness.means import mean_of, weighed
 from harness.metrics.score import common_measures, gain_text
 from harness.model import (

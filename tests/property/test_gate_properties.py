@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of
 from harness.gate import decide
-from harness.gate.reasons import number_beside
-from harness.gate.scope import holds
+from harness.gate.finding import holds, number_beside
 from harness.metrics import parse_measure
 from harness.model import Operator, Outcome, ScoreCondition, StatisticKind, Status, Threshold, Waiver
 

@@ -10,7 +10,7 @@ from harness.baseline.entries import as_run, changes_since, make_baseline, refus
 from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.errors import BaselineError, UnansweredBaseline
 from harness.gate import decide
-from harness.gate.reasons import changed_question
+from harness.gate.finding import changed_question
 from harness.masking import LARGEST_KEPT, names_login
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from harness.gate.scope import Finding
+from harness.gate.finding import Finding
 from harness.gate.stability import over_repeats
 from harness.model import Status, Unit
 
