@@ -218,7 +218,7 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
         BaselineError: There is no baseline, or it cannot be read.
         StatisticError: as `assemble_comparison`.
     """
-    from harness.run.titles import TITLES_AT_MOST, look_up_titles, untitled_hits
+    from harness.run.look_ups import TITLES_AT_MOST, look_up_titles, untitled_hits
 
     selection, run = answered.selection, answered.run
     suite = selection.selected

@@ -342,7 +342,7 @@ class SuiteExecution:
 
     def _with_titles(self, run: Run, search: Search | None, budget: float | None) -> Run:
         """*run* with the titles of all hits, where all are reported; a pool looks them up later, with more fields."""
-        from harness.run.titles import TITLES_AT_MOST, look_up_titles, untitled_hits
+        from harness.run.look_ups import TITLES_AT_MOST, look_up_titles, untitled_hits
 
         if search is None or self.options.unjudged or not self.options.all_titles:
             return run
@@ -387,7 +387,7 @@ def conclude(
 
     Where a query is only *inspected*, its missing documents are looked for although no threshold blames it.
     """
-    from harness.run.missing import locate_worst
+    from harness.run.look_ups import locate_worst
 
     selection, options, masker = answered.selection, answered.options, answered.masker
     suite, selected = selection.suite, selection.selected
@@ -448,7 +448,7 @@ def _with_shown_titles(
     answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict], reference: Reference | None
 ) -> Run:
     """*run* with the titles of the hits of the worst queries, and of documents that only the baseline ranks."""
-    from harness.run.titles import TITLES_AT_MOST, left_documents, look_up_titles, untitled_hits
+    from harness.run.look_ups import TITLES_AT_MOST, left_documents, look_up_titles, untitled_hits
 
     options, search = answered.options, answered.search
     if search is None or not options.locate or not run.has_rankings:

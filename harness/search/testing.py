@@ -97,7 +97,7 @@ class FakeSearch(Closing):
             for place, hit in enumerate(answer)
         )
         if isinstance(request.body, Mapping) and "bool" in request.body.get("post_filter", {}):
-            first, *_ = request.body["post_filter"]["bool"]["filter"]  # as those of `harness.run.missing`
+            first, *_ = request.body["post_filter"]["bool"]["filter"]  # as those of `harness.run.look_ups`
             hits = tuple(hit for hit in hits if hit.id in _named(first))
         if request.title_field is None and request.http is None:
             hits = tuple(replace(hit, title=None) for hit in hits)

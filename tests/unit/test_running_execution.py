@@ -45,7 +45,7 @@ from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.report.run_sentences import remark_lines
 from harness.run.execution import conclude
-from harness.run.missing import QUERIES_LOCATED
+from harness.run.look_ups import QUERIES_LOCATED
 from harness.run.tails import SEARCHED
 from harness.search.testing import FakeSearch
 

@@ -34,7 +34,7 @@ from harness.model import (
     Threshold,
     Waiver,
 )
-from harness.run.missing import locate_missing
+from harness.run.look_ups import locate_missing
 from harness.run.searching import execute, search_again
 from harness.run.tails import SEARCHED
 from harness.run.watching import TargetWatch

@@ -19,7 +19,7 @@ from harness.model import (
     Suite,
     Target,
 )
-from harness.run.titles import TITLES_AT_ONCE, look_up_titles, untitled_hits
+from harness.run.look_ups import TITLES_AT_ONCE, look_up_titles, untitled_hits
 from harness.search.testing import FakeSearch
 
 REQUEST = RequestTemplate("request", {"query": {"match": {"title": "{{text}}"}}})
