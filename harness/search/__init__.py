@@ -119,7 +119,7 @@ def open_search(
     from harness.search.connection import Connection
     from harness.search.engine import EngineSearch, ask_who, stated_engine
     from harness.search.login import read_login
-    from harness.search.retries import Retries
+    from harness.search.server_health import Retries
 
     if cluster.service == "http":
         if client is not None:

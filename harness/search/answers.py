@@ -6,13 +6,14 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 from harness.model import Failure, FailureKind, Json, Response
 from harness.search.connection import Answer
 from harness.search.hits import MalformedAnswer, count_of, excerpt, kind_of, read_ranking, shown
 from harness.search.msearch import Entry
-from harness.search.retries import retry_after
 
 BUSY = frozenset({429, 502, 503})
 """Statuses of a whole answer, or of an item in one, after which a retry may succeed."""
@@ -108,6 +109,26 @@ def _items(content: Json | Failure, answer: Answer, expected: int) -> list[Json]
     if len(items) != expected:
         return _malformed(f"{expected} searches were sent, and there are {len(items)} responses", answer)
     return items
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """
+    Seconds of a Retry-After header, None if there is no valid one.
+
+    The header has seconds or a date (RFC 9110, section 10.2.3); for a past date there is no wait.
+    """
+    text = headers.get("retry-after", "").strip()
+    if not text:
+        return None
+    if text.isascii() and text.isdigit():
+        return float(text)
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, OverflowError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
 def json_of(answer: Answer) -> Json | Failure:

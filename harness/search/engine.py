@@ -32,9 +32,8 @@ from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
 from harness.search.msearch import PREFERENCE, WHICH_INDEXES, Entry, entry_of, index_path
 from harness.search.points import PointInTime, close_point, open_point
-from harness.search.retries import Retries
 from harness.search.sending import BatchSender
-from harness.search.server_health import ConnectedSearch, ServerHealth, ask_one, is_alive
+from harness.search.server_health import ConnectedSearch, Retries, ServerHealth, ask_one, is_alive
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
 AT_ONCE = 4

@@ -11,8 +11,7 @@ from harness.model import Json
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.connection import Connection
 from harness.search.msearch import index_path
-from harness.search.retries import Retries
-from harness.search.server_health import ask_one
+from harness.search.server_health import Retries, ask_one
 
 # What a request names. Scripts, aggregations and whatever else may hold a name of the user's own are left alone.
 

@@ -18,7 +18,7 @@ from harness.model import Fixture, Json, Mark
 from harness.search import Search
 from harness.search.engine import SERVERLESS, EngineSearch
 from harness.search.indexes import Document, Indexes, Marker, read_documents
-from harness.search.retries import Clock
+from harness.search.server_health import Clock
 
 BUILD = 1
 """The version of the build; increase it if the same files give another index, so that old indexes are not reused."""

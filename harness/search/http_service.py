@@ -30,7 +30,7 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, refusal_of
+from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, refusal_of, retry_after
 from harness.search.connection import (
     CHUNK,
     Answer,
@@ -47,8 +47,7 @@ from harness.search.engine import NOTHING_KNOWN, is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compiled, read_service_answer
 from harness.search.login import Login, checked_url, tls_options
-from harness.search.retries import Retries, retry_after
-from harness.search.server_health import INTERRUPTED, ConnectedSearch, ServerHealth
+from harness.search.server_health import INTERRUPTED, ConnectedSearch, Retries, ServerHealth
 
 NOT_SENDABLE = (
     requests.exceptions.InvalidHeader,

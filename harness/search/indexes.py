@@ -20,8 +20,7 @@ from harness.search.answers import BAD_REQUEST, BUSY, WHOLE, json_of, reason_of,
 from harness.search.connection import NDJSON, Answer, Connection
 from harness.search.engine import count_in
 from harness.search.hits import is_text
-from harness.search.retries import Retries
-from harness.search.server_health import ask_one
+from harness.search.server_health import Retries, ask_one
 from harness.words import did_you_mean
 
 LONGEST_ID = 512

@@ -13,8 +13,7 @@ from harness.model import Engine, SearchRequest
 from harness.search.answers import error_kinds, json_of, refusal_text
 from harness.search.connection import Connection
 from harness.search.msearch import PREFERENCE, index_path
-from harness.search.retries import Retries
-from harness.search.server_health import ask_one
+from harness.search.server_health import Retries, ask_one
 
 KEEP_ALIVE = "5m"
 """How long the engine keeps a point in time after each search of it."""

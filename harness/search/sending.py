@@ -12,7 +12,17 @@ from typing import TypeAlias
 
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, Response
-from harness.search.answers import BUSY, TOO_SLOW, WHOLE, Reply, as_batch, failure_of, may_be_one_at_fault, read_answer
+from harness.search.answers import (
+    BUSY,
+    TOO_SLOW,
+    WHOLE,
+    Reply,
+    as_batch,
+    failure_of,
+    may_be_one_at_fault,
+    read_answer,
+    retry_after,
+)
 from harness.search.batches import FEWEST, Batch, Batches
 from harness.search.connection import (
     NDJSON,
@@ -24,7 +34,6 @@ from harness.search.connection import (
     NoAnswerInTime,
 )
 from harness.search.msearch import Entry, body_of, path_of
-from harness.search.retries import retry_after
 from harness.search.server_health import INTERRUPTED, ServerHealth, is_alive
 
 SECONDS_ALIVE = 10.0

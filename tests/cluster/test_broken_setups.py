@@ -18,7 +18,7 @@ from builders.engine import Fault, ScriptedEngine
 from builders.shown import entries, kinds, one_line
 from harness.cli import main
 from harness.report.json import loads_report
-from harness.search.retries import Retries
+from harness.search.server_health import Retries
 
 DOCUMENTS = {
     "s1": {"title": "Red shoes", "brand": "alpha", "price": 10, "shop": "open"},
@@ -295,7 +295,7 @@ def told(
     )
     (pytester.path / "shop.relevance.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("harness.search.retries.Retries", partial(Retries, attempts=2))  # what is lost stays lost
+    monkeypatch.setattr("harness.search.server_health.Retries", partial(Retries, attempts=2))  # what is lost stays lost
     status = main(["run", "shop.relevance.yaml", "--url", url])
     printed = capsys.readouterr().out
     assert status == broken.status, printed

@@ -8,7 +8,7 @@ import yaml
 
 from harness.cli import main
 from harness.search import index_sample
-from harness.search.retries import Retries
+from harness.search.server_health import Retries
 from harness.suites import load_suite
 
 MAPPINGS = {

@@ -15,7 +15,7 @@ from harness.errors import SearchError
 from harness.model import Cluster, Failure, FailureKind, IndexState, Ranking, Response, SearchRequest
 from harness.search import open_search
 from harness.search.engine import EngineSearch
-from harness.search.retries import Retries
+from harness.search.server_health import Retries
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 

@@ -15,7 +15,7 @@ from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, Ranking, Response, SearchRequest
 from harness.search.connection import Answer, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
-from harness.search.retries import Clock, Retries
+from harness.search.server_health import Clock, Retries
 
 FAULTS = ("429", "503", "413", "500", "504", "late", "closed", "away", "garbage", "items", "fewer")
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from harness.model import Failure, FailureKind
 from harness.search.batches import Batch, Batches
 from harness.search.msearch import Entry, body_of
-from harness.search.retries import Clock, Retries
-from harness.search.server_health import ServerHealth
+from harness.search.server_health import Clock, Retries, ServerHealth
 
 
 def health() -> ServerHealth:

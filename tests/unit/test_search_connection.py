@@ -32,7 +32,7 @@ from harness.model import (
 )
 from harness.search import Search, connection, open_search
 from harness.search.connection import within
-from harness.search.retries import Clock, Retries
+from harness.search.server_health import Clock, Retries
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
 SERVICE = HttpRequest("GET", "/search", "$.ids", {"q": "red shoes"})

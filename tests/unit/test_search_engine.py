@@ -23,8 +23,7 @@ from harness.model import (
 )
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import NOTHING_KNOWN, EngineSearch
-from harness.search.retries import Clock, Retries
-from harness.search.server_health import MOST_REFUSALS
+from harness.search.server_health import MOST_REFUSALS, Clock, Retries
 
 Script = Callable[[list[dict[str, Any]]], Answer]
 """From the bodies of a request to its answer, or an error that it raises."""

@@ -8,7 +8,7 @@ from harness.errors import EngineUnreachable
 from harness.model import IndexFacts
 from harness.search.connection import Answer
 from harness.search.engine import NOTHING_KNOWN, read_facts
-from harness.search.retries import Clock, Retries
+from harness.search.server_health import Clock, Retries
 
 MAPPING = {"properties": {"title": {"type": "text"}}}
 SETTINGS = {"number_of_shards": "1", "uuid": "u1", "creation_date": "17", "version": {"created": "9"}}

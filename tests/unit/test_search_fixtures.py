@@ -19,7 +19,7 @@ from harness.search.connection import Answer, ConnectionClosed
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import Times, ensure_index, read_recipe
 from harness.search.indexes import KEY, Marker, read_marker
-from harness.search.retries import Clock, Retries
+from harness.search.server_health import Clock, Retries
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

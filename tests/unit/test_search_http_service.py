@@ -24,8 +24,7 @@ from harness.model import Response as SearchResponse
 from harness.search import open_search
 from harness.search.http_service import HttpSearch, WebConnection
 from harness.search.login import Login
-from harness.search.retries import Clock, Retries
-from harness.search.server_health import MOST_REFUSALS
+from harness.search.server_health import MOST_REFUSALS, Clock, Retries
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
 DEFINED = Mark("harness.toml", 1, 1)

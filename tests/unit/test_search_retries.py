@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.search.retries import Clock, Retries, retry_after
+from harness.search.answers import retry_after
+from harness.search.server_health import Clock, Retries
 
 
 def patient(chance: float, **more: float) -> Retries:

@@ -4,8 +4,7 @@ from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind
 from harness.search.answers import TIME_SPENT
 from harness.search.connection import ConnectionClosed
-from harness.search.retries import Clock, Retries
-from harness.search.server_health import MOST_SILENCES, ServerHealth
+from harness.search.server_health import MOST_SILENCES, Clock, Retries, ServerHealth
 
 
 class HeldClock:
