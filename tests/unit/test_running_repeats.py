@@ -95,11 +95,9 @@ def test_a_decision_that_flips_is_inconclusive_and_ties_are_told_with_their_reme
     )
     [unstable] = suite.repeats.unstable
     assert (unstable.query, unstable.cause, unstable.rankings) == ("shoes", "ties", 2)
-    assert (
-        "1 of 2 queries has several rankings in 3 repeats, as documents of equal score change places: shoes" in printed
-    )
+    assert "1 of 2 queries has several rankings in 3 repeats, as tied documents change places: shoes" in printed
     assert "mean RR@3 >= 0.6: 0.7500 to 1.0000" in printed
-    assert "documents of equal score change places" in Path("r.html").read_text(encoding="utf-8")
+    assert "tied documents change places" in Path("r.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("second", "cause"), [("n2", "other copies"), ("n1", "unknown")])
