@@ -127,7 +127,8 @@ class ScriptedEngine:
             return met
 
     def search(self, body: dict[str, Any], index: str) -> object:
-        """The item that answers one search of an `_msearch`."""
+        """The item that answers one search of an `_msearch`, or of an `_msearch/template` with its source."""
+        body = filled(body) if "source" in body else body
         size = body.get("size", 10)
         if "ids" in body["query"]:
             return item_of([name for name in body["query"]["ids"]["values"] if name in self.documents()], size=size)
@@ -153,6 +154,15 @@ class ScriptedEngine:
         every = [*self.rankings.values(), *self.on_index.values()]
         self._held |= {one if isinstance(one, str) else one[0] for found in every for one in found}
         return self._held - self.hidden
+
+
+def filled(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The body of a search template, a map, with its texts filled in."""
+    source = json.dumps(body["source"])
+    for name, value in body["params"].items():
+        source = source.replace("{{" + name + "}}", json.dumps(value)[1:-1] if isinstance(value, str) else str(value))
+    found: dict[str, Any] = json.loads(source)
+    return found
 
 
 def filtered_ids(body: Mapping[str, Any]) -> list[str] | None:
