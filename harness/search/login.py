@@ -138,10 +138,10 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
     if unset:
         verb = "is" if len(unset) == 1 else "are"
         raise UsageError(f'cluster "{cluster.name}" takes its login from {", ".join(unset)}, which {verb} not set')
-    in_headers = (cluster.api_key_env, cluster.bearer_token_env, *cluster.headers_env.values())
+    in_headers = {cluster.api_key_env, cluster.bearer_token_env, *cluster.headers_env.values()}
     for name in named:
-        sent = _encoded(environ[name]) if name == cluster.api_key_env else environ[name]
-        if problem := _value_problem(environ[name]) or _encoding_problem(sent, is_header=name in in_headers):
+        is_encoded = name == cluster.api_key_env and ":" in environ[name]
+        if problem := _value_problem(environ[name], is_header=name in in_headers and not is_encoded):
             raise UsageError(f'cluster "{cluster.name}" takes its login from {name}, whose value {problem}')
     headers = {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
     authorization, encoded = _authorization(cluster, environ)
@@ -158,17 +158,12 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
     )
 
 
-def _value_problem(value: str) -> str:
+def _value_problem(value: str, *, is_header: bool) -> str:
     """What is wrong with the *value* of a login, without it; empty if nothing is."""
     if value.endswith(("\n", "\r")):
         return "ends with a line break: remove it"
     if any(ord(character) < 32 or ord(character) == 127 for character in value):
         return "has a line break or another control character: remove it"
-    return ""
-
-
-def _encoding_problem(value: str, *, is_header: bool) -> str:
-    """As `_value_problem`, for the *value* as it is sent."""
     try:
         value.encode("latin-1" if is_header else "utf-8")
     except UnicodeEncodeError:

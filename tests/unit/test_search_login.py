@@ -461,3 +461,10 @@ def test_a_password_may_hold_any_letter_and_no_line_break() -> None:
     assert read_login(cluster, {"NAME": "é", "PW": "値 7"}).headers
     with pytest.raises(UsageError, match="from PW, whose value ends with a line break"):
         read_login(cluster, {"NAME": "n", "PW": "pw\n"})
+
+
+def test_a_key_that_is_encoded_may_hold_any_letter_of_utf_8() -> None:
+    cluster = Cluster("test", url="https://h", api_key_env="KEY")
+    assert read_login(cluster, {"KEY": "id:値"}).headers
+    with pytest.raises(UsageError, match="from KEY, whose value has a character that UTF-8 cannot hold"):
+        read_login(cluster, {"KEY": "id:\udc80"})
