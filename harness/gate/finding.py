@@ -29,7 +29,7 @@ from harness.model import (
     places_of,
 )
 from harness.model.suite import in_force
-from harness.words import count, listed
+from harness.words import count, grouped, listed
 
 _FEWEST_DIGITS = 4
 _MOST_DIGITS = 17
@@ -200,9 +200,7 @@ def by_cause(reasons: Mapping[str, str]) -> str:
     >>> by_cause({"a": "timeout", "b": "refused", "c": "timeout"})
     'a, c (timeout), b (refused)'
     """
-    queries: dict[str, list[str]] = {}
-    for query, reason in reasons.items():
-        queries.setdefault(reason, []).append(query)
+    queries = grouped((reason, query) for query, reason in reasons.items())
     return listed([f"{listed(affected)} ({reason})" for reason, affected in queries.items()])
 
 

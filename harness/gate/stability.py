@@ -91,13 +91,13 @@ def _grown(documents: Sequence[int]) -> Iterator[str]:
 
 def _rewritten(writes: Sequence[Mapping[str, int]]) -> Iterator[str]:
     """Writes to shards that existed before and after, while the number of documents stayed the same."""
-    number = sum(
+    written = sum(
         abs(after[shard] - before[shard])
         for before, after in pairwise(writes)
         for shard in before.keys() & after.keys()
     )
-    if number:
-        yield f"documents were replaced, or others added and deleted ({count(number, 'write')})"
+    if written:
+        yield f"documents were replaced, or others added and deleted ({count(written, 'write')})"
 
 
 def _each_change(values: Sequence[T]) -> list[T]:

@@ -44,23 +44,21 @@ def tie_break(template: RequestTemplate | None) -> str:
     """How to give tied documents an order, in words; empty where *template* does not allow it."""
     if template is not None and template.http is not None:
         return "make the service break ties"
-    body = _body_of(template) if template is not None else {}
-    if isinstance(body, Mapping) and sort_places(body):
+    body = {} if template is None else _body_of(template)
+    if sort_places(body):
         return "end the `sort` of the request with a unique field"
-    takes_none = isinstance(body, Mapping) and (
-        any(key in body for key in _UNSORTED) or any(key == "hybrid" for key, _ in members(body))
-    )
+    takes_none = any(key in body for key in _UNSORTED) or any(key == "hybrid" for key, _ in members(body))
     return "" if takes_none else "break ties in the request (`sort: [_score, FIELD]`)"
 
 
-def _body_of(template: RequestTemplate) -> Mapping[str, Json] | str:
-    """The body of the search, as far as it is known; that of a template stored in the engine is not."""
-    body = template.body if template.http is None and isinstance(template.body, Mapping) else {}
+def _body_of(template: RequestTemplate) -> Mapping[str, Json]:
+    """The body of a search; empty for a template that is stored in the engine, or written as a text."""
+    body = template.body if isinstance(template.body, Mapping) else {}
     inner = body.get("template")
     if not isinstance(inner, Mapping):
         return body
-    source = inner.get("source", {})
-    return source if isinstance(source, Mapping | str) else {}
+    source = inner.get("source")
+    return source if isinstance(source, Mapping) else {}
 
 
 @dataclass(frozen=True, slots=True)

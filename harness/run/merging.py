@@ -19,7 +19,7 @@ from harness.model import IndexState, Json, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions
 from harness.run.header import COMPARED, NOT_ASKED, Cell, Header
 from harness.run.journal import Recorded, Section, parse_journal
-from harness.words import count, listed
+from harness.words import count, grouped, listed
 
 ANOTHER_PLACE = frozenset({"cluster", "hooks", "version of the harness"})
 """What may differ where the parts are put together, as nothing is sent there."""
@@ -56,10 +56,11 @@ class MergedJournal:
             FormatError: A file is not a journal.
             UsageError: The journals are not the parts of one run; names every reason.
         """
-        parts: dict[Cell, list[_Part]] = {}
-        for file, content in contents:
-            for recorded in parse_journal(content, file)[0]:
-                parts.setdefault(recorded.header.cell, []).append(_Part(file, recorded))
+        parts = grouped(
+            (recorded.header.cell, _Part(file, recorded))
+            for file, content in contents
+            for recorded in parse_journal(content, file)[0]
+        )
         problems = list(_problems([file for file, _ in contents], parts))
         if problems:
             raise UsageError("\n".join(problems))
@@ -152,9 +153,7 @@ def _unlike(first: _Part, part: _Part) -> str:
 
 
 def _gaps(found: Sequence[_Part]) -> Iterator[str]:
-    by_number: dict[int, list[_Part]] = {}
-    for part in found:
-        by_number.setdefault(part.header.shard.number, []).append(part)
+    by_number = grouped((part.header.shard.number, part) for part in found)
     for same in by_number.values():
         if len(same) > 1:
             yield f"{same[0]} is in {listed([part.file for part in same])}"

@@ -27,6 +27,7 @@ from harness.model import (
     ids_of,
     tagged,
 )
+from harness.words import grouped
 
 _NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
 
@@ -65,9 +66,7 @@ def tag_summaries(
         return ()
     groups = _groups(suite.queries)
     gains, columns, shares = _gains(suite), ScoreColumns.of(scores), _shares(suite.queries, groups)
-    by_tag: dict[str | None, list[str]] = {}
-    for verdict in verdicts:
-        by_tag.setdefault(verdict.tag, []).append(verdict.id)
+    by_tag = grouped((verdict.tag, verdict.id) for verdict in verdicts)
     found = [
         TagSummary(
             tag=tag,

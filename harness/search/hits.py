@@ -96,11 +96,11 @@ def _hit(hit: Json, place: int, entry: Entry) -> Hit:
         snippet = snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
     if entry.fields:
         texts = texts_of(hit.get("_source"), entry.fields)
-    sort = None if entry.sort_places == () else _sort_values(hit.get("sort"), entry.sort_places, f"hits.hits[{place}]")
+    sort = None if entry.sort_places == () else _sort_values(hit.get("sort"), entry.sort_places, place)
     return Hit.of(identity, score, title, snippet, texts, sort)
 
 
-def _sort_values(values: Json, places: tuple[int, ...] | None, name: str) -> tuple[Json, ...] | None:
+def _sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:
     """
     Those of the sort *values* that are at *places*, empty where there are none; or all of them, where that is None.
 
@@ -110,10 +110,10 @@ def _sort_values(values: Json, places: tuple[int, ...] | None, name: str) -> tup
     if values is None:
         return None if places is None else ()
     if not isinstance(values, list):
-        raise MalformedAnswer(f"`{name}.sort` should be a list, found {shown(values)}")
+        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should be a list, found {shown(values)}")
     if places is not None and places[-1] >= len(values):
         expected = count(places[-1] + 1, "value")
-        raise MalformedAnswer(f"`{name}.sort` should have {expected}, found {len(values)}")
+        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should have {expected}, found {len(values)}")
     return tuple(map(_sort_value, values if places is None else [values[place] for place in places]))
 
 

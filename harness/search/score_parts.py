@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from harness.model import Json, PartDifference, PartKind, ScoreFactor, ScorePart
 from harness.search.hits import MalformedAnswer, excerpt
+from harness.words import grouped
 
 EXACT = 1e-5
 """
@@ -71,9 +72,7 @@ def part_differences(first: Iterable[ScorePart], second: Iterable[ScorePart]) ->
 
 
 def _by_clause(parts: Iterable[ScorePart]) -> dict[str, float]:
-    scores: dict[str, list[float]] = {}
-    for part in parts:
-        scores.setdefault(part.clause, []).append(part.score)
+    scores = grouped((part.clause, part.score) for part in parts)
     return {clause: math.fsum(found) for clause, found in scores.items()}
 
 
