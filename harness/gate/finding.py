@@ -98,17 +98,19 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
     counted = QueryValues(partial(places_of, queries))
     unanswered: dict[str, str] = {}
     undefined, skipped, zero_hits = [], [], []
-    for query, skip in zip(ids_of(queries), column(queries, "skip"), strict=True):
-        score = scores.get(query, measure)
+    ids = ids_of(queries)
+    for query, skip, score in zip(ids, column(queries, "skip"), scores.column(measure, ids), strict=True):
+        value = score.value if isinstance(score, Score) else score
+        outcome = score.outcome if isinstance(score, Score) else None
         if in_force(skip, today):
             skipped.append(query)
-        elif score is not None and score.outcome is Outcome.UNDEFINED:
+        elif outcome is Outcome.UNDEFINED:
             undefined.append(query)
-        elif score is None or score.value is None or not math.isfinite(score.value):
+        elif value is None or not math.isfinite(value):
             unanswered[query] = _what_is_missing(score)
         else:
-            counted.append(query, score.value)
-            if score.outcome is Outcome.ZERO_HITS:
+            counted.append(query, value)
+            if outcome is Outcome.ZERO_HITS:
                 zero_hits.append(query)
     weights = weights_of(queries, counted)
     return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
@@ -123,11 +125,12 @@ def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, 
     return weights if are_weighted(weights.values()) else {}
 
 
-def _what_is_missing(score: Score | None) -> str:
-    if score is None or score.outcome is Outcome.SKIPPED:
+def _what_is_missing(score: Score | float | None) -> str:
+    value = score.value if isinstance(score, Score) else score
+    if value is not None:
+        return f"the score is {value}, which is not a finite number"
+    if not isinstance(score, Score) or score.outcome is Outcome.SKIPPED:
         return "did not run"
-    if score.value is not None:
-        return f"the score is {score.value}, which is not a finite number"
     return score.reason or str(score.outcome)
 
 

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 
 from harness.errors import MeasureError, UndefinedScore
 from harness.metrics.cumulative import DISCOUNTED, contributions
 from harness.metrics.definition import SMALLEST_POSITIVE, Definition, DiverseFormula, Formula, Needs, Settings
 from harness.metrics.grammar import parse_measure
 from harness.metrics.incomplete import judged
-from harness.metrics.profiles import Rules, by_score, rules_of
+from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.ranking import GradedRanking, cover_subtopics, gain_function, grade_ranking, without_duplicates
 from harness.metrics.registry import (
     definition_of,
@@ -102,9 +102,19 @@ class _Scorer:
         self._settings_for = partial(settings_for, measure, gain=gain, profile=profile) if by_judgments else None
         self.has_own_formula = definition.name in rules.formulas
         """Whether the profile has a formula of its own for the measure."""
+        self._needs_grades = settings.given("unjudged") and not rules.grades_unjudged
         self.depth = settings.cutoff, bool(settings.values.get("judged_only"))
         """The cutoff, and whether unjudged documents are left out: rankings of the same depth have the same grades."""
         self.is_built_in = is_built_in(measure)
+
+    @cached_property
+    def _formula(self) -> Formula:
+        """The formula under the profile; MeasureError for a measure of novelty, which has none."""
+        name = self._definition.name
+        formula = self._rules.formulas.get(name, self._definition.formula)
+        if formula is None:
+            raise MeasureError(f"{name} needs judgments by subtopic, and a suite has none")
+        return formula
 
     def grade(
         self, ranking: Sequence[str], grades: Mapping[str, float], scores: Sequence[float | None] | None
@@ -123,8 +133,8 @@ class _Scorer:
 
     def score(self, ranking: GradedRanking) -> float:
         """The score of *ranking*; raises as `score_query`."""
-        settings, formula = self.settings(ranking.judgments), formula_of(self._definition, self._rules)
-        if settings.given("unjudged") and not self._rules.grades_unjudged:
+        settings, formula = self.settings(ranking.judgments), self._formula
+        if self._needs_grades:
             raise MeasureError(f"{self._measure}: an unjudged document has no grade under the profile {self._profile}")
         try:
             if not self.has_own_formula:
@@ -194,19 +204,6 @@ def score_diverse_query(
     if rules_of(profile).zero_undefined:
         return 0.0
     raise UndefinedScore("no judged document is relevant to a subtopic")
-
-
-def formula_of(definition: Definition, rules: Rules) -> Formula:
-    """
-    The formula of a measure under a profile.
-
-    Raises:
-        MeasureError: the measure is one of novelty.
-    """
-    formula = rules.formulas.get(definition.name, definition.formula)
-    if formula is None:
-        raise MeasureError(f"{definition.name} needs judgments by subtopic, and a suite has none")
-    return formula
 
 
 def _check_defined(definition: Definition, ranking: GradedRanking, settings: Settings) -> None:

@@ -109,11 +109,11 @@ def _summary(
     queries: Sequence[Query], measure: str, gain: str, scores: ScoreColumns, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
     values, left_out = QueryValues(), 0
-    for query in ids_of(queries):
-        score = scores.get(query, measure)
-        if score is not None and score.value is not None:
-            values.append(query, score.value)
-        left_out += score is not None and score.value is None
+    for query, score in zip(ids_of(queries), scores.column(measure, ids_of(queries)), strict=True):
+        value = score.value if isinstance(score, Score) else score
+        if value is not None:
+            values.append(query, value)
+        left_out += value is None and score is not None
     weights = weights_of(queries, values)
     return MeasureSummary(
         measure=measure,

@@ -173,7 +173,14 @@ def test_scores_in_columns_are_the_scores(size: int, given_scores: Any, *, is_sh
             plainly = (Outcome.SCORED, "")
             exceptions = [one for one in own if (one.outcome, one.reason) != plainly or one.value is None]
             assert columns.exceptions_of(query.id) == exceptions
-            assert [columns.get(query.id, score.measure) for score in own] == own
-            assert columns.get(query.id, "DCG@3") is None
-        assert columns.get("unknown", "RR") is None
         assert columns.values_of("unknown") == {}
+        by_place = {(score.query, score.measure): score for score in plain}
+        ids = [query.id for query in queries]
+        for asked in (ids, ids[::-1], [*ids[::2], "unknown", *ids[1::2]]):
+            for measure in {*(score.measure for score in plain), "DCG@3"}:
+                found = zip(asked, columns.column(measure, asked), strict=True)
+                assert {
+                    (query, measure): one if isinstance(one, Score) else Score(query, measure, one, Outcome.SCORED)
+                    for query, one in found
+                    if one is not None
+                } == {place: score for place, score in by_place.items() if place[1] == measure}
