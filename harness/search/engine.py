@@ -25,7 +25,7 @@ from harness.model import (
     SearchRequest,
     ShardCopy,
 )
-from harness.search.answers import WHOLE, error_kinds, json_of, lacking_shards, refusal_of, refusal_text, refuses_login
+from harness.search.answers import WHOLE, error_kinds, json_of, lacking_shards, refusal_text, refuses_login
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
 from harness.search.fields import read_field_types
@@ -42,11 +42,12 @@ AT_ONCE = 4
 SECONDS_TO_COME_BACK = 1.0
 """How long a server that was given up has to answer `GET /` before each look-up; without an answer it is not sent."""
 
-REMEDIES = {401: "is it set and correct?", 403: "it needs the privilege `read` on the index"}
-
 
 class EngineSearch(ConnectedSearch[Connection]):
     """Searches Elasticsearch or OpenSearch by `_msearch`, over any connection."""
+
+    who = "the engine"
+    remedies = {401: "is it set and correct?", 403: "it needs the privilege `read` on the index"}  # noqa: RUF012
 
     def __init__(
         self,
@@ -94,59 +95,30 @@ class EngineSearch(ConnectedSearch[Connection]):
             pinned._point = None
             close_point(self.connection, self.engine, point)
 
-    def search(
+    def _check(self, requests: Sequence[SearchRequest], *, is_look_up: bool, budget: float | None) -> None:  # noqa: ARG002
+        """A look-up is not sent to a server that was given up; one that a suite searches is waited for again."""
+        if is_look_up:
+            self._raise_if_gone()
+
+    def _send_all(
         self,
         requests: Sequence[SearchRequest],
-        *,
-        on_done: Callable[[Mapping[int, Response]], None] | None = None,
-        on_resent: Callable[[Mapping[int, str]], None] | None = None,
-        budget: float | None = None,
-    ) -> list[Response]:
-        """
-        See `Search.search`. A server that was given up is waited for again where responses are handed to *on_done*, as
-        those of a suite are; a look-up, which has none, is not sent while the server does not answer.
-
-        Raises:
-            EngineUnreachable: The server does not answer.
-            LoginRefused: It refuses the login in all responses.
-        """
-        if on_done is None:
-            self._raise_if_gone()
-        responses: dict[int, Response] = {}
-        refusals: dict[Failure | None, None] = {}
-
-        def tell(found: Mapping[int, Response]) -> None:
-            newest = {place: self._masked(one) for place, one in found.items()}
-            refusals.update(dict.fromkeys(map(refusal_of, newest.values())))
-            if on_done is None:
-                responses.update(newest)
-            elif newest:
-                on_done(newest)
-
+        health: ServerHealth,
+        tell: Callable[[Mapping[int, Response]], None],
+    ) -> None:
         def entry(place: int) -> Entry:
             found = self._entry_of(place, requests[place])
             return found if isinstance(found, Entry) else Entry(place, b"", refusal=found)
 
-        health = self._health(budget)
-        self._send_all(LazySequence(range(len(requests)), entry), health, tell)
+        entries = LazySequence(range(len(requests)), entry)
+        batches = Batches(entries, health, senders=self._concurrency, most=self._batch)
+        BatchSender(self.connection, health, batches).send_all(len(entries), self._concurrency, tell)
         self._gone = health.gone
-        self._raise_if_nobody_answers(health)
-        self._raise_if_refused(refusals, "the engine", REMEDIES)
-        if on_resent is not None and health.resent:
-            on_resent(health.resent)
-        return [responses[place] for place in range(len(responses))]
 
     def _entry_of(self, place: int, request: SearchRequest) -> Entry | Failure:
         if request.http is not None:
             return NO_REQUEST
         return entry_of(place, request if self._point is None else self._point.pin(request))
-
-    def _send_all(
-        self, entries: Sequence[Entry], health: ServerHealth, tell: Callable[[Mapping[int, Response]], None]
-    ) -> None:
-        batches = Batches(entries, health, senders=self._concurrency, most=self._batch)
-        sender = BatchSender(self.connection, health, batches)
-        sender.send_all(len(entries), self._concurrency, tell)
 
     def _still_gone(self) -> Failure | None:
         """Why the server was given up, if it does not answer now either."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from typing import Any
@@ -30,7 +30,7 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, refusal_of, retry_after
+from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, retry_after
 from harness.search.connection import (
     CHUNK,
     Answer,
@@ -252,6 +252,8 @@ def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -
 class HttpSearch(ConnectedSearch[WebConnection]):
     """Sends each request by itself, a few at once, and reads hits from the answers by JSONPath."""
 
+    who = "the service"
+
     def __init__(
         self,
         connection: WebConnection,
@@ -276,53 +278,27 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self._concurrency = concurrency
         self._is_identified = False
 
-    def search(
-        self,
-        requests: Sequence[SearchRequest],
-        *,
-        on_done: Callable[[Mapping[int, Response]], None] | None = None,
-        on_resent: Callable[[Mapping[int, str]], None] | None = None,
-        budget: float | None = None,
-    ) -> list[Response]:
+    def _check(self, requests: Sequence[SearchRequest], *, is_look_up: bool, budget: float | None) -> None:  # noqa: ARG002
         """
-        See `Search.search`.
+        Refuse a request that could change data without consent, and an engine in place of a service.
 
         Raises:
             UsageError: A path of a request is no JSONPath.
             SearchError: The server is an engine, or a request may change data without permission.
         """
-        for path in {path for one in requests if one.http for path in _paths(one.http)}:
+        sent = [one.http for one in requests if one.http]
+        for path in {path for http in sent for path in _paths(http)}:
             compiled(path)
-        self._check_reads([one.http for one in requests if one.http], math.inf if budget is None else budget)
-        health = self._health(budget)
-        responses: dict[int, Response] = {}
-        refusals: dict[Failure | None, None] = {}
-
-        def tell(place: int, response: Response) -> None:
-            refusals[refusal_of(response)] = None
-            if on_done is None:
-                responses[place] = response
-            else:
-                on_done({place: response})
-
-        self._send_all(health, requests, tell)
-        self._raise_if_nobody_answers(health)
-        self._raise_if_refused(refusals, "the service", {})
-        if on_resent is not None and health.resent:
-            on_resent(health.resent)
-        return [responses[place] for place in range(len(responses))]
-
-    def _check_reads(self, requests: Iterable[HttpRequest], budget: float) -> None:
-        """Refuse a request that could change data without consent, and an engine in place of a service."""
-        for request in requests if self._reads_only else ():
-            if reason := why_it_may_write(request):
+        for http in sent if self._reads_only else ():
+            if reason := why_it_may_write(http):
                 raise SearchError(
-                    f"{request.method} {request.path} was not sent: {reason}; define the service in harness.toml "
+                    f"{http.method} {http.path} was not sent: {reason}; define the service in harness.toml "
                     '(url and service = "http"), or give ',
                     Option("allow-write"),
                 )
-        if not self._is_identified and budget > 0:
-            engine = self.connection.engine_there(min(self.timeout, budget, SECONDS_TO_IDENTIFY))
+        left = math.inf if budget is None else budget
+        if not self._is_identified and left > 0:
+            engine = self.connection.engine_there(min(self.timeout, left, SECONDS_TO_IDENTIFY))
             if engine is not None:
                 raise SearchError(
                     f"{engine} is Elasticsearch or OpenSearch, and `http` requests are for services: "
@@ -331,14 +307,17 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             self._is_identified = True
 
     def _send_all(
-        self, health: ServerHealth, requests: Sequence[SearchRequest], tell: Callable[[int, Response], None]
+        self,
+        requests: Sequence[SearchRequest],
+        health: ServerHealth,
+        tell: Callable[[Mapping[int, Response]], None],
     ) -> None:
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
             places = {pool.submit(self._send, health, place, one.http): place for place, one in enumerate(requests)}
             for future in as_completed(places):
-                tell(places.pop(future), self._masked(future.result()))
+                tell({places.pop(future): future.result()})
         except BaseException:
             health.given_up = INTERRUPTED
             raise

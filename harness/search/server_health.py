@@ -10,14 +10,15 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Collection, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
-from harness.model import Engine, Failure, FailureKind, Ranking, Response
-from harness.search.answers import BUSY, TIME_SPENT, retry_after
+from harness.model import Engine, Failure, FailureKind, Ranking, Response, SearchRequest
+from harness.search.answers import BUSY, TIME_SPENT, refusal_of, retry_after
 from harness.search.connection import (
     PLAIN_JSON,
     Answer,
@@ -347,8 +348,13 @@ def is_alive(connection: Connection, seconds: Callable[[], float]) -> bool:
 ConnectionT = TypeVar("ConnectionT", bound=MaskingConnection)
 
 
-class ConnectedSearch(Closing, Generic[ConnectionT]):
+class ConnectedSearch(Closing, ABC, Generic[ConnectionT]):
     """A search over a connection, which it closes; secrets in failures are masked."""
+
+    who: ClassVar[str]
+    """What an error about a refused login calls the server."""
+    remedies: ClassVar[Mapping[int, str]] = {}
+    """What to do about a refused login, by status."""
 
     def __init__(
         self, connection: ConnectionT, engine: Engine, *, timeout: float = 30.0, retries: Retries | None = None
@@ -365,29 +371,68 @@ class ConnectedSearch(Closing, Generic[ConnectionT]):
         self.timeout = timeout
         self.retries = retries or Retries()
 
-    def close(self) -> None:
-        """Close the connections."""
-        self.connection.close()
+    def search(
+        self,
+        requests: Sequence[SearchRequest],
+        *,
+        on_done: Callable[[Mapping[int, Response]], None] | None = None,
+        on_resent: Callable[[Mapping[int, str]], None] | None = None,
+        budget: float | None = None,
+    ) -> list[Response]:
+        """
+        See `Search.search`.
 
-    def _health(self, budget: float | None) -> ServerHealth:
-        return ServerHealth(self.retries, timeout=self.timeout, budget=budget)
+        Raises:
+            UsageError, SearchError: As `_check` does.
+            EngineUnreachable: The server does not answer.
+            LoginRefused: It refuses the login in all responses.
+        """
+        self._check(requests, is_look_up=on_done is None, budget=budget)
+        health = ServerHealth(self.retries, timeout=self.timeout, budget=budget)
+        responses: dict[int, Response] = {}
+        refusals: dict[Failure | None, None] = {}
 
-    def _raise_if_nobody_answers(self, health: ServerHealth) -> None:
+        def tell(found: Mapping[int, Response]) -> None:
+            newest = {place: self._masked(one) for place, one in found.items()}
+            refusals.update(dict.fromkeys(map(refusal_of, newest.values())))
+            if on_done is None:
+                responses.update(newest)
+            elif newest:
+                on_done(newest)
+
+        self._send_all(requests, health, tell)
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
+        self._raise_if_refused(refusals)
+        if on_resent is not None and health.resent:
+            on_resent(health.resent)
+        return [responses[place] for place in range(len(responses))]
 
-    def _raise_if_refused(self, refusals: Collection[Failure | None], what: str, remedies: Mapping[int, str]) -> None:
-        """
-        Raise if *what* refused the login in all responses.
+    @abstractmethod
+    def _check(self, requests: Sequence[SearchRequest], *, is_look_up: bool, budget: float | None) -> None:
+        """Raise if *requests* must not be sent; *is_look_up*: they are not those of a suite's queries."""
 
-        *refusals* has the `refusal_of` each of them, once; *remedies* by status follow its reason.
-        """
+    @abstractmethod
+    def _send_all(
+        self,
+        requests: Sequence[SearchRequest],
+        health: ServerHealth,
+        tell: Callable[[Mapping[int, Response]], None],
+    ) -> None:
+        """Send *requests*, and *tell* each response once, by place, from the calling thread."""
+
+    def _raise_if_refused(self, refusals: Collection[Failure | None]) -> None:
+        """Raise if the login was refused in all responses; *refusals* has the `refusal_of` each of them, once."""
         refusal = next(iter(refusals), None)
         if refusal is None or None in refusals:
             return
-        remedy = remedies.get(refusal.status or 0)
-        sentence = f"{what} refuses the login (status {refusal.status}: {refusal.reason})"
+        remedy = self.remedies.get(refusal.status or 0)
+        sentence = f"{self.who} refuses the login (status {refusal.status}: {refusal.reason})"
         raise LoginRefused(self.connection.mask(f"{sentence}: {remedy}" if remedy else sentence))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.connection.close()
 
     def _masked(self, response: Response) -> Response:
         if isinstance(response, Ranking):

@@ -187,8 +187,9 @@ def test_scores_in_columns_are_the_scores() -> None:
 
     assert list(scores) == [*plain, *other]
     assert scores[-1] == other[1]
-    assert (scores.get("r", "RR"), scores.get("q", "P@1")) == (other[0], plain[0])
-    assert (scores.get("q", "AP"), scores.get("s", "RR")) == (None, None)
+    assert list(scores.column("RR", ["r", "s", "q"])) == [other[0], None, plain[1]]
+    assert list(scores.column("P@1", ["q", "r"])) == [0.5, 1.0]
+    assert list(scores.column("AP", ["q"])) == [None]
     assert scores.values_of("r") == {"RR": None, "P@1": 1.0}
     assert (scores.exceptions_of("q"), scores.exceptions_of("s"), scores.values_of("s")) == ([plain[1]], [], {})
 
