@@ -1,9 +1,25 @@
-"""Means over queries, weighted or not: the only place with the formula."""
+"""Exact sums, and means over queries, weighted or not: the only place with the formula."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+
+
+def exact_sum(values: Iterable[float]) -> float:
+    """
+    The sum of *values*, rounded once; infinite, or not a number, if it is too large for a float.
+
+    Python's own `sum` rounds after each addition until 3.11, and otherwise from 3.12 on.
+
+    >>> exact_sum([0.1] * 10), exact_sum([1e308, 1e308])
+    (1.0, inf)
+    """
+    numbers = list(values)
+    try:
+        return math.fsum(numbers)
+    except (OverflowError, ValueError):  # the sum is infinite, or has no value as both infinities are in it
+        return float(sum(numbers))
 
 
 def mean(values: Collection[float], weights: Sequence[float] | None = None) -> float:

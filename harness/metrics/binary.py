@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
+from harness.means import exact_sum
 from harness.metrics.definition import (
     CONDENSED,
     LEVEL,
@@ -55,7 +56,7 @@ def require_relevant(total: int) -> int:
 
 def expected_found(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
     """The mean number of relevant hits."""
-    return sum(mean_worths(relevance, ranking, groups, settings))
+    return exact_sum(mean_worths(relevance, ranking, groups, settings))
 
 
 def batch_found(batch: Batch, settings: Settings) -> Floats:
@@ -96,7 +97,7 @@ def _batch_precision(batch: Batch, settings: Settings) -> Floats:
 def _expected_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
     means = mean_worths(relevance, ranking, groups, settings)
     over_hits = settings.cutoff is None or settings.word("over") == "hits"
-    return sum(means) / (len(means) if over_hits else settings.cutoff or 1) if means else 0.0
+    return exact_sum(means) / (len(means) if over_hits else settings.cutoff or 1) if means else 0.0
 
 
 P = Definition(
@@ -223,7 +224,9 @@ def expected_reciprocal_rank(relevant: Sequence[bool], groups: Sequence[int], cu
         if hits:
             places = min(size - hits + 1, places_left(start, size, cutoff))
             missed = _missed(size, hits, places)
-            return sum(still * hits / (size - above) / (start + above + 1) for above, still in enumerate(missed[:-1]))
+            return exact_sum(
+                still * hits / (size - above) / (start + above + 1) for above, still in enumerate(missed[:-1])
+            )
     return 0.0
 
 
@@ -361,7 +364,7 @@ def _batch_r_precision(batch: Batch, settings: Settings) -> Floats:
 
 def _expected_r_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
     total = total_relevant(ranking, settings)
-    return sum(mean_worths(relevance, ranking, groups, settings)[:total]) / total
+    return exact_sum(mean_worths(relevance, ranking, groups, settings)[:total]) / total
 
 
 RPREC = Definition(

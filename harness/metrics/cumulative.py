@@ -8,6 +8,7 @@ from math import log2
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
+from harness.means import exact_sum
 from harness.metrics.binary import expected_blend, shares_of
 from harness.metrics.definition import (
     CONDENSED,
@@ -102,7 +103,7 @@ def cg(gains: Sequence[float]) -> float:
     >>> cg([3, 2, 3, 0, 1, 2])
     11.0
     """
-    return float(sum(gains))
+    return exact_sum(gains)
 
 
 def fixed_length(gains: Sequence[float], cutoff: int, missing: float) -> Sequence[float]:
@@ -156,7 +157,7 @@ def dcg(gains: Sequence[float], *, log: float = 2.0, discount: Discount = RANK_P
     >>> round(dcg([3, 2, 3, 0, 1, 2], discount="jarvelin"), 3)
     8.097
     """
-    return float(sum(gain / divisor for gain, divisor in zip(gains, divisors(discount, log, len(gains)), strict=True)))
+    return exact_sum(gain / divisor for gain, divisor in zip(gains, divisors(discount, log, len(gains)), strict=True))
 
 
 def discount(kind: Discount, base: float) -> Callable[[int], float]:
@@ -218,7 +219,7 @@ def _dcg_range(settings: Settings) -> Range:
 def _discount_sum(settings: Settings) -> float | None:
     if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
         return None
-    return sum(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))
+    return exact_sum(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))
 
 
 DCG = Definition(

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log2
 
 from harness.errors import UndefinedScore
+from harness.means import exact_sum
 from harness.metrics.definition import LEVEL, Definition, Kind, Number, Settings
 from harness.metrics.ranking import DiverseRanking
 
@@ -27,7 +28,7 @@ def novelty_gains(covers: Iterable[Collection[str]], alpha: float) -> list[float
     seen: Counter[str] = Counter()
     gains = []
     for covered in covers:
-        gains.append(float(sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered)))
+        gains.append(exact_sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered))
         seen.update(covered)
     return gains
 
@@ -41,7 +42,7 @@ def alpha_dcg(covers: Sequence[Collection[str]], alpha: float = 0.5) -> float:
     >>> round(alpha_dcg([{"s", "t"}, {"s"}]), 4)
     2.3155
     """
-    return sum(gain / log2(rank + 1) for rank, gain in enumerate(novelty_gains(covers, alpha), start=1))
+    return exact_sum(gain / log2(rank + 1) for rank, gain in enumerate(novelty_gains(covers, alpha), start=1))
 
 
 ALPHA_DCG = Definition(
@@ -85,7 +86,7 @@ def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int
     seen: Counter[str] = Counter()
     order: list[Collection[str]] = []
     while left and (cutoff is None or len(order) < cutoff):
-        worth = [sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered) for covered in left]
+        worth = [exact_sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered) for covered in left]
         order.append(left.pop(worth.index(max(worth))))
         seen.update(order[-1])
     return order
@@ -122,8 +123,8 @@ def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha:
         raise UndefinedScore("no judged document is relevant to a subtopic")
     gains = novelty_gains(covers, alpha)
     perfect = [subtopics * (1.0 - alpha) ** rank for rank in range(depth)]
-    best = sum(gain / rank for rank, gain in enumerate(perfect, start=1))
-    return sum(gain / rank for rank, gain in enumerate(gains, start=1)) / best if best else 0.0
+    best = exact_sum(gain / rank for rank, gain in enumerate(perfect, start=1))
+    return exact_sum(gain / rank for rank, gain in enumerate(gains, start=1)) / best if best else 0.0
 
 
 def _err_ia(ranking: DiverseRanking, settings: Settings) -> float:

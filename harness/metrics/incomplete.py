@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
+from harness.means import exact_sum
 from harness.metrics.binary import relevance
 from harness.metrics.definition import (
     LEVEL,
@@ -49,7 +50,7 @@ def _batch_judged(batch: Batch, settings: Settings) -> Floats:
 
 def _expected_judged(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
     means = mean_worths(_judged, ranking, groups, settings)
-    return sum(means) / len(means) if means else 0.0
+    return exact_sum(means) / len(means) if means else 0.0
 
 
 JUDGED = Definition(
@@ -115,7 +116,7 @@ def expected_bpref(kinds: Sequence[bool | None], groups: Sequence[int], total: i
     for _, members in split_groups(kinds, groups):
         hits, others = members.count(True), members.count(False)
         lost = [min(before + ahead, total) / most if before + ahead else 0.0 for ahead in range(others + 1)]
-        value += hits * (1.0 - sum(lost) / len(lost))
+        value += hits * (1.0 - exact_sum(lost) / len(lost))
         before += others
     return value / total
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, log
 
 from harness.errors import UndefinedScore
+from harness.means import exact_sum
 from harness.metrics.definition import Cutoff, Definition, Flag, Needs, Number, Settings
 from harness.metrics.ranking import GradedRanking
 
@@ -49,10 +50,10 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: b
     shared = list(_shared(short, long, len(long)))
     s, ll = len(short), len(long)
     at_s, at_l = shared[s - 1], shared[ll - 1]
-    seen = sum(count / depth * p ** (depth - 1) for depth, count in enumerate(shared, start=1))
+    seen = exact_sum(count / depth * p ** (depth - 1) for depth, count in enumerate(shared, start=1))
     if ended:
         return (1 - p) * seen + at_l / ll * p**ll
-    beyond = sum(at_s * (depth - s) / (s * depth) * p ** (depth - 1) for depth in range(s + 1, ll + 1))
+    beyond = exact_sum(at_s * (depth - s) / (s * depth) * p ** (depth - 1) for depth in range(s + 1, ll + 1))
     return (1 - p) * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll
 
 
@@ -94,7 +95,7 @@ def overlap_sum(first: Sequence[str], second: Sequence[str], p: float, depth: in
     1.25
     """
     seen = min(depth, ceil(log(_NO_WEIGHT) / log(p)))
-    return sum(count / at * p ** (at - 1) for at, count in enumerate(_shared(first, second, seen), start=1))
+    return exact_sum(count / at * p ** (at - 1) for at, count in enumerate(_shared(first, second, seen), start=1))
 
 
 def _shared(first: Sequence[str], second: Sequence[str], depth: int) -> Iterator[int]:

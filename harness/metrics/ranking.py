@@ -10,6 +10,7 @@ from numbers import Real
 from typing import TypeVar, cast
 
 from harness.errors import GradeError, UsageError
+from harness.means import exact_sum
 from harness.model import Gain, GainKind
 
 T = TypeVar("T")
@@ -215,7 +216,7 @@ def mean_by_group(values: Sequence[float], groups: Sequence[int]) -> list[float]
     """
     means: list[float] = []
     for _, members in split_groups(values, groups):
-        means += [sum(members) / len(members)] * len(members)
+        means += [exact_sum(members) / len(members)] * len(members)
     return means
 
 

@@ -9,6 +9,7 @@ from operator import mul
 from typing import TYPE_CHECKING
 
 from harness.errors import GradeError
+from harness.means import exact_sum
 from harness.metrics.binary import expected_success, relevance
 from harness.metrics.cumulative import DEEPEST_SUM
 from harness.metrics.definition import (
@@ -85,7 +86,7 @@ def expected_err(stops: Sequence[float], groups: Sequence[int], cutoff: int | No
     value, reach = 0.0, 1.0
     for start, members in split_groups(stops, groups):
         looking = _still_looking(members, places_left(start, len(members), cutoff))
-        value += reach * sum(
+        value += reach * exact_sum(
             (before - after) / (start + at) for at, (before, after) in enumerate(pairwise(looking), start=1)
         )
         reach *= prod(1.0 - stop for stop in members)
@@ -112,7 +113,7 @@ def _still_looking(stops: Sequence[float], places: int) -> list[float]:
             low += 1
         while share[high] < NO_CHANCE and low < high:
             high -= 1
-        looking.append(sum(map(mul, share[low : high + 1], past[low : high + 1])))
+        looking.append(exact_sum(map(mul, share[low : high + 1], past[low : high + 1])))
         if looking[-1] < NO_CHANCE:
             break
     return looking
@@ -207,7 +208,7 @@ def rbp(useful: Sequence[float], p: float) -> float:
     >>> round(rbp([1, 0, 1], p=0.8), 6)
     0.328
     """
-    return float((1.0 - p) * sum(gain * p**depth for depth, gain in enumerate(useful)))
+    return (1.0 - p) * exact_sum(gain * p**depth for depth, gain in enumerate(useful))
 
 
 def _use(grade: float | None, settings: Settings) -> float:

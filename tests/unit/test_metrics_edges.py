@@ -22,10 +22,12 @@ from harness.metrics import (
     score_diverse_query,
     score_query,
     tie_band,
+    user_models,
 )
 from harness.metrics.bulk import batch_of_grades, score_batches
 from harness.metrics.bulk.batch import compact
 from harness.metrics.evaluate import evaluate
+from harness.metrics.ranking import grade_ranking
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.model import Gain, GainKind, Profile
 
@@ -238,3 +240,23 @@ def test_every_score_is_a_number_whatever_the_numbers(data, profile):
             assert np.isfinite(compute()), measure
         except (MeasureError, UndefinedScore):
             continue
+
+
+@pytest.mark.parametrize(
+    ("score", "exact"),
+    [
+        (lambda: cumulative.cg([0.1] * 10), 1.0),
+        (lambda: cumulative.dcg([3, 2, 3, 0, 1, 2]), 6.861126688593501),
+        (lambda: user_models.rbp([0.3] * 6, p=0.5), 0.2953125),
+        (lambda: binary.expected_found(grade_ranking([*"abcdefghij"], {"a": 1.0}), [10], Settings(None, Gain())), 1.0),
+        (lambda: rank_correlation.rbo([*"abcdefghij"], [*"abcdefghij"], p=0.9), 1.0),
+    ],
+)
+def test_a_sum_is_rounded_once_so_that_each_version_of_python_has_the_same_score(score, exact):
+    assert score() == exact
+
+
+def test_a_sum_beyond_what_a_float_holds_is_an_error_and_no_crash():
+    gain = Gain(GainKind.MAP, ((1.0, 1e308),))
+    with pytest.raises(MeasureError, match="the score of CG@3 is inf"):
+        score_query(parse_measure("CG@3"), ["a", "b"], {"a": 1, "b": 1}, gain=gain)
