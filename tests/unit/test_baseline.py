@@ -420,6 +420,22 @@ def test_what_is_no_baseline_is_refused_in_a_sentence(text, sentence):
         loads(text, "x.json")
 
 
+@pytest.mark.parametrize(
+    ("written", "other", "place"),
+    [
+        ('"RR@10": 1.0', '"RR@10": true', r"scores\.RR@10"),
+        ('["a", 5.0]', '["a", true]', r"ranking\.1\.1"),
+        ('"depth": 10', '"depth": "10"', "depth"),
+        ('"closed": false', '"closed": 0', "closed"),
+    ],
+)
+def test_a_value_of_another_type_is_not_converted(written, other, place):
+    text = dumps(file_of(make()))
+    assert written in text
+    with pytest.raises(BaselineError, match=rf"at requests\.current\..*{place}: Input should be a valid"):
+        loads(text.replace(written, other), "x.json")
+
+
 def test_what_cannot_be_read_is_told(tmp_path):
     with pytest.raises(BaselineError, match="does not exist"):
         read_baselines(tmp_path / "none.json")
