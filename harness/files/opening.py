@@ -7,6 +7,7 @@ import io
 import re
 import unicodedata
 import zlib
+from bisect import bisect_right
 from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -236,8 +237,13 @@ class Source:
 
     def place(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1, of the character at *offset* from 0."""
-        before = self.line_break.split(self.text[:offset])
-        return len(before), len(before[-1]) + 1
+        line = bisect_right(self._begins, offset)
+        return line, offset - self._begins[line - 1] + 1
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """The offset at which each line begins: places are looked up often."""
+        return [0, *(found.end() for found in self.line_break.finditer(self.text))]
 
     def problem(self, line: int, column: int, message: str) -> Problem:
         """A problem at a place of this file, with its excerpt; line 0 for the file as a whole."""

@@ -5,10 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -176,25 +173,6 @@ class JsonNode:
                 yield from child.unread(f"{path}[]")
 
 
-class _Indexed(Source):
-    """A text whose places are looked up often: the offsets of its lines are computed once."""
-
-    @cached_property
-    def _begins(self) -> list[int]:
-        ends = accumulate(len(line) + 1 for line in self.text.split("\n"))
-        return [0, *ends]
-
-    def place(self, offset: int) -> tuple[int, int]:
-        """Line and column of *offset*, both from 1; only a line feed ends a line."""
-        line = bisect_right(self._begins, offset)
-        return line, offset - self._begins[line - 1] + 1
-
-    @cached_property
-    def lines(self) -> list[str]:
-        """The lines without their ends."""
-        return self.text.split("\n")
-
-
 def read_node(path: Path) -> JsonNode:
     """
     Read a JSON file.
@@ -215,7 +193,7 @@ def parse_node(source: Source) -> JsonNode:
     except ValueError as error:
         offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
         raise FormatError([source.problem(*source.place(offset), f"{_NOT_JSON}{message}")]) from None
-    return _build(source if isinstance(source, (_Line, _Inside)) else _Indexed(source.path, source.text))
+    return _build(source)
 
 
 def json_in(text: str) -> Json:
