@@ -14,7 +14,7 @@ from harness.errors import FormatError, UsageError
 from harness.files.opening import read_source
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported, json_lines
-from harness.migrate.json_nodes import MOST_BYTES, JsonNode, node_lines
+from harness.migrate.json_nodes import JsonNode, node_lines, source_of
 from harness.migrate.table import read_table
 from harness.model import Profile, Suite
 
@@ -80,7 +80,7 @@ def _qrels(folder: Path) -> Path:
 def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged]]) -> None:
     """Add the queries that the split judges; note the others, and judgments without a query."""
     numbers: set[str] = set()
-    for one in node_lines(read_source(path, str(path), limit=MOST_BYTES)):
+    for one in node_lines(source_of(path)):
         number = _new_id(one, numbers)
         if number not in judged:
             continue

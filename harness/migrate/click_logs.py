@@ -16,10 +16,10 @@ from typing import TypeAlias
 
 from harness.errors import FormatError
 from harness.files.json import each_key_once
-from harness.files.opening import Source, read_source
+from harness.files.opening import Source
 from harness.files.records import without_mark
 from harness.migrate.draft import Leftovers, Place
-from harness.migrate.json_nodes import MOST_BYTES
+from harness.migrate.json_nodes import source_of
 from harness.migrate.table import Row, Table, read_table
 from harness.model import Json
 
@@ -139,7 +139,7 @@ Documents: TypeAlias = Iterable[tuple[Mapping[str, Json], Place]]
 
 
 def _documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], Place]]:
-    source = read_source(path, str(path), limit=MOST_BYTES)
+    source = source_of(path)
     if path.suffix.lower() == ".json":
         found = _parsed(source, source.text, 1)
         yield from ((_source(one, source, 1), (str(path), 0, 0)) for one in _hits(found, source, log))

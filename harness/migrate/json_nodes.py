@@ -181,7 +181,12 @@ def read_node(path: Path) -> JsonNode:
         InputError: The file cannot be read, is not JSON, is nested too deeply, repeats a key in an object, or contains
             a number or a character that cannot be represented.
     """
-    return parse_node(read_source(path, str(path), limit=MOST_BYTES))
+    return parse_node(source_of(path))
+
+
+def source_of(path: Path) -> Source:
+    """The text of a file to import; raises InputError as `read_source` does."""
+    return read_source(path, str(path), limit=MOST_BYTES)
 
 
 def parse_node(source: Source) -> JsonNode:

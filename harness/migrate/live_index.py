@@ -9,10 +9,9 @@ from pathlib import Path
 from statistics import mean
 
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
-from harness.files.opening import read_source
 from harness.migrate import records, trec
 from harness.migrate.draft import Draft, Place
-from harness.migrate.json_nodes import MOST_BYTES
+from harness.migrate.json_nodes import source_of
 from harness.model import Json, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections, OpenCluster
@@ -356,7 +355,7 @@ def _read_queries(path: Path, draft: Draft) -> None:
     if suffix in (".csv", ".tsv", ".jsonl", ".ndjson"):
         _take_queries(records.read([str(path)]), draft)
         return
-    source = read_source(path, str(path), limit=MOST_BYTES)
+    source = source_of(path)
     lines = {number: line for number, line in enumerate(source.lines, start=1) if line.strip()}
     if not lines:
         raise UsageError(f"{path}: the file has no queries")

@@ -11,10 +11,9 @@ import re
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.files.opening import read_source
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery, Place
-from harness.migrate.json_nodes import MOST_BYTES
+from harness.migrate.json_nodes import source_of
 
 _LINE = re.compile(
     r"\s*(?P<grade>\S+)\s+qid:(?P<id>\S+)(?P<features>(?:\s+\d+:\S+)*)\s*#\s*"
@@ -33,7 +32,7 @@ def read_ltr(path: Path, draft: Draft) -> None:
     Raises:
         InputError: The file cannot be read, a line has no rating or no document, or a document has two grades.
     """
-    source = read_source(path, str(path), limit=MOST_BYTES)
+    source = source_of(path)
     known: dict[str, dict[str, DraftQuery]] = {}
     texts: set[str] = set()
     for number, line in enumerate(source.lines, start=1):

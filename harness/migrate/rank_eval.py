@@ -13,12 +13,12 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
 from harness.errors import FormatError, UsageError
-from harness.files.opening import Source, read_source
+from harness.files.opening import Source
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, Place
 from harness.migrate.exported import Exported, json_text
-from harness.migrate.json_nodes import MOST_BYTES, JsonNode, parse_node
+from harness.migrate.json_nodes import JsonNode, parse_node, source_of
 from harness.migrate.templates import common_request
 from harness.model import GainKind, Json, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
@@ -44,7 +44,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     """
     drafts = []
     for path in map(Path, sources):
-        source = read_source(path, str(path), limit=MOST_BYTES)
+        source = source_of(path)
         line = _CONSOLE.match(source.text)
         blank = " " * line.end() if line else ""
         root = parse_node(Source(source.path, blank + source.text[len(blank) :]))

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.files.opening import read_source
 from harness.files.records import mark_as_text, without_mark
 from harness.migrate.draft import Draft, DraftQuery, Place
 from harness.migrate.exported import Exported, json_lines, suite_stem, whole
-from harness.migrate.json_nodes import MOST_BYTES, JsonNode, node_lines
+from harness.migrate.json_nodes import JsonNode, node_lines, source_of
 from harness.migrate.table import csv_text, read_table, unwritable
 from harness.model import Json, Profile, Query, Suite
 
@@ -118,7 +117,7 @@ def _tags(cell: str) -> list[str]:
 
 
 def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
-    for one in node_lines(read_source(path, str(path), limit=MOST_BYTES)):
+    for one in node_lines(source_of(path)):
         document = one.get(*_DOCUMENTS)
         query_id = one.get(*_IDS) or (one.get("id", "_id") if document is None else None)
         named = (query_id, one.get("query"), one.get(*_TEXTS))

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import FormatError, UsageError
-from harness.files.opening import read_source
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, json_text, suite_stem, whole
-from harness.migrate.json_nodes import MOST_BYTES, JsonNode, json_in, read_node
+from harness.migrate.json_nodes import JsonNode, json_in, read_node, source_of
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
@@ -217,7 +216,7 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: M
         draft.leave(named.place, f"the other versions of the template {named.text()!r}; {path} is carried over")
     elif len(found) > 1:
         draft.leave(named.place, f"the other files {named.text()!r} below the same folder; {path} is carried over")
-    source = read_source(path, str(path), limit=MOST_BYTES)
+    source = source_of(path)
     theirs = re.compile("|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True))))
     written, bare = placeholders_written(source.text, theirs, lambda match: names[match[0]])
     try:

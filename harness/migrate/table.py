@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness.errors import FormatError, InputError, Problem
-from harness.files.opening import Findings, Source, decode, read_source
+from harness.files.opening import Findings, Source, decode
 from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Leftovers, Place
-from harness.migrate.json_nodes import MOST_BYTES
+from harness.migrate.json_nodes import source_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
     Raises:
         InputError: The file cannot be read, is empty, repeats a column, or has a line with more cells than the header.
     """
-    source = read_source(path, str(path), limit=MOST_BYTES)
+    source = source_of(path)
     begin = next((line for line in source.lines if line.strip()), "")
     first_name = next(csv.reader([re.split(r"[,;\t]", begin)[0]]), [""])
     separator = separator_of(begin, first_name[0].strip() if first_name else "")

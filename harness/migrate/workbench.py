@@ -15,11 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.files.opening import read_source
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft
 from harness.migrate.exported import Exported, json_text
-from harness.migrate.json_nodes import MOST_BYTES, JsonNode, json_in, node_lines, read_node
+from harness.migrate.json_nodes import JsonNode, json_in, node_lines, read_node, source_of
 from harness.migrate.table import read_table
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
 from harness.model import Json, Profile, Suite
@@ -118,7 +117,7 @@ def _read_file(path: Path, draft: Draft, later: _Later) -> list[JsonNode]:
         for one in _documents(root):
             _read_document(one, draft, later)
         return [root]
-    source = read_source(path, str(path), limit=MOST_BYTES)
+    source = source_of(path)
     if suffix in (".ndjson", ".jsonl"):
         roots = list(node_lines(source))
         _read_entries(roots, draft, is_stored=False)
