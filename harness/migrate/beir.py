@@ -10,20 +10,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.errors import FormatError, UsageError
+from harness.errors import UsageError
 from harness.files.opening import read_source
-from harness.migrate.draft import Draft, Place
+from harness.migrate.draft import Draft
 from harness.migrate.exported import Exported, json_lines
 from harness.migrate.json_nodes import JsonNode, node_lines, source_of
 from harness.migrate.table import read_table
-from harness.model import Profile, Suite
+from harness.model import Mark, Profile, Suite
 
 _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
 _LARGEST_CORPUS = 64 * 2**20
 """The largest corpus, in bytes, that becomes the suite's own index."""
 
-_Judged: TypeAlias = tuple[str, float, Place]
+_Judged: TypeAlias = tuple[str, float, Mark]
 """A judged document, its grade, and the place of the judgment."""
 
 _REQUEST = {"query": {"multi_match": {"query": "{{text}}", "fields": ["title", "text"], "tie_breaker": 0.5}}}
@@ -50,7 +50,7 @@ def _draft(path: Path) -> Draft:
     draft = Draft(Profile.TREC, name=folder.resolve().name, measures=list(_MEASURES))
     for other in sorted(qrels.parent.glob("*.tsv")):
         if other != qrels:
-            draft.leave((str(other), 0, 0), f"the split {other.stem!r}; to import it, name this file")
+            draft.leave(Mark(str(other)), f"the split {other.stem!r}; to import it, name this file")
     judged: dict[str, list[_Judged]] = {}
     table = read_table(qrels)
     query, document = table.need("query-id", "query_id"), table.need("corpus-id", "corpus_id")
@@ -90,7 +90,7 @@ def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged
             draft.judge(query, document, grade, place)
     others = len(numbers - judged.keys())
     if others:
-        draft.leave((str(path), 0, 0), "queries that the split does not judge", others)
+        draft.leave(Mark(str(path)), "queries that the split does not judge", others)
     for number, documents in judged.items():
         if number not in numbers:
             what = f"judgments of query {number!r}, which queries.jsonl does not have"
@@ -101,7 +101,7 @@ def _new_id(one: JsonNode, known: set[str]) -> str:
     """The id of *one*, which is added to *known*; an id that is known already raises FormatError."""
     node = one.need("_id")
     if node.words() in known:
-        raise FormatError([node.source.problem(*node.place[1:], f"the id {node.words()!r} is there twice")])
+        raise node.source.error_at(node.offset, f"the id {node.words()!r} is there twice")
     known.add(node.words())
     return node.words()
 
@@ -117,7 +117,7 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         return
     if path.stat().st_size > _LARGEST_CORPUS:
         what = f"the corpus, which is larger than {_LARGEST_CORPUS // 2**20} MiB; index it and name the index"
-        draft.leave((str(path), 0, 0), what)
+        draft.leave(Mark(str(path)), what)
         return
     lines = []
     ids: set[str] = set()

@@ -18,10 +18,10 @@ from harness.errors import FormatError
 from harness.files.json import each_key_once
 from harness.files.opening import Source
 from harness.files.records import without_mark
-from harness.migrate.draft import Leftovers, Place
+from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import source_of
 from harness.migrate.table import Row, Table, read_table
-from harness.model import Json
+from harness.model import Json, Mark
 
 CLICKS = ("click", "click_through")
 """The actions of UBI events that count as clicks on a hit."""
@@ -72,7 +72,7 @@ class ClickLog:
             f"{query}{document}".encode()
         except UnicodeEncodeError:
             what = "queries and documents that hold half of a character (a lone surrogate)"
-            self.leftovers.add((self.source, 0, 0), what, first=repr(f"{query}, {document}"))
+            self.leftovers.add(Mark(self.source), what, first=repr(f"{query}, {document}"))
             return
         pair = self._texts.setdefault(normalized_text(query), " ".join(query.split())), document
         self.shown.setdefault(pair, Counter())[position] += shown
@@ -90,10 +90,10 @@ class _Search:
     text: str = ""
     hits: Sequence[str] = ()
     impressions: dict[str, int] = field(default_factory=dict)
-    clicks: dict[str, Place] = field(default_factory=dict)
-    place: Place = ("", 0, 0)
+    clicks: dict[str, Mark] = field(default_factory=dict)
+    place: Mark = field(default_factory=Mark)
 
-    def see(self, document: str, position: int, place: Place, log: ClickLog) -> None:
+    def see(self, document: str, position: int, place: Mark, log: ClickLog) -> None:
         """Add an impression of *document*; later ones at other positions are noted and do not count."""
         if self.impressions.setdefault(document, position) != position:
             what = "impressions at another position than the first of the document in its search"
@@ -130,23 +130,23 @@ def read_ubi(
         _count(search, log, has_impressions=has_impressions)
     if len(log.applications) > 1:
         named = ", ".join(map(repr, sorted(log.applications)))
-        log.leftovers.add((log.source, 0, 0), f"the application; documents of {named} are counted together")
+        log.leftovers.add(Mark(log.source), f"the application; documents of {named} are counted together")
     return log
 
 
-Documents: TypeAlias = Iterable[tuple[Mapping[str, Json], Place]]
+Documents: TypeAlias = Iterable[tuple[Mapping[str, Json], Mark]]
 """Documents of UBI, each with its place."""
 
 
-def _documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], Place]]:
+def _documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], Mark]]:
     source = source_of(path)
     if path.suffix.lower() == ".json":
         found = _parsed(source, source.text, 1)
-        yield from ((_source(one, source, 1), (str(path), 0, 0)) for one in _hits(found, source, log))
+        yield from ((_source(one, source, 1), Mark(str(path))) for one in _hits(found, source, log))
         return
     for number, line in enumerate(source.lines, start=1):
         if line.strip():
-            yield _source(_parsed(source, line, number), source, number), (str(path), number, 1)
+            yield _source(_parsed(source, line, number), source, number), Mark(str(path), number, 1)
 
 
 def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
@@ -156,13 +156,13 @@ def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
             return [found]
         shards = found.get("_shards")
         if found.get("timed_out") is True or (isinstance(shards, dict) and shards.get("failed")):
-            log.leftovers.add((source.path, 0, 0), "documents of shards that failed or timed out in the search")
+            log.leftovers.add(Mark(source.path), "documents of shards that failed or timed out in the search")
         hits = found["hits"] if isinstance(found["hits"], dict) else {}
         found, total = hits.get("hits"), hits.get("total")
         total = total.get("value") if isinstance(total, dict) else total
         if isinstance(found, list) and isinstance(total, int) and total > len(found):
             log.leftovers.add(
-                (source.path, 0, 0), "documents that the search found and did not return", total - len(found)
+                Mark(source.path), "documents that the search found and did not return", total - len(found)
             )
     if not isinstance(found, list):
         message = "expected the JSON of a search with a list `hits.hits`, a list of documents, or a document"
@@ -185,7 +185,7 @@ def _source(found: Json, source: Source, line: int) -> Mapping[str, Json]:
 
 
 def _take(
-    document: Mapping[str, Json], place: Place, searches: dict[str, _Search], log: ClickLog, actions: Sequence[str]
+    document: Mapping[str, Json], place: Mark, searches: dict[str, _Search], log: ClickLog, actions: Sequence[str]
 ) -> None:
     if document.keys() <= {"index", "create"}:
         return  # a line of a bulk request, whose document is the next
@@ -212,7 +212,7 @@ def _take(
         log.leftovers.add(place, f"events with the action {action!r}")
 
 
-def _take_hits(hits: Json, name: str, place: Place, search: _Search, log: ClickLog) -> None:
+def _take_hits(hits: Json, name: str, place: Mark, search: _Search, log: ClickLog) -> None:
     if isinstance(hits, list) and all(map(_is_id, hits)):
         ids = list(map(str, hits))
         search.hits = search.hits or ids
@@ -223,7 +223,7 @@ def _take_hits(hits: Json, name: str, place: Place, search: _Search, log: ClickL
         log.leftovers.add(place, "query_response_hit_ids that are no list of ids")
 
 
-def _take_event(document: Mapping[str, Json], place: Place, search: _Search, log: ClickLog, *, clicked: bool) -> None:
+def _take_event(document: Mapping[str, Json], place: Mark, search: _Search, log: ClickLog, *, clicked: bool) -> None:
     attributes = document.get("event_attributes")
     thing = attributes.get("object") if isinstance(attributes, dict) else None
     identity = None
@@ -306,7 +306,7 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
         columns = {"query": query, "document": table.need(*_DOCUMENTS)}
         position = table.column(*_POSITIONS)
         if position is None:
-            log.leftovers.add((str(path), 1, 1), "the rank bias: there is no column 'position'")
+            log.leftovers.add(Mark(str(path), 1, 1), "the rank bias: there is no column 'position'")
         clicked = table.column(*_CLICKED)
         if clicked is None and (action := table.column(*_ACTIONS)) is not None:
             _take_events(table, columns, position, action, log, actions)

@@ -35,7 +35,7 @@ from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normal
 from harness.migrate.draft import Draft, Leftover
 from harness.migrate.exported import json_lines
 from harness.migrate.table import csv_text, read_table, unwritable
-from harness.model import Json, Profile, Suite
+from harness.model import Json, Mark, Profile, Suite
 from harness.report.sentences import printable
 
 CUT_POINTS = (0.5, 1.0, 2.0)
@@ -171,7 +171,7 @@ def _by_position(counts: Iterable[Counter[int]]) -> Counter[int]:
 
 
 def _leave(log: ClickLog, what: str) -> None:
-    log.leftovers.add((log.source, 0, 0), what)
+    log.leftovers.add(Mark(log.source), what)
 
 
 def read_propensities(path: Path) -> dict[int, float]:
@@ -267,7 +267,7 @@ def _with_ids(found: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> 
 def _draft(found: Sequence[ClickedDocument], output: Path) -> Draft:
     draft = Draft(Profile.STANDARD)
     for one in found:
-        draft.judge(draft.of_text(one.query), one.document, one.grade, (str(output), 0, 0))
+        draft.judge(draft.of_text(one.query), one.document, one.grade, Mark(str(output)))
     return draft
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from harness.errors import UsageError, missing_package
-from harness.migrate.draft import Draft, DraftQuery, Place
-from harness.model import Profile
+from harness.migrate.draft import Draft, DraftQuery
+from harness.model import Mark, Profile
 
 _TEXTS = ("title", "query", "text", "keyword")
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), [], {})
@@ -43,7 +43,7 @@ def _draft(name: str, package: Any) -> Draft:
         such = f"; some below it have, such as {below[0]}" if below else ""
         raise UsageError(f"the dataset {name!r} has no queries{such}")
     draft = Draft(Profile.TREC, name=name.replace("/", "-"))
-    place = (name, 0, 0)
+    place = Mark(name)
     known: dict[str, DraftQuery] = {}
     for one in _read_all(name, dataset.queries_iter):
         known[one.query_id] = query = draft.add(one.query_id, place, _text(one))
@@ -87,7 +87,7 @@ def _text(query: Any) -> str | None:
     return next((str(text) for key in _TEXTS if (text := getattr(query, key, None))), None)
 
 
-def _take_fields(one: Any, query: DraftQuery, draft: Draft, place: Place) -> None:
+def _take_fields(one: Any, query: DraftQuery, draft: Draft, place: Mark) -> None:
     """Keep the other fields, such as descriptions and narratives, as comments; note those that are no plain values."""
     for name in one._fields:
         value = getattr(one, name)
@@ -99,7 +99,7 @@ def _take_fields(one: Any, query: DraftQuery, draft: Draft, place: Place) -> Non
             draft.leave(place, f"{name!r} of queries", first=f"query {one.query_id!r}")
 
 
-def _take_judgments(judgments: Sequence[Any], known: Mapping[str, DraftQuery], draft: Draft, place: Place) -> None:
+def _take_judgments(judgments: Sequence[Any], known: Mapping[str, DraftQuery], draft: Draft, place: Mark) -> None:
     """
     Give documents their grades: the highest one if a document is judged several times for a query.
 

@@ -6,31 +6,22 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from harness.errors import FormatError, Problem
+from harness.errors import FormatError, InputError
 from harness.migrate.json_nodes import JsonNode
-from harness.model import Json, Profile
+from harness.model import Json, Mark, Profile
 from harness.words import grouped, unused
 
-Place = tuple[str, int, int]
-"""File, line and column, both from 1; line 0 stands for the file as a whole."""
 
-
-def place_text(place: Place) -> str:
-    """
-    *place* as error messages write it.
-
-    >>> place_text(("a.csv", 2, 1)), place_text(("a.csv", 0, 0))
-    ('a.csv:2:1', 'a.csv')
-    """
-    path, line, column = place
-    return f"{path}:{line}:{column}" if line else path
+def refused(place: Mark, message: str) -> InputError:
+    """The error for what stands at *place*."""
+    return FormatError.at(place.path, place.line, place.column, message)
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
     """Something that was not carried over, with its first *place* and the number of occurrences."""
 
-    place: Place
+    place: Mark
     what: str
     count: int = 1
     first: str = ""
@@ -40,17 +31,17 @@ class Leftover:
         times = f"{self.count:,} times" if self.count > 1 else ""
         first = f"first {self.first}" if times and self.first else self.first
         said = ", ".join(filter(None, (times, first)))
-        return f"{place_text(self.place)}: {self.what}{f' ({said})' if said else ''}"
+        return f"{self.place}: {self.what}{f' ({said})' if said else ''}"
 
 
 class Leftovers(dict[tuple[str, str], Leftover]):
     """Leftovers by file and `Leftover.what`, in the order in which they were found."""
 
-    def add(self, place: Place, what: str, count: int = 1, first: str = "") -> None:
+    def add(self, place: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Add *count* occurrences of *what*; only the first one in a file keeps its *place* and *first*."""
-        known = self.get((place[0], what))
+        known = self.get((place.path, what))
         new = Leftover(place, what, count, first)
-        self[place[0], what] = replace(known, count=known.count + count) if known else new
+        self[place.path, what] = replace(known, count=known.count + count) if known else new
 
 
 @dataclass(slots=True)
@@ -64,9 +55,9 @@ class DraftQuery:
     judgments: dict[str, float] = field(default_factory=dict)
     weight: float | None = None
     remarks: list[str] = field(default_factory=list)
-    place: Place = ("", 0, 0)
+    place: Mark = field(default_factory=Mark)
     """The place of the query, or of its params if they have their own."""
-    places: dict[str, Place] = field(default_factory=dict, repr=False)
+    places: dict[str, Mark] = field(default_factory=dict, repr=False)
     """Document id to the place of its grade."""
 
 
@@ -102,11 +93,11 @@ class Draft:
     _by_text: dict[str, DraftQuery] = field(default_factory=dict, repr=False)
     _ids: set[str] = field(default_factory=set, repr=False)
 
-    def leave(self, place: Place, what: str, count: int = 1, first: str = "") -> None:
+    def leave(self, place: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Note that *what* at *place* is not carried over; *first* describes the first occurrence."""
         self.leftovers.add(place, what, count, first)
 
-    def leave_document(self, query: DraftQuery, document: str, place: Place, what: str, of_it: str = "") -> None:
+    def leave_document(self, query: DraftQuery, document: str, place: Mark, what: str, of_it: str = "") -> None:
         """Note *what* about *document*; the first document is named, followed by *of_it*."""
         self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{of_it}")
 
@@ -125,7 +116,7 @@ class Draft:
                     what = "the gain of grades below 0; in a suite it is 0"
                     self.leave_document(query, document, query.places[document], what, f": {grade:g}")
 
-    def add(self, wanted: str, place: Place, text: str | None = None) -> DraftQuery:
+    def add(self, wanted: str, place: Mark, text: str | None = None) -> DraftQuery:
         """Add a query with the id *wanted*; if that is taken or cannot be an id, use a similar one and note it."""
         query = DraftQuery(self._free_id(wanted), text, place=place)
         if query.id != wanted:
@@ -155,16 +146,15 @@ class Draft:
             known = self._by_text[text] = self.add_text(text)
         return known
 
-    def judge(self, query: DraftQuery, document: str, grade: float, place: Place) -> None:
+    def judge(self, query: DraftQuery, document: str, grade: float, place: Mark) -> None:
         """
         Set the grade of *document* for *query*; the same grade again is noted.
 
         Raises:
             FormatError: The document's id is empty, or it already has another grade.
         """
-        path, line, column = place
         if not document.strip():
-            raise FormatError.at(path, line, column, f"the document's id is empty for query {query.id!r}")
+            raise refused(place, f"the document's id is empty for query {query.id!r}")
         known = query.judgments.get(document)
         if known is None:
             query.judgments[document] = grade
@@ -174,11 +164,11 @@ class Draft:
                 query, document, place, "a document that is judged twice for its query, with the same grade"
             )
         else:
-            first = place_text(query.places[document])
-            found = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {known:g} at {first}"
-            raise FormatError([Problem(path, line, column, f"{found}; keep the right one")])
+            first = f"{known:g} at {query.places[document]}"
+            found = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {first}"
+            raise refused(place, f"{found}; keep the right one")
 
-    def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Place) -> None:
+    def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Mark) -> None:
         """
         Set the grade of *document* to the highest of *grades*, such as those for subtopics; see `judge`.
 

@@ -48,7 +48,7 @@ class Exported:
 
     def leave(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Note that *what* at *mark* is not in the files; *first* describes the first occurrence."""
-        self.leftovers.add((mark.path, mark.line, mark.column), what, count, first)
+        self.leftovers.add(mark, what, count, first)
 
     def text_of(self, query: Query, system: str) -> str:
         """The text of *query*, or its id if it has none, which is noted: *system* requires a text."""

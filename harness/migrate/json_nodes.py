@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from harness.errors import FormatError, InputError
+from harness.errors import InputError
 from harness.files.opening import Source, read_source
 from harness.files.records import read_number
-from harness.model import Json
+from harness.model import Json, Mark
 from harness.words import shortened
 
 MOST_BYTES = 512 * 2**20
@@ -45,13 +45,13 @@ class JsonNode:
         self.read = False
 
     @property
-    def place(self) -> tuple[str, int, int]:
-        """File, line and column, both from 1."""
-        return (self.source.path, *self.source.place(self.offset))
+    def place(self) -> Mark:
+        """Its place in the file."""
+        return Mark(self.source.path, *self.source.place(self.offset))
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise FormatError: the value is not what was *expected*."""
-        raise FormatError([self.source.problem(*self.place[1:], f"found {self.described()}, expected {expected}")])
+        raise self.source.error_at(self.offset, f"found {self.described()}, expected {expected}")
 
     def described(self) -> str:
         """The value as error messages show it, at most 60 characters."""
@@ -81,7 +81,7 @@ class JsonNode:
         child = self.get(*keys)
         if child is None:
             found = f"found an object without {' or '.join(map(repr, keys))}"
-            raise FormatError([self.source.problem(*self.place[1:], f"{found}, expected one with it")])
+            raise self.source.error_at(self.offset, f"{found}, expected one with it")
         return child
 
     def members(self) -> dict[str, JsonNode]:
@@ -197,7 +197,7 @@ def parse_node(source: Source) -> JsonNode:
         raise InputError.at(source.path, 0, 0, "the JSON is nested too deeply") from None
     except ValueError as error:
         offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
-        raise FormatError([source.problem(*source.place(offset), f"{_NOT_JSON}{message}")]) from None
+        raise source.error_at(offset, f"{_NOT_JSON}{message}") from None
     return _build(source)
 
 
@@ -266,7 +266,7 @@ class _Inside(Source):
 
     def place(self, offset: int) -> tuple[int, int]:  # noqa: ARG002
         """Line and column of the string in the file."""
-        return self._node.place[1:]
+        return self._node.source.place(self._node.offset)
 
     def line(self, number: int) -> str:
         """Line *number* of the file."""
@@ -299,7 +299,7 @@ def _build(source: Source) -> JsonNode:
             key = _scalar(source, match)
             if key in holder:
                 message = f"the object has the key {key!r} twice"
-                raise FormatError([source.problem(*source.place(match.start(1)), message)])
+                raise source.error_at(match.start(1), message)
             continue
         value = {} if token == "{" else [] if token == "[" else _scalar(source, match)
         node = JsonNode(source, match.start(1), value)
@@ -311,7 +311,7 @@ def _build(source: Source) -> JsonNode:
             open_values.append(node)
             if len(open_values) > _DEEPEST:
                 message = f"the JSON is nested too deeply; expected at most {_DEEPEST} levels"
-                raise FormatError([source.problem(*source.place(match.start(1)), message)])
+                raise source.error_at(match.start(1), message)
     return root[0]
 
 
@@ -319,8 +319,8 @@ def _scalar(source: Source, match: re.Match[str]) -> Any:
     value = json.loads(match[1])
     if isinstance(value, float) and not math.isfinite(value):
         message = f"found {match[1][:60]}, expected a number that a 64-bit float can hold"
-        raise FormatError([source.problem(*source.place(match.start(1)), message)])
+        raise source.error_at(match.start(1), message)
     if isinstance(value, str) and _HALF_A_CHARACTER.search(value):
         message = f"found {match[1][:60]}, which holds half of a character (a lone surrogate)"
-        raise FormatError([source.problem(*source.place(match.start(1)), message)])
+        raise source.error_at(match.start(1), message)
     return value

@@ -10,9 +10,9 @@ from statistics import mean
 
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
 from harness.migrate import records, trec
-from harness.migrate.draft import Draft, Place
+from harness.migrate.draft import Draft
 from harness.migrate.json_nodes import source_of
-from harness.model import Json, Profile, Suite, Target
+from harness.model import Json, Mark, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections, OpenCluster
 from harness.search.engine import EngineSearch
@@ -100,7 +100,7 @@ def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str,
 
 def live_documents(
     folder: Path, indexes: Sequence[str], options: RunOptions, *, environ: Mapping[str, str]
-) -> Iterator[tuple[Mapping[str, Json], Place]]:
+) -> Iterator[tuple[Mapping[str, Json], Mark]]:
     """
     All documents of *indexes*, read on iteration, each with the index as its place.
 
@@ -118,7 +118,7 @@ def live_documents(
         assert isinstance(cluster.search, EngineSearch)
         for index in indexes:
             try:
-                yield from ((document, (index, 0, 0)) for document in read_all(cluster.search, index))
+                yield from ((document, Mark(index)) for document in read_all(cluster.search, index))
             except SearchError as error:
                 raise _unreadable(cluster.search, index, "SOURCE", error) from None
 
@@ -369,7 +369,7 @@ def _read_queries(path: Path, draft: Draft) -> None:
         before = len(draft.queries)
         draft.of_text(" ".join(line.split()))
         if len(draft.queries) == before:
-            draft.leave((str(path), number, 1), "a query that is there twice")
+            draft.leave(Mark(str(path), number, 1), "a query that is there twice")
 
 
 def _take_queries(found: Sequence[Draft], draft: Draft) -> None:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from harness.errors import FormatError
 from harness.files.records import read_number
-from harness.migrate.draft import Draft, DraftQuery, Place
+from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.json_nodes import source_of
+from harness.model import Mark
 
 _LINE = re.compile(
     r"\s*(?P<grade>\S+)\s+qid:(?P<id>\S+)(?P<features>(?:\s+\d+:\S+)*)\s*#\s*"
@@ -36,7 +37,7 @@ def read_ltr(path: Path, draft: Draft) -> None:
     known: dict[str, dict[str, DraftQuery]] = {}
     texts: set[str] = set()
     for number, line in enumerate(source.lines, start=1):
-        place = (source.path, number, 1)
+        place = Mark(source.path, number, 1)
         if not line.strip():
             continue
         if line.lstrip().startswith("#"):
@@ -59,9 +60,7 @@ def read_ltr(path: Path, draft: Draft) -> None:
         draft.judge(query, match["document"] or match["named"], grade, place)
 
 
-def _query(
-    qid: str, text: str, known: dict[str, DraftQuery], texts: set[str], draft: Draft, place: Place
-) -> DraftQuery:
+def _query(qid: str, text: str, known: dict[str, DraftQuery], texts: set[str], draft: Draft, place: Mark) -> DraftQuery:
     """The query of *qid* and *text*; *known* has the queries of the qid by text, *texts* all texts of the file."""
     if text in known:
         return known[text]

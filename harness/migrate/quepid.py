@@ -19,13 +19,13 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from harness.errors import FormatError, UsageError
 from harness.files.records import read_number
 from harness.metrics.score import common_measures
-from harness.migrate.draft import Draft, DraftQuery, Place
+from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, json_text
 from harness.migrate.json_nodes import JsonNode, json_in, members_or_parsed, read_node
 from harness.migrate.ltr import read_ltr
 from harness.migrate.table import Table, csv_text, read_table, unwritable
 from harness.migrate.templates import placeholders_written, template_text
-from harness.model import Json, Measure, Profile, Query, Suite
+from harness.model import Json, Mark, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 
 _SCORERS = {
@@ -69,7 +69,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     return [draft]
 
 
-def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, place: Place) -> None:
+def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, place: Mark) -> None:
     """Set the grade of *document*; without a rating it stays unjudged, which is noted."""
     if grade is None:
         draft.leave_document(query, document, place, "documents without a rating; they stay unjudged")
@@ -125,7 +125,7 @@ def _judges(table: Table) -> list[str]:
     ]
 
 
-def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequence[float | None], place: Place) -> None:
+def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequence[float | None], place: Mark) -> None:
     """Set the grade of a book's *document* if its judges agree; if not, it stays unjudged, which is noted."""
     grades = [rating for rating in ratings if rating is not None]
     if len(set(grades)) > 1:

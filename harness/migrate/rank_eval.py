@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
-from harness.errors import FormatError, UsageError
+from harness.errors import UsageError
 from harness.files.opening import Source
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures
-from harness.migrate.draft import Draft, Place
+from harness.migrate.draft import Draft, refused
 from harness.migrate.exported import Exported, json_text
 from harness.migrate.json_nodes import JsonNode, parse_node, source_of
 from harness.migrate.templates import common_request
-from harness.model import GainKind, Json, Measure, Profile, Query, Suite
+from harness.model import GainKind, Json, Mark, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 
 _CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
@@ -50,13 +50,13 @@ def read(sources: Sequence[str]) -> list[Draft]:
         root = parse_node(Source(source.path, blank + source.text[len(blank) :]))
         found = _drafts(root, path)
         if line:
-            _read_address(line, found, (source.path, 1, 1))
+            _read_address(line, found, Mark(source.path, 1, 1))
         found[0].leave_unread(root)
         drafts += found
     return drafts
 
 
-def _read_address(line: re.Match[str], drafts: Sequence[Draft], place: Place) -> None:
+def _read_address(line: re.Match[str], drafts: Sequence[Draft], place: Mark) -> None:
     """Read the index and the parameters of the console line; parameters that `_search` does not have are noted."""
     given = dict(parse_qsl(line[2] or ""))
     kept = {name: value for name, value in given.items() if name in _OF_A_SEARCH}
@@ -111,7 +111,7 @@ def _body(request: JsonNode, templates: Mapping[str, JsonNode]) -> Json:
     template_id, own = request.get("template_id"), request.get("request")
     if (template_id is None) == (own is None):
         found = "neither 'request' nor 'template_id'" if own is None else "both 'request' and 'template_id'"
-        raise FormatError.at(*request.place, f"found {found}, expected one of them")
+        raise refused(request.place, f"found {found}, expected one of them")
     if own is not None:
         return own.object()
     assert template_id is not None

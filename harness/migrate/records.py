@@ -14,11 +14,11 @@ from pathlib import Path
 
 from harness.errors import FormatError
 from harness.files.records import mark_as_text, without_mark
-from harness.migrate.draft import Draft, DraftQuery, Place
+from harness.migrate.draft import Draft, DraftQuery, refused
 from harness.migrate.exported import Exported, json_lines, suite_stem, whole
 from harness.migrate.json_nodes import JsonNode, node_lines, source_of
 from harness.migrate.table import csv_text, read_table, unwritable
-from harness.model import Json, Profile, Query, Suite
+from harness.model import Json, Mark, Profile, Query, Suite
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
@@ -35,7 +35,7 @@ class _Entry:
     *query* is the id or the text of the query; `read` describes which.
     """
 
-    place: Place
+    place: Mark
     id: str = ""
     query: str = ""
     text: str = ""
@@ -44,7 +44,7 @@ class _Entry:
     tags: Sequence[str] = ()
     weight: float | None = None
     params: Mapping[str, Json] | None = None
-    judgments: Sequence[tuple[str, float, Place]] = ()
+    judgments: Sequence[tuple[str, float, Mark]] = ()
 
 
 def read(sources: Sequence[str]) -> list[Draft]:
@@ -141,7 +141,7 @@ def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
             draft.leave(rest.place, f"{key!r}")
 
 
-def _judged(judgments: JsonNode | None) -> Iterator[tuple[str, float, Place]]:
+def _judged(judgments: JsonNode | None) -> Iterator[tuple[str, float, Mark]]:
     if judgments is not None:
         yield from ((document, grade.number(), grade.place) for document, grade in judgments.items())
 
@@ -151,7 +151,7 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[
     query, text = _query_of(draft, entry, known, shared)
     if text and query.text not in (None, text):
         sentence = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
-        raise FormatError.at(*entry.place, sentence)
+        raise refused(entry.place, sentence)
     query.text = query.text or text or None
     if query.text:
         draft.name_too(query, query.text)
@@ -166,7 +166,7 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[
         draft.judge(query, document, grade, place)
     if not entry.document:
         if entry.grade is not None:
-            raise FormatError.at(*entry.place, "the document is empty beside a grade; expected an id")
+            raise refused(entry.place, "the document is empty beside a grade; expected an id")
     elif entry.grade is None:
         draft.leave_document(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
     else:
@@ -184,7 +184,7 @@ def _query_of(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared:
             known[wanted] = draft.add(wanted, entry.place)
         return known[wanted], text
     if not text.strip():
-        raise FormatError.at(*entry.place, "the query is empty; expected an id or a text")
+        raise refused(entry.place, "the query is empty; expected an id or a text")
     if entry.document and text in shared:
         what = "which of the queries with one text is judged; the first gets the grade"
         draft.leave(entry.place, what, first=repr(text))
@@ -203,7 +203,7 @@ def _check_same(entry: _Entry, query: DraftQuery) -> None:
     for name, here, before in both:
         if here is not None and before is not None and here != before:
             sentence = f"query {query.id!r} has the {name} {here!r} here, and {before!r} before"
-            raise FormatError.at(*entry.place, sentence)
+            raise refused(entry.place, sentence)
 
 
 def write(suite: Suite, form: str) -> Exported:

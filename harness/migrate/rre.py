@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import FormatError, UsageError
+from harness.errors import UsageError
 from harness.files.records import read_number
-from harness.migrate.draft import Draft, DraftQuery
+from harness.migrate.draft import Draft, DraftQuery, refused
 from harness.migrate.exported import Exported, json_text, suite_stem, whole
 from harness.migrate.json_nodes import JsonNode, json_in, read_node, source_of
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
-from harness.model import Json, Profile, Query, Suite
+from harness.model import Json, Mark, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 from harness.suites.requests import ASKING
 from harness.words import grouped
@@ -191,7 +191,7 @@ def _judge(draft: Draft, query: DraftQuery, documents: JsonNode) -> None:
         if isinstance(value.value, list):
             gain = read_number(key)
             if gain is None or not math.isfinite(gain):
-                raise FormatError.at(*value.place, f"found the key {key!r}, expected a gain with its documents")
+                raise refused(value.place, f"found the key {key!r}, expected a gain with its documents")
             for document in value.elements():
                 draft.judge(query, document.text(), gain, document.place)
         elif isinstance(value.value, dict):
@@ -216,20 +216,20 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: M
         draft.leave(named.place, f"the other versions of the template {named.text()!r}; {path} is carried over")
     elif len(found) > 1:
         draft.leave(named.place, f"the other files {named.text()!r} below the same folder; {path} is carried over")
-    source = source_of(path)
+    source, place = source_of(path), Mark(str(path), 1, 1)
     theirs = re.compile("|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True))))
     written, bare = placeholders_written(source.text, theirs, lambda match: names[match[0]])
     try:
         body = json_in(written)
     except ValueError as error:
-        draft.leave((str(path), 1, 1), f"the template, which is not JSON: {error}")
+        draft.leave(place, f"the template, which is not JSON: {error}")
         return
     if not isinstance(body, dict) or not body.keys() & ASKING:
-        draft.leave((str(path), 1, 1), "the template, which is not a body of _search")
+        draft.leave(place, "the template, which is not a body of _search")
         return
     beside = sorted(body.keys() - {"query"}) if "query" in body else []
     if beside:
-        draft.leave((str(path), 1, 1), f"{', '.join(map(repr, beside))} of the template, as RRE sends its query alone")
+        draft.leave(place, f"{', '.join(map(repr, beside))} of the template, as RRE sends its query alone")
     draft.request = {key: value for key, value in body.items() if key not in beside}
     for query in draft.queries:
         query.params = {name: typed(value) if name in bare else value for name, value in query.params.items()}

@@ -12,7 +12,7 @@ from yaml.representer import SafeRepresenter
 
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import json_lines, suite_stem, whole
-from harness.model import Json
+from harness.model import Json, Mark
 from harness.report.sentences import printable
 from harness.suites.yaml import resolve
 
@@ -35,7 +35,7 @@ def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
     if large:
         remarked = [query for query in draft.queries if query.remarks]
         if remarked:
-            draft.leave((str(path), 0, 0), "the remarks on queries; a file of queries has no comments", len(remarked))
+            draft.leave(Mark(str(path)), "the remarks on queries; a file of queries has no comments", len(remarked))
         sections.append(_dumped({"queries": queries}))
         sections.append(_dumped({"judgments": judgments}))
     else:

@@ -14,8 +14,9 @@ from typing import NoReturn
 from harness.errors import FormatError, InputError, Problem
 from harness.files.opening import Findings, Source, decode
 from harness.files.records import read_number, separator_of
-from harness.migrate.draft import Leftovers, Place
+from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import source_of
+from harness.model import Mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,9 @@ class Row:
     cells: dict[str, str]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> Mark:
         """File and line; the column is always 1."""
-        return (self.source.path, self.line, 1)
+        return Mark(self.source.path, self.line, 1)
 
     def need(self, column: str) -> str:
         """
@@ -122,7 +123,7 @@ class Table:
         """Note the columns that were not read and are not empty."""
         for column in self.columns:
             if column not in self.used and any(row.cells[column].strip() for row in self.rows):
-                leftovers.add((self.source.path, 1, 1), f"the column {column!r}")
+                leftovers.add(Mark(self.source.path, 1, 1), f"the column {column!r}")
 
 
 def _key(name: str) -> str:

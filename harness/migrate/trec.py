@@ -21,11 +21,11 @@ from harness.files.judgments import read_subtopic_judgments
 from harness.files.opening import Form, Source, decode, form_of, open_bytes
 from harness.files.records import read_number
 from harness.files.runs import read_run
-from harness.migrate.draft import Draft, DraftQuery, Place
+from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, suite_stem
 from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import read_table
-from harness.model import Profile, Suite
+from harness.model import Mark, Profile, Suite
 from harness.words import shortened
 
 _KINDS = ("topics", "qrels", "run")
@@ -63,7 +63,7 @@ _LINES = (
 )
 """Forms of a topic on one line: a tab, a priority, a colon or blanks separate its number from its text."""
 
-_Topic: TypeAlias = tuple[str, str, list[str], Place]
+_Topic: TypeAlias = tuple[str, str, list[str], Mark]
 """Number, text, remarks and place."""
 
 _SHOWN_LINES = 50
@@ -133,7 +133,7 @@ def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None
     found = _tagged(source, draft) if has_tags else _one_a_line(source, draft)
     for number, text, remarks, place in found:
         if number in known:
-            raise FormatError([source.problem(*place[1:], f"topic {number!r} is there twice")])
+            raise FormatError([source.problem(place.line, place.column, f"topic {number!r} is there twice")])
         known[number] = query = draft.add(number, place, text)
         query.remarks = remarks
 
@@ -144,7 +144,7 @@ def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
     forms = [form for form in _LINES if have_priority or form is not _WITH_PRIORITY]
     header: list[str] = []
     for number, line in lines:
-        place = (source.path, number, 1)
+        place = Mark(source.path, number, 1)
         match = next((found for form in forms if (found := form.fullmatch(line))), None)
         if match is None or _is_json(line):
             message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
@@ -172,7 +172,7 @@ def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
     """The topics of SGML or XML, whose tags need not be closed."""
     text = _DECLARATION.sub(_blank, _COMMENT.sub(_blank, source.text))
     for comment in _COMMENT.finditer(source.text):
-        place = (source.path, *source.place(comment.start()))
+        place = Mark(source.path, *source.place(comment.start()))
         draft.leave(place, "comments of the XML", first=repr(shortened(" ".join(comment[0][4:-3].split()))))
     found = [
         (*_fields(written, content, draft, place), place) for written, content, place in _parts(source, text, draft)
@@ -192,7 +192,7 @@ def _blank(found: re.Match[str]) -> str:
     return re.sub(r"\S", " ", found[0])
 
 
-def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, Place]]:
+def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, Mark]]:
     """
     The attributes as written, the content and the place of each topic.
 
@@ -203,20 +203,20 @@ def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, 
     end = 0
     for tag in [*_TOPIC_TAG.finditer(text), None]:
         if opened is None and (tag is None or not tag[1]):
-            _leave_between(text[end : tag.start() if tag else None], draft, (source.path, *source.place(end)))
+            _leave_between(text[end : tag.start() if tag else None], draft, Mark(source.path, *source.place(end)))
             opened = tag
             if tag is not None and tag[3].endswith("/"):
-                yield tag[3], "", (source.path, *source.place(tag.start()))
+                yield tag[3], "", Mark(source.path, *source.place(tag.start()))
                 opened, end = None, tag.end()
         elif opened is not None and (tag is None or (not tag[1] and tag[2].lower() == opened[2].lower())):
             message = f"this <{opened[2]}> is not closed"
-            raise FormatError([source.problem(*source.place(opened.start()), message)])
+            raise source.error_at(opened.start(), message)
         elif opened is not None and tag is not None and tag[1] and tag[2].lower() == opened[2].lower():
-            yield opened[3], text[opened.end() : tag.start()], (source.path, *source.place(opened.start()))
+            yield opened[3], text[opened.end() : tag.start()], Mark(source.path, *source.place(opened.start()))
             opened, end = None, tag.end()
 
 
-def _leave_between(outside: str, draft: Draft, place: Place) -> None:
+def _leave_between(outside: str, draft: Draft, place: Mark) -> None:
     """Note text and attributes before, between or after topics."""
     text = " ".join(re.sub(r"<[^>]*>", " ", outside).split())
     if text:
@@ -226,7 +226,7 @@ def _leave_between(outside: str, draft: Draft, place: Place) -> None:
             draft.leave(place, f"the attribute {name!r} of <{tag}>")
 
 
-def _fields(written: str, content: str, draft: Draft, place: Place) -> tuple[dict[str, str], list[str]]:
+def _fields(written: str, content: str, draft: Draft, place: Mark) -> tuple[dict[str, str], list[str]]:
     """The texts of a topic by tag, with "" for text outside tags; and remarks with other texts of repeated tags."""
     fields: dict[str, str] = {}
     remarks: list[str] = []
@@ -254,7 +254,7 @@ def _fields(written: str, content: str, draft: Draft, place: Place) -> tuple[dic
     return fields, remarks
 
 
-def _without_markup(content: str, draft: Draft, place: Place) -> str:
+def _without_markup(content: str, draft: Draft, place: Mark) -> str:
     """*content* without tags inside a text, such as ``<b>``; they are noted."""
 
     def unmarked(text: re.Match[str]) -> str:
@@ -272,7 +272,7 @@ def _attributes(written: str) -> Iterator[tuple[str, str]]:
         yield name.lower(), "".join(values)
 
 
-def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Draft, place: Place) -> _Topic:
+def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Draft, place: Mark) -> _Topic:
     """
     The topic of *fields*; fields that are neither its number nor its text are added to its remarks.
 
@@ -283,7 +283,7 @@ def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Dr
     text = next((name for name in (*_TEXTS, "", *_DESCRIPTIONS) if fields.get(name)), None)
     if number is None or text is None:
         lacking = "number" if number is None else "title or query"
-        raise FormatError([source.problem(*place[1:], f"this topic has no {lacking}")])
+        raise FormatError([source.problem(place.line, place.column, f"this topic has no {lacking}")])
     if text in _DESCRIPTIONS:
         draft.leave(place, "that the text of a topic is its description; it has no title")
     if text != "" and fields[""]:
@@ -301,7 +301,7 @@ def _plain(text: str) -> str:
 def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_topics: bool) -> None:
     """Add judgments; a document that is judged for several subtopics or iterations gets the highest of its grades."""
     judgments = read_subtopic_judgments(path)
-    place = (str(path), 0, 0)
+    place = Mark(str(path))
     if form_of(path) is Form.CSV:
         table = read_table(path)
         table.used.update(("query", "document", "grade", "subtopic"))
@@ -335,9 +335,9 @@ def _read_run(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
     draft.measures = ["nDCG@10", "AP"] if draft.depth >= 10 else ["AP"]
     other = len(rankings.keys() - known.keys())
     if other:
-        draft.leave((str(path), 0, 0), "queries of the run without topics and judgments", other)
+        draft.leave(Mark(str(path)), "queries of the run without topics and judgments", other)
     what = "rankings of the run; score them with 'harness evaluate', compare with 'harness compare', --profile trec"
-    draft.leave((str(path), 0, 0), what, len(rankings))
+    draft.leave(Mark(str(path)), what, len(rankings))
 
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001

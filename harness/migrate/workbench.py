@@ -16,12 +16,12 @@ from pathlib import Path
 
 from harness.errors import FormatError
 from harness.metrics.score import common_measures
-from harness.migrate.draft import Draft
+from harness.migrate.draft import Draft, refused
 from harness.migrate.exported import Exported, json_text
 from harness.migrate.json_nodes import JsonNode, json_in, node_lines, read_node, source_of
 from harness.migrate.table import read_table
 from harness.migrate.templates import free_name, placeholders_written, template_text, typed
-from harness.model import Json, Profile, Suite
+from harness.model import Json, Mark, Profile, Suite
 from harness.suites.placeholders import RESERVED
 from harness.words import unused
 
@@ -125,7 +125,7 @@ def _read_file(path: Path, draft: Draft, later: _Later) -> list[JsonNode]:
     for number, line in enumerate(source.lines, start=1):
         text = line.strip()
         if text and draft.has_text(text):
-            draft.leave((str(path), number, 1), "queries that a set has twice")
+            draft.leave(Mark(str(path), number, 1), "queries that a set has twice")
         elif text:
             draft.of_text(text)
     return []
@@ -330,7 +330,7 @@ def _body(query: JsonNode, draft: Draft, used: dict[str, str]) -> tuple[Json, Co
     try:
         body = json_in(written)
     except ValueError as error:
-        raise FormatError.at(*query.place, f"the query is not JSON: {error}") from None
+        raise refused(query.place, f"the query is not JSON: {error}") from None
     if not isinstance(body, dict):
         query.refuse("JSON of an object, the body of _search")
     if body.pop("size", None) is not None:
