@@ -11,8 +11,9 @@ from __future__ import annotations
 import zlib
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from copy import copy
+from dataclasses import fields
 from itertools import compress, repeat
 from operator import attrgetter
 from typing import Any, overload
@@ -154,25 +155,11 @@ _FIELDS = ("params", "masked", "tags", "thresholds", "markers", "xfail", "skip")
 _fields_of = attrgetter(*_FIELDS)
 
 
-def _setter(name: str) -> Callable[[Query, object], None]:
-    """Sets a field of a frozen query, faster than its constructor sets them all."""
-    setter: Callable[[Query, object], None] = getattr(Query, name).__set__
-    return setter
-
-
-_set_path, _set_line, _set_column = (getattr(Mark, name).__set__ for name in ("path", "line", "column"))
-_set_id = _setter("id")
-_set_text = _setter("text")
-_set_params = _setter("params")
-_set_tags = _setter("tags")
-_set_judgments = _setter("judgments")
-_set_thresholds = _setter("thresholds")
-_set_markers = _setter("markers")
-_set_xfail = _setter("xfail")
-_set_skip = _setter("skip")
-_set_mark = _setter("mark")
-_set_weight = _setter("weight")
-_set_masked = _setter("masked")
+_set_path, _set_line, _set_column = (getattr(Mark, one.name).__set__ for one in fields(Mark))
+(
+    _set_id, _set_text, _set_params, _set_tags, _set_judgments, _set_thresholds, _set_markers, _set_xfail, _set_skip,
+    _set_mark, _set_weight, _set_masked,
+) = (getattr(Query, one.name).__set__ for one in fields(Query))  # fmt: skip
 
 
 class _Columns:

@@ -40,9 +40,13 @@ def load_suite(
     Raises:
         SuiteError: With everything that is wrong in the suite and in the files that it names.
     """
-    from harness.suites.loading import load
+    from harness.suites.loading import load_unchecked
 
-    return load(path, environ, needs_judgments=needs_judgments, configs=configs)
+    loaded = load_unchecked(path, environ, configs=configs)
+    found = loaded.judgments.problems.found
+    loaded.reading.problems.extend(one for one in found if needs_judgments or one.kind != "no judgments")
+    loaded.require_sound()
+    return loaded.suite
 
 
 def load_suites(

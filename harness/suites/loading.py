@@ -299,21 +299,6 @@ MOST_PROBLEMS = 50
 """Problems of one suite that an error lists; it gives the number of the others."""
 
 
-def load(
-    path: Path,
-    environ: Mapping[str, str] | None,
-    *,
-    needs_judgments: bool = True,
-    configs: Configs | None = None,
-) -> Suite:
-    """As `harness.suites.load_suite` says."""
-    loaded = load_unchecked(path, environ, configs=configs)
-    found = loaded.judgments.problems.found
-    loaded.reading.problems.extend(one for one in found if needs_judgments or one.kind != "no judgments")
-    loaded.require_sound()
-    return loaded.suite
-
-
 @gc_paused()
 def load_unchecked(path: Path, environ: Mapping[str, str] | None, *, configs: Configs | None = None) -> LoadedSuite:
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
