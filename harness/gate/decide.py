@@ -157,13 +157,13 @@ def decide(
     for gated in selected:
         verdict = _skipped(gated, today)
         if verdict is None:
+            scope = scope_of(gated, suite)
             first, *others = (_judge(gated, judge) for judge in judges)
-            finding = over_repeats(first, others, scope_of(gated, suite), unstable, template) if others else first
+            finding = over_repeats(first, others, scope, unstable, template) if others else first
             finding, waiver = _unless_moving(finding, moving), None
             if report_only:
                 finding = replace(finding, status=Status.NOT_DECIDED)
             else:
-                scope = scope_of(gated, suite)
                 finding, waiver = waived(finding, gated.threshold, gated.query, scope, today, strict=strict_xfail)
             verdict = _verdict(gated, finding, waiver)
         verdicts.append(verdict)
@@ -183,7 +183,7 @@ def _unless_moving(finding: Finding, moving: str) -> Finding:
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
     """3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0."""
-    return max((_status_of(report) for report in reports), default=0)
+    return max((comparison_status(one.verdicts, unanswered=bool(one.unanswered_once)) for one in reports), default=0)
 
 
 def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
@@ -192,10 +192,6 @@ def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
     if unanswered or any(status.is_undecided for status in statuses):
         return 3
     return 1 if Status.FAILED in statuses else 0
-
-
-def _status_of(report: SuiteReport) -> int:
-    return comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
 
 
 def _skipped(gated: Gated, today: date) -> Verdict | None:
@@ -265,15 +261,10 @@ def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
         left_out=finding.left_out,
         mark=threshold.mark,
         waiver=waiver,
-        markers=_markers(gated),
+        markers=tuple(dict.fromkeys(threshold.markers + (query.markers if query else ()))),
         unit=finding.unit,
         caveat=finding.caveat,
         operator=finding.operator,
         ties=finding.ties,
         repeats=finding.repeats,
     )
-
-
-def _markers(gated: Gated) -> tuple[str, ...]:
-    owner: Query | None = gated.query
-    return tuple(dict.fromkeys(gated.threshold.markers + (owner.markers if owner else ())))

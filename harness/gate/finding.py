@@ -81,6 +81,12 @@ class Scope:
         """How many queries the threshold is about."""
         return len(self.counted) + len(self.unanswered) + len(self.undefined) + len(self.skipped)
 
+    @property
+    def no_score(self) -> str:
+        """Which queries are unanswered, and why, in words."""
+        of = count(self.size, "query")
+        return f"no score for {len(self.unanswered):,} of {of}: {by_cause(self.unanswered)}"
+
 
 def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, today: date) -> Scope:
     """
@@ -205,6 +211,14 @@ def by_cause(reasons: Mapping[str, str]) -> str:
     """
     queries = grouped((reason, query) for query, reason in reasons.items())
     return listed([f"{listed(affected)} ({reason})" for reason, affected in queries.items()])
+
+
+def undefined_text(undefined: Sequence[str], size: int) -> str:
+    """That queries have no defined score, of the *size* that there are, and what to do about it."""
+    return (
+        f"is undefined for {len(undefined)} of {count(size, 'query')}: {listed(undefined)}; "
+        "judge a relevant document for each, or set `undefined: skip` to leave such queries out"
+    )
 
 
 def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:

@@ -8,7 +8,17 @@ from dataclasses import replace
 from fractions import Fraction
 from statistics import median
 
-from harness.gate.finding import Finding, Scope, by_cause, holds, mean_word, merit, number, number_beside, weight_aside
+from harness.gate.finding import (
+    Finding,
+    Scope,
+    holds,
+    mean_word,
+    merit,
+    number,
+    number_beside,
+    undefined_text,
+    weight_aside,
+)
 from harness.gate.grammar import TOLERANCE
 from harness.gate.judge_answers import RequestedDepth, what_may_follow
 from harness.gate.pairs import Compared
@@ -95,13 +105,15 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
     name = _name(condition, scope, gain)
     left_out = len(scope.skipped) + (len(scope.undefined) if skip_undefined else 0)
     if scope.unanswered:
-        status, reason, observed, blamed = Status.ERROR, _unanswered(name, scope), None, tuple(scope.unanswered)
+        reason = f"{name} cannot be decided: {scope.no_score}"
+        status, observed, blamed = Status.ERROR, None, tuple(scope.unanswered)
     elif scope.undefined and not skip_undefined:
-        status, reason, observed, blamed = Status.FAILED, _undefined(name, scope), None, scope.undefined
+        reason = f"{name} {undefined_text(scope.undefined, scope.size)}"
+        status, observed, blamed = Status.FAILED, None, scope.undefined
     elif not scope.counted:
         status, reason, observed, blamed = Status.FAILED, _nothing(name, scope), None, scope.undefined
     else:
-        status, reason, observed, blamed = _compare(condition, scope, name, left_out)
+        status, reason, observed, blamed = _compare(condition, scope, name)
     return Finding(
         status,
         reason,
@@ -116,14 +128,12 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
     )
 
 
-def _compare(
-    condition: ScoreCondition, scope: Scope, name: str, left_out: int
-) -> tuple[Status, str, float, tuple[str, ...]]:
+def _compare(condition: ScoreCondition, scope: Scope, name: str) -> tuple[Status, str, float, tuple[str, ...]]:
     """Whether the figure meets *condition*, in words, with the figure, and the queries to blame where it does not."""
     decisive = _aggregate(condition, scope.counted, scope.weights)
     passed = holds(decisive, condition.operator, condition.required)
     short, total = _short(condition, scope), len(scope.counted)
-    sentence = f"{name} {_sentence(condition, scope, decisive, len(short))}{_asides(scope, left_out)}"
+    sentence = f"{name} {_sentence(condition, scope, decisive, len(short))}{_asides(scope)}"
     if not passed and short and condition.statistic is not StatisticKind.QUERY:
         sentence += f"; {_blame(condition, scope, short)}"
     observed = (total - len(short)) / total if condition.statistic is StatisticKind.SHARE else decisive
@@ -226,13 +236,15 @@ def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: i
     return f"is {shown}, required {bound}, over {count(total, 'query')}"
 
 
-def _asides(scope: Scope, left_out: int) -> str:
+def _asides(scope: Scope) -> str:
     zero_hits = f"; zero hits: {listed(scope.zero_hits)}" if scope.zero_hits else ""
-    if not left_out:
-        return zero_hits
-    parts = [f"{len(scope.skipped)} skipped"] if scope.skipped else []
-    parts += [f"{len(scope.undefined)} undefined"] if scope.undefined else []
-    return f"{zero_hits}; left out: {', '.join(parts)}"
+    left_out = _left_out(scope)
+    return f"{zero_hits}; left out: {left_out}" if left_out else zero_hits
+
+
+def _left_out(scope: Scope) -> str:
+    groups = ((scope.skipped, "skipped"), (scope.undefined, "undefined"))
+    return ", ".join(f"{len(group)} {word}" for group, word in groups if group)
 
 
 def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str:
@@ -246,25 +258,10 @@ def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str
     return f"{'cost most' if weighted else 'worst'}: {listed(list(map(shown, short)))}"
 
 
-def _unanswered(name: str, scope: Scope) -> str:
-    missing = f"no score for {len(scope.unanswered):,} of {count(scope.size, 'query')}: {by_cause(scope.unanswered)}"
-    return f"{name} cannot be decided: {missing}"
-
-
-def _undefined(name: str, scope: Scope) -> str:
-    return (
-        f"{name} is undefined for {len(scope.undefined)} of {count(scope.size, 'query')}: {listed(scope.undefined)}; "
-        "judge a relevant document for each, or set `undefined: skip` to leave such queries out"
-    )
-
-
 def _nothing(name: str, scope: Scope) -> str:
     if not scope.size:
         return f"{name} has nothing to decide: no query is in its scope"
-    parts = [
-        f"{len(group)} {word}" for group, word in ((scope.skipped, "skipped"), (scope.undefined, "undefined")) if group
-    ]
-    return f"{name} has nothing to decide: every query is left out ({', '.join(parts)})"
+    return f"{name} has nothing to decide: every query is left out ({_left_out(scope)})"
 
 
 # Rankings that are shorter than requested, where it is not known whether more documents match.

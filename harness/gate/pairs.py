@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from harness.gate.finding import Finding, Scope, by_cause, changed_question, mean_word, scope_scores, weights_of
+from harness.gate.finding import Finding, Scope, changed_question, mean_word, scope_scores, undefined_text, weights_of
 from harness.gate.grammar import TOLERANCE
 from harness.gate.ties import TiedValue, read_ties, tie_break
 from harness.means import mean_of, weighed
@@ -130,9 +130,7 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
     """
     now = scope_scores(queries, measure.text, compared.scores, compared.today)
     if now.unanswered:
-        missing = by_cause(now.unanswered)
-        sentence = f"no score for {len(now.unanswered):,} of {count(now.size, 'query')}: {missing}"
-        return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(now.unanswered))
+        return _cannot(compared, measure, Status.ERROR, now.no_score, now, tuple(now.unanswered))
     reference = compared.reference
     if reference is not None and reference.updating:
         return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=measure.text)
@@ -193,10 +191,7 @@ def _pair(
     undefined_ids = {*now.undefined, *then.undefined}
     undefined = tuple(filter(undefined_ids.__contains__, ids_of(queries)))
     if undefined and not compared.suite.skip_undefined:
-        sentence = (
-            f"it is undefined for {len(undefined)} of {count(now.size, 'query')}: {listed(undefined)}; judge a "
-            "relevant document for each, or set `undefined: skip` to leave such queries out"
-        )
+        sentence = f"it {undefined_text(undefined, now.size)}"
         return _cannot(compared, measure, Status.FAILED, sentence, now, undefined)
     before = {query: value for query, value in then.counted.items() if query in now.counted}
     if not before:
