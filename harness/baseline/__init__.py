@@ -11,7 +11,7 @@ runs, and reads baselines as the reference of the gate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -87,12 +87,10 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
 
 def entry_of(found: BaselineFile, path: Path, suite: Suite, request: str) -> Baseline:
     """The baseline of *request* in a file that was read from *path*; raises as `read_entry`."""
-    if found.suite != suite.name:
-        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
+    _refuse_another(found, path, suite)
     if request not in found.requests:
-        raise BaselineError(
-            f"there is no baseline of the request {request!r}: {path.as_posix()} has {_listed(found.requests)}"
-        )
+        known = ", ".join(sorted(found.requests)) or "none"
+        raise BaselineError(f"there is no baseline of the request {request!r}: {path.as_posix()} has {known}")
     entry = found.requests[request]
     refuse_contradictions(entry, path.as_posix(), request, suite)
     return entry
@@ -119,8 +117,9 @@ def reference_to(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Qu
     )
 
 
-def _listed(requests: Iterable[str]) -> str:
-    return ", ".join(sorted(requests)) or "none"
+def _refuse_another(found: BaselineFile, path: Path, suite: Suite) -> None:
+    if found.suite != suite.name:
+        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
 
 
 # Saving.
@@ -248,8 +247,8 @@ def keep_run(
     path = file or baseline_path(suite.path)
     kept_before = (standing or {}).get(path)
     found, notes = (kept_before, []) if kept_before else _found(path, partial=partial)
-    if found is not None and file is not None and found.suite != suite.name:
-        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
+    if found is not None and file is not None:
+        _refuse_another(found, path, suite)
     whole = replace(suite, queries=(*suite.queries, *others))
     if found is not None:
         found, more = _sound(found, path, run.request, whole, partial=partial)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from harness.errors import UsageError
@@ -24,28 +24,18 @@ class PlacedJudgment:
     mark: Mark
 
     def __str__(self) -> str:
-        return words_of(self.query, self.document)
-
-
-def words_of(query: str, document: str) -> str:
-    """A judgment's query and document, in words."""
-    return f"document {document!r} for query {query!r}"
+        return f"document {self.document!r} for query {self.query!r}"
 
 
 # Ids.
 
 
-def alias_findings(judged: Iterable[PlacedJudgment], existing: Collection[str] | None) -> Iterator[JudgmentFinding]:
+def alias_findings(judged: Iterable[PlacedJudgment]) -> Iterator[JudgmentFinding]:
     """
     Ids that differ in their form only, each at its first place, with the id that came first.
 
-    Args:
-        judged: All judgments of a suite.
-        existing: The ids that the index holds; None where they are not known. Two ids that both exist are two
-            documents; an id that does not exist is reported as missing.
+    Where it is known which ids exist, two that both exist are two documents, and one that does not is missing.
     """
-    if existing is not None:
-        return
     documents: dict[str, PlacedJudgment] = {}
     for one in judged:
         documents.setdefault(one.document, one)
@@ -194,10 +184,7 @@ def find_in(judged: JudgedSuite, scales: Iterable[Scale], known: IndexKnowledge 
         *_repeats(ours),
         *(_unknown_queries(judged, own) if judged.strict else ()),
         *_without_positive(judged),
-        *(() if known is None else _without_id_field(judged.suite, known)),
-        *(() if known is None else _not_in_index(judged.suite, ours, known)),
-        *(() if known is None else _in_several(judged.suite, ours, known)),
-        *alias_findings(ours, None if known is None else known.found),
+        *(alias_findings(ours) if known is None else _of_index(judged.suite, ours, known)),
     }
     return sorted(findings)
 
@@ -263,6 +250,12 @@ def _is_positive(suite: Suite, grade: float) -> bool:
     if suite.gain.kind is GainKind.MAP and not math.isnan(grade):
         return dict(suite.gain.table).get(grade, 0.0) > 0
     return grade > 0 or math.isnan(grade)
+
+
+def _of_index(suite: Suite, judged: Sequence[PlacedJudgment], known: IndexKnowledge) -> Iterator[JudgmentFinding]:
+    yield from _without_id_field(suite, known)
+    yield from _not_in_index(suite, judged, known)
+    yield from _in_several(suite, judged, known)
 
 
 def _without_id_field(suite: Suite, known: IndexKnowledge) -> Iterator[JudgmentFinding]:
