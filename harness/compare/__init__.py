@@ -60,7 +60,6 @@ from harness.model import (
     Gain,
     Measure,
     Profile,
-    Ranking,
     SideKind,
     Suite,
     Threshold,
@@ -258,8 +257,7 @@ def compare_files(
 
 def _untitled(sides: Iterable[ComparedSide | None]) -> tuple[str, ...]:
     """The documents without titles of sides from files; a side that is searched looks them up."""
-    runs = [side.run for side in sides if side is not None]
-    hits = [hit for run in runs for one in run.responses.values() if isinstance(one, Ranking) for hit in one.hits]
+    hits = (hit for side in sides if side is not None for hit in side.run.hits)
     return tuple(dict.fromkeys(hit.id for hit in hits if hit.title is None))
 
 

@@ -375,8 +375,7 @@ class SideBySide:
     def _titles(self) -> dict[str, str]:
         """Every title that either run returned or looked up, the candidate's first."""
         looked_up = {document: title for run in self.scored.runs for document, title in run.titles.items()}
-        responses = chain.from_iterable(run.responses.values() for run in self.scored.runs)
-        hits = chain.from_iterable(one.hits for one in responses if isinstance(one, Ranking))
+        hits = chain.from_iterable(run.hits for run in self.scored.runs)
         return {**looked_up, **{hit.id: hit.title for hit in hits if hit.title is not None}}
 
 

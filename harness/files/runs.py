@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import GradeError, MeasureError, UsageError
+from harness.files.judgments import grade_line, read_judgments, read_subtopic_judgments
 from harness.files.opening import RUNS, Findings, Form, Record, form_of
 from harness.files.records import read_number, read_pairs
 from harness.files.trec import Irregular, bulk_rankings, read_blocks
@@ -151,11 +152,11 @@ class FileScorer:
         batched = all(batch_formula_of(measure, self.profile) for measure in self.measures)
         if not batched or form_of(self.judgments) is not Form.TREC:
             return None
-        from harness.metrics.bulk import CannotReadInBulk, read_judgments
+        from harness.metrics import bulk
 
         try:
-            return read_judgments(read_blocks(self.judgments, str(self.judgments), BLOCK))
-        except (Irregular, CannotReadInBulk):
+            return bulk.read_judgments(read_blocks(self.judgments, str(self.judgments), BLOCK))
+        except (Irregular, bulk.CannotReadInBulk):
             return None
 
     def read(self) -> None:
@@ -175,8 +176,6 @@ class FileScorer:
     @cached_property
     def _judged(self) -> Judged:
         """The judgments, by subtopic if there are measures of novelty, else one grade per document."""
-        from harness.files.judgments import read_judgments, read_subtopic_judgments
-
         of_novelty = [measure.text for measure in self.measures if is_of_novelty(measure)]
         others = [measure.text for measure in self.measures if not is_of_novelty(measure)]
         if of_novelty and others:
@@ -188,8 +187,6 @@ class FileScorer:
         return Judged({}, read_subtopic_judgments(path)) if of_novelty else Judged(read_judgments(path))
 
     def _score_dicts(self, run: Path) -> Evaluation:
-        from harness.files.runs import read_run
-
         _, stored = self._judged, read_run(run)
         sorts_itself = self.profile is Profile.TREC
         rankings = {query: one.documents if sorts_itself else one.in_order() for query, one in stored.items()}
@@ -214,8 +211,6 @@ class FileScorer:
             MeasureError: a grade that a gain map or a measure's scale does not hold; names the file of the judgments
                 and the first line with that grade.
         """
-        from harness.files.judgments import grade_line
-
         judged, complete = self._judged, self.complete
         try:
             if judged.subtopics is not None:
