@@ -14,7 +14,7 @@ from harness.migrate.draft import Draft
 from harness.migrate.json_nodes import source_of
 from harness.model import Json, Mark, Profile, Suite, Target
 from harness.options import RunOptions
-from harness.run.connections import Connections, OpenCluster
+from harness.run.connections import Connections
 from harness.search.engine import EngineSearch
 from harness.search.fields import parents_of
 from harness.search.index_sample import IndexField, SampledDocument, read_all, read_fields, read_names, read_sample
@@ -62,9 +62,10 @@ EXAMPLES = 5
 
 
 @contextmanager
-def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[OpenCluster]:
+def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[tuple[str, EngineSearch]]:
     """
-    The cluster that *options* name, opened for a suite in *folder* with the login in harness.toml.
+    The cluster that *options* name, opened for a suite in *folder* with the login in harness.toml: its name, or its
+    URL, and what searches it.
 
     Raises:
         SearchError: The cluster cannot be reached.
@@ -77,7 +78,7 @@ def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Ite
             raise cluster.error or SearchError("the cluster could not be reached")
         if not isinstance(cluster.search, EngineSearch):
             raise UsageError("an HTTP service has no index to write a suite from")
-        yield cluster
+        yield cluster.cluster.name, cluster.search
 
 
 def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -93,9 +94,8 @@ def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str,
         SearchError: The cluster did not answer, or the login may not list the names.
         UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
-    with opened(folder, options, environ) as cluster:
-        assert isinstance(cluster.search, EngineSearch)
-        return read_names(cluster.search)
+    with opened(folder, options, environ) as (_, search):
+        return read_names(search)
 
 
 def live_documents(
@@ -114,13 +114,12 @@ def live_documents(
         SearchError: The cluster did not answer, or has no such index.
         UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
-    with opened(folder, options, environ) as cluster:
-        assert isinstance(cluster.search, EngineSearch)
+    with opened(folder, options, environ) as (_, search):
         for index in indexes:
             try:
-                yield from ((document, Mark(index)) for document in read_all(cluster.search, index))
+                yield from ((document, Mark(index)) for document in read_all(search, index))
             except SearchError as error:
-                raise _unreadable(cluster.search, index, "SOURCE", error) from None
+                raise _unreadable(search, index, "SOURCE", error) from None
 
 
 def draft_of_index(
@@ -142,9 +141,7 @@ def draft_of_index(
             cluster is not known or is an HTTP service, or a variable of its login is not set.
         SearchError: The cluster did not answer, or has no such index.
     """
-    with opened(folder, options, environ) as cluster:
-        search = cluster.search
-        assert isinstance(search, EngineSearch)
+    with opened(folder, options, environ) as (cluster, search):
         every = _fields(search, index)
         fields = {name: field for name, field in every.items() if not MISREAD.search(name)}
         texts = _text_fields(fields)
@@ -157,7 +154,7 @@ def draft_of_index(
         keys = _identities(fields)
         sample, unread = _sample(search, index, [*texts, *keys])
     draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
-    draft.cluster = _cluster_name(cluster)
+    draft.cluster = None if cluster == "default" else cluster
     misread = [name for name in _text_fields(every) if name not in fields]
     if misread:
         draft.request_remarks.append(
@@ -204,12 +201,6 @@ def _others(search: EngineSearch, index: str) -> list[str]:
         return [name for names in read_names(search).values() for name in names if name != index]
     except SearchError:
         return []
-
-
-def _cluster_name(cluster: OpenCluster) -> str | None:
-    """The cluster as a suite names it: its name in harness.toml, or its URL; None for the default cluster."""
-    name = cluster.cluster.name
-    return None if name == "default" else name
 
 
 def _text_fields(fields: Mapping[str, IndexField]) -> list[str]:
