@@ -76,6 +76,11 @@ def without_mark(text: str) -> str:
     return text[1:] if text.startswith(_MARK) and _is_changed(text.lstrip(_MARK)) else text
 
 
+def for_spreadsheets(text: str) -> str:
+    """*text* with a byte order mark if it is not ASCII: without it, spreadsheets do not read it as UTF-8."""
+    return text if text.isascii() else f"\ufeff{text}"
+
+
 def separator_of(header: str, column: str) -> str:
     """
     The separator of a file with this *header*: the one for which a column is named *column*; else a comma.

@@ -25,7 +25,7 @@ from harness.files.editing import (
 )
 from harness.files.judgments import read_judgments
 from harness.files.opening import JUDGMENTS, Findings, Form, form_of
-from harness.files.records import read_records
+from harness.files.records import for_spreadsheets, read_records
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
 from harness.judging import read_judged
@@ -243,8 +243,8 @@ def check_output(path: Path, given: Mapping[Pair, Collection[float]]) -> None:
 def grades_csv(grades: Mapping[Pair, float]) -> str:
     """CSV with the columns query, document and grade, and like a pool a byte order mark where it is not ASCII."""
     begin = "query,document,grade\n"
-    text = applied(begin, edit_csv(begin, {pair: number_text(grade) for pair, grade in grades.items()}))
-    return text if text.isascii() else "\ufeff" + text
+    edits = edit_csv(begin, {pair: number_text(grade) for pair, grade in grades.items()})
+    return for_spreadsheets(applied(begin, edits))
 
 
 def grades_json_lines(grades: Mapping[Pair, float]) -> str:

@@ -66,7 +66,6 @@ FORMATS = {
 """The formats by name."""
 
 _SUFFIX = ".relevance.yaml"
-_PLACEHOLDER = re.compile(r"\{\{\s*(.*?)\s*\}\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +224,14 @@ def _module(kind: str) -> _Module:
 
 def _apply_options(draft: Draft, given: ImportOptions) -> None:
     """Replace values of *draft* by those *given*, and note the params that no request uses."""
+    from harness.suites.placeholders import placeholders_in
+
     draft.name = given.name or draft.name
     if given.index:
         draft.index, draft.documents = given.index, None
     if given.request is not None:
         draft.request, draft.requests = given.request, {}
-    used = set(_PLACEHOLDER.findall(json.dumps([draft.request, draft.requests])))
+    used = {name for name, *_ in placeholders_in(json.dumps([draft.request, draft.requests]))}
     for query in draft.queries:
         for name in [name for name in query.params if name not in used]:
             draft.leave(query.place, f"{name!r} of queries, which no request uses")

@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 from harness.errors import UsageError
-from harness.files.records import mark_as_text
+from harness.files.records import for_spreadsheets, mark_as_text
 from harness.migrate import ImportOptions, MigrationResult, refuse_repeated, write_drafts, write_files
 from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalized_text, read_csv, read_ubi
 from harness.migrate.draft import Draft, Leftover
@@ -283,8 +283,7 @@ def _csv(found: Sequence[ClickedDocument], log: ClickLog) -> str:
         figures = [f"{value:.6g}" for value in (one.expected, one.coec, one.low, one.high)]
         counts = [str(value) for value in (one.grade, one.impressions, one.clicks)]
         rows.append([mark_as_text(one.query), mark_as_text(one.document), *counts, *figures])
-    text = csv_text(_COLUMNS, rows)
-    return text if text.isascii() else f"\ufeff{text}"
+    return for_spreadsheets(csv_text(_COLUMNS, rows))
 
 
 def _lines(found: Sequence[ClickedDocument]) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.files.records import mark_as_text, without_mark
+from harness.files.records import for_spreadsheets, mark_as_text, without_mark
 from harness.migrate.draft import Draft, DraftQuery, refused
 from harness.migrate.exported import Exported, json_lines, suite_stem, whole
 from harness.migrate.json_nodes import JsonNode, node_lines, source_of
@@ -223,7 +223,7 @@ def write(suite: Suite, form: str) -> Exported:
         exported.files[f"{name}.queries.csv"] = _queries_csv(queries, exported, weighted=weighted)
         judged = _judgments(queries, exported, csv=True)
         rows = ([mark_as_text(query), mark_as_text(document), repr(grade)] for query, document, grade in judged)
-        exported.files[f"{name}.judgments.csv"] = _for_spreadsheets(csv_text(["query", "document", "grade"], rows))
+        exported.files[f"{name}.judgments.csv"] = for_spreadsheets(csv_text(["query", "document", "grade"], rows))
         return exported
     entries = [_entry(query, weighted=weighted) for query in suite.queries]
     judged = _judgments(suite.queries, exported, csv=False)
@@ -265,7 +265,7 @@ def _queries_csv(queries: Sequence[Query], exported: Exported, *, weighted: bool
         weight = [repr(query.weight)] if weighted else []
         texts = [mark_as_text(cell) for cell in (query.id, query.text, *tags, *values)]
         rows.append([*texts[:2], *weight, *texts[2:]])
-    return _for_spreadsheets(csv_text([*header, *(f"{_PARAM}{name}" for name in params)], rows))
+    return for_spreadsheets(csv_text([*header, *(f"{_PARAM}{name}" for name in params)], rows))
 
 
 def _tags_cell(query: Query, exported: Exported) -> str:
@@ -287,11 +287,6 @@ def _cell(query: Query, name: str, exported: Exported) -> str:
         return value
     exported.leave(query.mark, f"the type of the param {name!r}; in CSV it is a text")
     return json.dumps(value)
-
-
-def _for_spreadsheets(text: str) -> str:
-    """*text* with a byte order mark if it is not ASCII: without it, spreadsheets do not read it as UTF-8."""
-    return text if text.isascii() else f"\ufeff{text}"
 
 
 def _is_lost(text: str) -> bool:

@@ -13,6 +13,7 @@ from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.gate.stability import why_moving
 from harness.means import are_weighted, mean_of
 from harness.metrics import parse_measure, score_query, settings_of
+from harness.metrics.definition import as_text
 from harness.metrics.score import failure_text, measures_of
 from harness.migrate.rank_eval import OF_RULES, metric_of, rated_request, template_list
 from harness.model import (
@@ -442,11 +443,7 @@ def _change(score: float | None, following: float | None) -> float | None:
 
 def _without(measure: Measure, *names: str) -> Measure:
     """*measure* without the parameters *names*, so that their defaults apply."""
-    kept = [f"{name}={_written(value)}" for name, value in measure.parameters if name not in names]
+    kept = [f"{name}={as_text(value)}" for name, value in measure.parameters if name not in names]
     cutoff = "" if measure.cutoff is None else f"@{measure.cutoff}"
     given = f"({', '.join(kept)})" if kept else ""
     return parse_measure(f"{measure.name}{given}{cutoff}")
-
-
-def _written(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
