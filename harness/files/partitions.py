@@ -16,7 +16,7 @@ from harness.metrics.evaluate import Evaluation
 from harness.words import listed
 
 SHOWN = 5
-"""Queries or files that a message names."""
+"""Files that a message names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def partitions_of(judgments: Path, run: Path) -> list[Partition]:
     alone += [str(judgments / name) for name in judged if name not in runs]
     if alone:
         raise UsageError(
-            f"{_some(alone)}: there is no file of that name in the other folder; where the judgments"
+            f"{listed(alone, SHOWN)}: there is no file of that name in the other folder; where the judgments"
             " are in a folder, each file of the run needs one of the same name there"
         )
     return [Partition(judged[name], path) for name, path in runs.items()]
@@ -127,8 +127,3 @@ def _check_together(parts: Sequence[tuple[Partition, Evaluation]]) -> None:
                 f"{part.run}: the query {apart[0]!r} has its judgments in {missing[apart[0]]}; write hits and judgments"
                 " of a query to files of the same name"
             )
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else ""
-    return f"{listed(names[:SHOWN])}{more}"

@@ -84,6 +84,14 @@ def test_judgments_apart_from_their_hits_are_refused(folder, capsys):
     assert "run/bucket=3/part.parquet: the query 'q0' has its judgments in qrels/bucket=0/part.parquet" in told
 
 
+def test_the_first_of_many_files_alone_are_named(folder, capsys):
+    for number in range(10, 17):
+        write(Path(f"run/bucket={number}/part.parquet"), [(f"q{number}", "d1", 0.5)], "score")
+    told = refused(capsys, "--qrels", "qrels", "--run", "run")
+    assert "run/bucket=14/part.parquet and 2 more: there is no file of that name" in told
+    assert "and 2 more and" not in told
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
