@@ -46,17 +46,14 @@ __all__ = [
 Key = tuple[str, ...]
 
 
-@dataclass(slots=True)
-class Places:
+class Places(dict[Key, tuple[int, int]]):
     """Line and column of each key, by its path of names from the top."""
-
-    of: dict[Key, tuple[int, int]] = field(default_factory=dict)
 
     def mark(self, key: Key, path: str) -> Mark:
         """The place of *key*, or of the nearest key above it that has one."""
-        while key and key not in self.of:
+        while key and key not in self:
             key = key[:-1]
-        line, column = self.of.get(key, (1, 1))
+        line, column = self.get(key, (1, 1))
         return Mark(path, line, column)
 
 
@@ -78,7 +75,7 @@ def find_places(text: str) -> Places:
         else:
             keys = [table + key for key in _keys(content)]
         for key in keys:
-            places.of.setdefault(key, (line, column))
+            places.setdefault(key, (line, column))
     return places
 
 
@@ -282,7 +279,7 @@ def _syntax_problem(source: Source, sentence: str) -> Problem:
     return Problem(source.path, line, column, f"this is not TOML: {match[1][:1].lower()}{match[1][1:]}")
 
 
-def _problem(source: Source, places: Places, key: tuple[str, ...], message: str) -> Problem:
+def _problem(source: Source, places: Places, key: Key, message: str) -> Problem:
     """A problem at a key. The excerpt ends at the =, as what follows may be a secret that does not belong there."""
     mark = places.mark(key, source.path)
     shown = source.line(mark.line).split("=")[0]

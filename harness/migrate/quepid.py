@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -29,9 +29,11 @@ from harness.model import Json, Mark, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 
 _SCORERS = {
-    "ndcg": "nDCG", "ndcg_cut": "nDCG(ideal=cut)", "dcg": "DCG", "cg": "CG", "p": "P", "ap": "AP", "rr": "RR",
-    "err": "ERR(max={max})",
+    "nDCG": "nDCG", "NDCG_CUT": "nDCG(ideal=cut)", "DCG": "DCG", "CG": "CG", "P": "P", "AP": "AP", "RR": "RR",
+    "ERR": "ERR(max={max:g})",
 }  # fmt: skip
+"""Quepid's own scorers and their measures, without the cutoff; in names of scorers case is ignored."""
+
 _USUAL_MAX = 3.0
 """The highest grade of the scale of Quepid's own scorers."""
 
@@ -228,8 +230,9 @@ def _read_scorer(scorer: JsonNode | None, draft: Draft) -> None:
     top = _USUAL_MAX if scale is None else max((one.number() for one in scale.elements()), default=_USUAL_MAX)
     _read_labels(scorer, draft)
     found = re.fullmatch(r"(\w+)@([1-9]\d*)", name.text().strip())
-    if found and found[1].lower() in _SCORERS:
-        draft.measures = [f"{_SCORERS[found[1].lower()].format(max=f'{top:g}')}@{int(found[2])}"]
+    measures = {one.lower(): text.format(max=top) for one, text in _SCORERS.items()}
+    if found and found[1].lower() in measures:
+        draft.measures = [f"{measures[found[1].lower()]}@{int(found[2])}"]
         for key in ("code", "scorer_id", "communal", "show_scale_labels"):
             scorer.get(key)
     else:
@@ -412,16 +415,8 @@ def _case(suite: Suite, texts: Mapping[str, Query], exported: Exported) -> dict[
 
 def _scorer(measure: Measure) -> str | None:
     """The name of the scorer in Quepid that computes *measure*, None if there is none; all have the cutoff 10."""
-    given = dict(measure.parameters)
-    if measure.cutoff != 10:
-        return None
-    if measure.name == "nDCG" and str(given.get("ideal", "")) == "cut" and len(given) == 1:
-        return "NDCG_CUT@10"
-    names: Mapping[str, Callable[[], bool]] = {
-        "ERR": lambda: given == {"max": _USUAL_MAX},
-        **{name: (lambda: not given) for name in ("nDCG", "DCG", "CG", "P", "AP", "RR")},
-    }
-    return f"{measure.name}@10" if measure.name in names and names[measure.name]() else None
+    named = {f"{text.format(max=_USUAL_MAX)}@10": f"{name}@10" for name, text in _SCORERS.items()}
+    return named.get(measure.text)
 
 
 def _marker(name: str) -> str:

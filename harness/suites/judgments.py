@@ -18,7 +18,7 @@ from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, chosen,
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, Written, describe, resolve_number
-from harness.words import did_you_mean
+from harness.words import did_you_mean, listed
 
 _MOST_SHOWN = 20
 
@@ -100,7 +100,7 @@ class Judgments:
 
     def _note_other_queries(self, file: NamedFile, others: list[str], queries: Mapping[str, int]) -> None:
         line = query_line(file.path, others[0], name=file.name)
-        shown = ", ".join(map(repr, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+        shown = listed(list(map(repr, others)), 5)
         remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
         message = f"the suite has no query {shown}{did_you_mean(others[0], queries)}; {remedy}"
         self._note_in(file, [Problem(file.name, line, 1 if line else 0, message)])
