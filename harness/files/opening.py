@@ -249,9 +249,9 @@ class Source:
         """A problem at a place of this file, with its excerpt; line 0 for the file as a whole."""
         return Problem(self.path, line, column, message, self.excerpt(line, column))
 
-    def error_at(self, offset: int, message: str) -> FormatError:
-        """The error for what is at *offset*."""
-        return FormatError([self.problem(*self.place(offset), message)])
+    def error(self, line: int, column: int, message: str) -> FormatError:
+        """The error for what is at a place of this file."""
+        return FormatError([self.problem(line, column, message)])
 
     def excerpt(self, line: int, column: int) -> str:
         """The line with its number, and a caret under *column*; empty where there is no such line."""

@@ -42,10 +42,12 @@ from harness.run.connections import Connections, OpenCluster
 from harness.run.execution import AnsweredSuite, Progress
 from harness.search.lookup import find_documents, find_texts
 from harness.suites import load_suites
+from harness.suites.depth import size_of
 from harness.suites.fixtures import FixtureFile
 from harness.suites.judgments import judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
+from harness.suites.requests import build_request
 from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
 from harness.words import nearest, other_spellings
 
@@ -152,8 +154,6 @@ class _Pooling:
 
     def _shallow(self, pool: Pool) -> list[str]:
         """A sentence for each request with a size of its own that is less than the pooling depth."""
-        from harness.suites.depth import size_of
-
         sizes = {name: size_of(self.suite.requests[name]) for name in {cell.run.request for cell in self.cells}}
         return [
             f"the request {name} asks for {size} hits itself, and is pooled no deeper"
@@ -181,8 +181,6 @@ class _Pooling:
     def _read(
         self, by_place: Mapping[tuple[str | None, str], Sequence[PooledDocument]], search: Search
     ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
-        from harness.suites.requests import build_request
-
         found: dict[tuple[str, str], Hit] = {}
         notes: dict[str, None] = {}
         for (index, request), documents in by_place.items():

@@ -101,7 +101,7 @@ def _new_id(one: JsonNode, known: set[str]) -> str:
     """The id of *one*, which is added to *known*; an id that is known already raises FormatError."""
     node = one.need("_id")
     if node.words() in known:
-        raise node.source.error_at(node.offset, f"the id {node.words()!r} is there twice")
+        raise node.source.error(*node.source.place(node.offset), f"the id {node.words()!r} is there twice")
     known.add(node.words())
     return node.words()
 

@@ -14,7 +14,6 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.errors import FormatError
 from harness.files.json import each_key_once
 from harness.files.opening import Source
 from harness.files.records import without_mark
@@ -166,7 +165,7 @@ def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
             )
     if not isinstance(found, list):
         message = "expected the JSON of a search with a list `hits.hits`, a list of documents, or a document"
-        raise FormatError([source.problem(1, 1, message)])
+        raise source.error(1, 1, message)
     return found
 
 
@@ -174,13 +173,13 @@ def _parsed(source: Source, text: str, line: int) -> Json:
     try:
         return json.loads(text, object_pairs_hook=each_key_once)
     except (ValueError, RecursionError) as error:
-        raise FormatError([source.problem(line, 1, f"this is not JSON: {error}")]) from None
+        raise source.error(line, 1, f"this is not JSON: {error}") from None
 
 
 def _source(found: Json, source: Source, line: int) -> Mapping[str, Json]:
     document = found.get("_source", found) if isinstance(found, dict) else found
     if not isinstance(document, dict):
-        raise FormatError([source.problem(line, 1, "expected an object, a document of ubi_queries or ubi_events")])
+        raise source.error(line, 1, "expected an object, a document of ubi_queries or ubi_events")
     return document
 
 

@@ -51,7 +51,7 @@ class JsonNode:
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise FormatError: the value is not what was *expected*."""
-        raise self.source.error_at(self.offset, f"found {self.described()}, expected {expected}")
+        raise self.source.error(*self.source.place(self.offset), f"found {self.described()}, expected {expected}")
 
     def described(self) -> str:
         """The value as error messages show it, at most 60 characters."""
@@ -81,7 +81,7 @@ class JsonNode:
         child = self.get(*keys)
         if child is None:
             found = f"found an object without {' or '.join(map(repr, keys))}"
-            raise self.source.error_at(self.offset, f"{found}, expected one with it")
+            raise self.source.error(*self.source.place(self.offset), f"{found}, expected one with it")
         return child
 
     def members(self) -> dict[str, JsonNode]:
@@ -197,7 +197,7 @@ def parse_node(source: Source) -> JsonNode:
         raise InputError.at(source.path, 0, 0, "the JSON is nested too deeply") from None
     except ValueError as error:
         offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
-        raise source.error_at(offset, f"{_NOT_JSON}{message}") from None
+        raise source.error(*source.place(offset), f"{_NOT_JSON}{message}") from None
     return _build(source)
 
 
@@ -299,7 +299,7 @@ def _build(source: Source) -> JsonNode:
             key = _scalar(source, match)
             if key in holder:
                 message = f"the object has the key {key!r} twice"
-                raise source.error_at(match.start(1), message)
+                raise source.error(*source.place(match.start(1)), message)
             continue
         value = {} if token == "{" else [] if token == "[" else _scalar(source, match)
         node = JsonNode(source, match.start(1), value)
@@ -311,7 +311,7 @@ def _build(source: Source) -> JsonNode:
             open_values.append(node)
             if len(open_values) > _DEEPEST:
                 message = f"the JSON is nested too deeply; expected at most {_DEEPEST} levels"
-                raise source.error_at(match.start(1), message)
+                raise source.error(*source.place(match.start(1)), message)
     return root[0]
 
 
@@ -319,8 +319,8 @@ def _scalar(source: Source, match: re.Match[str]) -> Any:
     value = json.loads(match[1])
     if isinstance(value, float) and not math.isfinite(value):
         message = f"found {match[1][:60]}, expected a number that a 64-bit float can hold"
-        raise source.error_at(match.start(1), message)
+        raise source.error(*source.place(match.start(1)), message)
     if isinstance(value, str) and _HALF_A_CHARACTER.search(value):
         message = f"found {match[1][:60]}, which holds half of a character (a lone surrogate)"
-        raise source.error_at(match.start(1), message)
+        raise source.error(*source.place(match.start(1)), message)
     return value

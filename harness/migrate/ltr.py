@@ -10,7 +10,6 @@ import math
 import re
 from pathlib import Path
 
-from harness.errors import FormatError
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.json_nodes import source_of
@@ -46,12 +45,10 @@ def read_ltr(path: Path, draft: Draft) -> None:
         match = _LINE.fullmatch(line)
         if match is None:
             message = "expected a line such as '3 qid:1 # sku-17 red shoes'; for TREC qrels use the format trec"
-            raise FormatError([source.problem(number, 1, message)])
+            raise source.error(number, 1, message)
         grade = read_number(match["grade"])
         if grade is None or not math.isfinite(grade):
-            raise FormatError(
-                [source.problem(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")]
-            )
+            raise source.error(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")
         if match["features"]:
             draft.leave(place, "features; a suite has grades alone")
         if more := (match["more"] or "").strip():

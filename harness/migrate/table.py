@@ -61,7 +61,7 @@ class Row:
 
     def refuse(self, message: str) -> NoReturn:
         """Raise FormatError with *message* at this line."""
-        raise FormatError([self.source.problem(self.line, 1, message)])
+        raise self.source.error(self.line, 1, message)
 
 
 @dataclass(slots=True)
@@ -104,7 +104,7 @@ class Table:
         found = self.column(*names)
         if found is None:
             message = f"found the columns {', '.join(self.columns)}, expected one named {' or '.join(names)}"
-            raise FormatError([self.source.problem(1, 1, message)])
+            raise self.source.error(1, 1, message)
         return found
 
     def raise_problems(self) -> None:
@@ -161,11 +161,11 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
                     continue
             if len(cells) > len(table.columns) and any(cell.strip() for cell in cells[len(table.columns) :]):
                 message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
-                raise FormatError([source.problem(start, 1, message)])
+                raise source.error(start, 1, message)
             padded = [*cells, *[""] * len(table.columns)]
             table.rows.append(Row(source, start, dict(zip(table.columns, padded, strict=False))))
     except csv.Error as error:
-        raise FormatError([source.problem(rows.line_num, 1, f"this is not CSV: {error}")]) from None
+        raise source.error(rows.line_num, 1, f"this is not CSV: {error}") from None
     if table is None:
         raise FormatError.at(source.path, 0, 0, "the file is empty; expected CSV with a header")
     return table
@@ -174,7 +174,7 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
 def _check_header(table: Table, line: int) -> None:
     twice = sorted({column for column in table.columns if column and table.columns.count(column) > 1})
     if twice:
-        raise FormatError([table.source.problem(line, 1, f"the header names {', '.join(twice)} twice")])
+        raise table.source.error(line, 1, f"the header names {', '.join(twice)} twice")
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -133,7 +133,7 @@ def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None
     found = _tagged(source, draft) if has_tags else _one_a_line(source, draft)
     for number, text, remarks, place in found:
         if number in known:
-            raise FormatError([source.problem(place.line, place.column, f"topic {number!r} is there twice")])
+            raise source.error(place.line, place.column, f"topic {number!r} is there twice")
         known[number] = query = draft.add(number, place, text)
         query.remarks = remarks
 
@@ -148,7 +148,7 @@ def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
         match = next((found for form in forms if (found := form.fullmatch(line))), None)
         if match is None or _is_json(line):
             message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
-            raise FormatError([source.problem(number, 1, message)])
+            raise source.error(number, 1, message)
         if have_priority:
             draft.leave(place, "the priority of topics")
         text, *others = (cell.strip() for cell in match[2].split("\t"))
@@ -178,7 +178,7 @@ def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
         (*_fields(written, content, draft, place), place) for written, content, place in _parts(source, text, draft)
     ]
     if not found:
-        raise FormatError([source.problem(1, 1, "found no <top> or <topic> that is closed")])
+        raise source.error(1, 1, "found no <top> or <topic> that is closed")
     are_labelled = all(_TITLE_LABEL.match(fields["title"]) for fields, _, _ in found if "title" in fields)
     for fields, remarks, place in found:
         if are_labelled and "title" in fields:
@@ -210,7 +210,7 @@ def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, 
                 opened, end = None, tag.end()
         elif opened is not None and (tag is None or (not tag[1] and tag[2].lower() == opened[2].lower())):
             message = f"this <{opened[2]}> is not closed"
-            raise source.error_at(opened.start(), message)
+            raise source.error(*source.place(opened.start()), message)
         elif opened is not None and tag is not None and tag[1] and tag[2].lower() == opened[2].lower():
             yield opened[3], text[opened.end() : tag.start()], Mark(source.path, *source.place(opened.start()))
             opened, end = None, tag.end()
@@ -283,7 +283,7 @@ def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Dr
     text = next((name for name in (*_TEXTS, "", *_DESCRIPTIONS) if fields.get(name)), None)
     if number is None or text is None:
         lacking = "number" if number is None else "title or query"
-        raise FormatError([source.problem(place.line, place.column, f"this topic has no {lacking}")])
+        raise source.error(place.line, place.column, f"this topic has no {lacking}")
     if text in _DESCRIPTIONS:
         draft.leave(place, "that the text of a topic is its description; it has no title")
     if text != "" and fields[""]:
