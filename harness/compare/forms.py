@@ -63,11 +63,6 @@ class Form:
     index: str | None = None
 
     @property
-    def without_index(self) -> Form:
-        """The whole report, without a choice of its entry."""
-        return replace(self, index=None)
-
-    @property
     def is_live(self) -> bool:
         """Whether an engine or a service is searched, instead of a file read."""
         return self.kind not in OF_FILES

@@ -269,7 +269,7 @@ def _choose_report(form: Form, report: Report, suite: Suite | None, request: str
     known = ", ".join(f"{one.name} ({_which(one)})" for one in report.suites) or "no suite"
     given = (("suite", suite and suite.name), ("request", request), ("index", form.index))
     named = [f"the {what} {value!r}" for what, value in given if value is not None]
-    file = form.without_index
+    file = replace(form, index=None)
     if not fitting:
         indexes = [one.index for one in of_suite if one.index]
         guess = "" if form.index is None or form.index in indexes else did_you_mean(form.index, indexes)

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,14 +106,13 @@ def _rated(root: JsonNode) -> Iterator[_Rated]:
         for group in _below(topic, "query_groups"):
             tags = tuple(dict.fromkeys(name for node in (topic, group) if node is not root and (name := _name(node))))
             for node in _below(group, "queries", required=True):
-                template = node.get("template")
-                documents = node.get("relevant_documents")
-                yield _Rated(
-                    node,
-                    tags,
-                    template if template is not None else _inherited("template", group, topic, root),
-                    documents if documents is not None else group.get("relevant_documents"),
-                )
+                templates = (one.get("template") for one in (node, group, topic, root))
+                documents = (one.get("relevant_documents") for one in (node, group))
+                yield _Rated(node, tags, _first(templates), _first(documents))
+
+
+def _first(found: Iterable[JsonNode | None]) -> JsonNode | None:
+    return next((one for one in found if one is not None), None)
 
 
 def _below(node: JsonNode, key: str, *, required: bool = False) -> Iterator[JsonNode]:
@@ -129,10 +128,6 @@ def _name(node: JsonNode) -> str:
     """The name of a topic or a group, or else its description: RRE prefers the description, which is long for a tag."""
     found = node.get("name", "description")
     return "" if found is None else found.text().strip()
-
-
-def _inherited(key: str, *nodes: JsonNode) -> JsonNode | None:
-    return next((found for node in nodes if (found := node.get(key)) is not None), None)
 
 
 def _names(chosen: Sequence[_Rated], text_name: str) -> dict[str, str]:

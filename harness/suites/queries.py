@@ -175,7 +175,7 @@ def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
         found["weight"] = Written(cells["weight"], mark, plain=read_number(cells["weight"]) is not None)
     for name in _LISTS:
         if name in cells:
-            found[name] = _list((_text(item.strip(), mark) for item in cells[name].split(";") if item.strip()), mark)
+            found[name] = ListNode(mark, (_text(one.strip(), mark) for one in cells[name].split(";") if one.strip()))
     for name in _WAIVERS:
         waiver = {"reason": cells.get(name), "until": cells.get(f"{name}.until")}
         if any(waiver.values()):
@@ -210,7 +210,7 @@ def _node(value: Any, mark: Mark) -> Node:
     if isinstance(value, dict):
         return _mapping(((key, _node(item, mark)) for key, item in value.items()), mark)
     if isinstance(value, list):
-        return _list((_node(item, mark) for item in value), mark)
+        return ListNode(mark, (_node(item, mark) for item in value))
     return _text(value, mark) if isinstance(value, str) else Written(json.dumps(value), mark, plain=True)
 
 
@@ -219,15 +219,7 @@ def _text(text: str, mark: Mark) -> Written:
 
 
 def _mapping(pairs: Iterable[tuple[str, Node]], mark: Mark) -> MappingNode:
-    mapping = MappingNode(mark)
-    mapping.update((_text(key, mark), value) for key, value in pairs)
-    return mapping
-
-
-def _list(items: Iterable[Node], mark: Mark) -> ListNode:
-    found = ListNode(mark)
-    found.extend(items)
-    return found
+    return MappingNode(mark, ((_text(key, mark), value) for key, value in pairs))
 
 
 def list_queries(

@@ -50,15 +50,12 @@ class Variables:
         if isinstance(node, MappingNode):
             return self.fill_mapping(node)
         if isinstance(node, ListNode):
-            items = ListNode(node.mark)
-            items.extend(self.fill(item) for item in node)
-            return items
+            return ListNode(node.mark, map(self.fill, node))
         return self._fill_scalar(node) if "$" in node else node
 
     def fill_mapping(self, node: MappingNode) -> MappingNode:
         """As `fill`, for a mapping; its keys are not changed."""
-        mapping = MappingNode(node.mark)
-        mapping.update((key, self.fill(value)) for key, value in node.items())
+        mapping = MappingNode(node.mark, ((key, self.fill(value)) for key, value in node.items()))
         mapping.repeats = [replace(one, value=self.fill(one.value)) for one in node.repeats]
         return mapping
 
@@ -241,12 +238,11 @@ def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> Mapp
     """*root* without the top keys at *places*, and without single queries if only these are invalid."""
     queries = {place[2] for place in places if _in_query(place)}
     dropped = {place[0] for place in places if not _in_query(place)}
-    kept = MappingNode(root.mark)
-    kept.update((key, value) for key, value in root.items() if key not in dropped)
+    kept = MappingNode(root.mark, ((key, value) for key, value in root.items() if key not in dropped))
     if queries and "queries" in kept:
-        entries = ListNode(root.child("queries").mark)
-        entries.extend(entry for index, entry in enumerate(root.child("queries")) if index not in queries)
-        kept[root.key("queries")] = entries
+        entries = root.child("queries")
+        sound = (entry for index, entry in enumerate(entries) if index not in queries)
+        kept[root.key("queries")] = ListNode(entries.mark, sound)
     return kept
 
 

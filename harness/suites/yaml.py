@@ -75,8 +75,8 @@ class MappingNode(dict[Written, Any]):
 
     __slots__ = ("mark", "repeats")
 
-    def __init__(self, mark: Mark) -> None:
-        super().__init__()
+    def __init__(self, mark: Mark, pairs: Iterable[tuple[Written, Any]] = ()) -> None:
+        super().__init__(pairs)
         self.mark = mark
         self.repeats: list[Repeat] = []
 
@@ -94,8 +94,8 @@ class ListNode(list[Any]):
 
     __slots__ = ("mark",)
 
-    def __init__(self, mark: Mark) -> None:
-        super().__init__()
+    def __init__(self, mark: Mark, items: Iterable[Any] = ()) -> None:
+        super().__init__(items)
         self.mark = mark
 
 
