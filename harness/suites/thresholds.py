@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import chain
 from typing import TypeAlias
 
@@ -64,13 +65,12 @@ def read_thresholds(
         profile: The suite's.
     """
 
-    def parse(text: str) -> tuple[Condition, str | None]:
-        return parse_threshold(text, of_query=of_query)
-
     def reach(condition: Condition) -> str | None:
         return None if gain is None else check_reach(condition, gain, profile)
 
-    return _read(lines, parse, reach, problems, tag_of=_tag_as_written, checking=checking)
+    return _read(
+        lines, partial(parse_threshold, of_query=of_query), reach, problems, _tag_as_written, checking=checking
+    )
 
 
 def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bool) -> tuple[Threshold, ...]:
@@ -79,10 +79,7 @@ def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bo
     def parse(text: str) -> tuple[Condition, str | None]:
         return parse_expectation(text), None
 
-    def reach(condition: Condition) -> str | None:
-        return check_reach(condition, Gain())
-
-    return _read(lines, parse, reach, problems, tag_of=lambda _: None, checking=checking)
+    return _read(lines, parse, partial(check_reach, gain=Gain()), problems, lambda _: None, checking=checking)
 
 
 def read_waiver(shape: WaiverShape | None) -> Waiver | None:
@@ -104,8 +101,8 @@ def _read(
     parse: Callable[[str], tuple[Condition, str | None]],
     reach: Callable[[Condition], str | None],
     problems: Problems,
-    *,
     tag_of: Callable[[Written], str | None],
+    *,
     checking: bool,
 ) -> tuple[Threshold, ...]:
     thresholds = []
