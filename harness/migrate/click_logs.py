@@ -153,10 +153,9 @@ def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
     if isinstance(found, dict):
         if "hits" not in found:
             return [found]
-        shards = found.get("_shards")
-        if found.get("timed_out") is True or (isinstance(shards, dict) and shards.get("failed")):
+        if found.get("timed_out") is True or _object(found.get("_shards")).get("failed"):
             log.leftovers.add(Mark(source.path), "documents of shards that failed or timed out in the search")
-        hits = found["hits"] if isinstance(found["hits"], dict) else {}
+        hits = _object(found["hits"])
         found, total = hits.get("hits"), hits.get("total")
         total = total.get("value") if isinstance(total, dict) else total
         if isinstance(found, list) and isinstance(total, int) and total > len(found):
@@ -223,21 +222,16 @@ def _take_hits(hits: Json, name: str, place: Mark, search: _Search, log: ClickLo
 
 
 def _take_event(document: Mapping[str, Json], place: Mark, search: _Search, log: ClickLog, *, clicked: bool) -> None:
-    attributes = document.get("event_attributes")
-    thing = attributes.get("object") if isinstance(attributes, dict) else None
-    identity = None
-    if isinstance(thing, dict):
-        identity = next((thing[key] for key in ("object_id", "internal_id") if _is_id(thing.get(key))), None)
-    if not _is_id(identity):
+    attributes = _object(document.get("event_attributes"))
+    thing = _object(attributes.get("object"))
+    identity = next((thing[key] for key in ("object_id", "internal_id") if _is_id(thing.get(key))), None)
+    if identity is None:
         log.leftovers.add(place, "events without an object_id")
         return
-    assert isinstance(attributes, dict)
-    assert isinstance(thing, dict)
     if thing.get("object_id_field") not in (None, "", "_id"):
         what = f"that object_id is the field {thing['object_id_field']!r}; give it as id_field of the suite's target"
         log.leftovers.add(place, what)
-    position = attributes.get("position")
-    ordinal = position.get("ordinal") if isinstance(position, dict) else None
+    ordinal = _object(attributes.get("position")).get("ordinal")
     name = str(identity)
     known = isinstance(ordinal, int) and not isinstance(ordinal, bool) and ordinal >= 0
     if clicked:
@@ -248,6 +242,11 @@ def _take_event(document: Mapping[str, Json], place: Mark, search: _Search, log:
         search.see(name, search.hits.index(name) + 1, place, log)
     else:
         log.leftovers.add(place, "impressions without a position")
+
+
+def _object(value: Json) -> Mapping[str, Json]:
+    """*value* if it is an object; an empty one for any other value."""
+    return value if isinstance(value, dict) else {}
 
 
 def _is_id(value: Json) -> bool:
