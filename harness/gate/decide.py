@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import date
 
 from harness.gate.finding import Finding, scope_scores
@@ -245,26 +245,15 @@ def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: 
 
 
 def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
+    """The verdict has all that was found, in fields of the same names."""
     threshold, query = gated.threshold, gated.query
     return Verdict(
         id=gated.id,
         threshold=threshold.text,
-        status=finding.status,
-        reason=finding.reason,
-        observed=finding.observed,
-        required=finding.required,
-        measure=finding.measure,
         tag=threshold.tag,
         query=query.id if query else None,
-        blamed=finding.blamed,
-        counted=finding.counted,
-        left_out=finding.left_out,
         mark=threshold.mark,
         waiver=waiver,
         markers=tuple(dict.fromkeys(threshold.markers + (query.markers if query else ()))),
-        unit=finding.unit,
-        caveat=finding.caveat,
-        operator=finding.operator,
-        ties=finding.ties,
-        repeats=finding.repeats,
+        **{one.name: getattr(finding, one.name) for one in fields(finding)},
     )
