@@ -215,11 +215,7 @@ def _refuse_unscored(suite: Suite, scores: Sequence[Score]) -> None:
 
 
 def _keep(
-    suite: Suite,
-    query: Query,
-    ranking: Ranking,
-    values: Mapping[tuple[str, str], float | None],
-    masker: Masker,
+    suite: Suite, query: Query, ranking: Ranking, values: Mapping[tuple[str, str], float | None], masker: Masker
 ) -> BaselineQuery:
     measures = measures_of(suite, query)
     scores = {measure.text: values.get((query.id, measure.text)) for measure in measures}

@@ -14,14 +14,7 @@ from harness.errors import InputError, Problem, SearchError, SuiteError
 from harness.files.judgments import read_grade
 from harness.files.opening import JUDGMENTS, Findings, Form, form_of
 from harness.files.records import check_ids, read_records
-from harness.judging.findings import (
-    IndexKnowledge,
-    JudgedSuite,
-    PlacedJudgment,
-    Scale,
-    find_in,
-    scales_of,
-)
+from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, find_in, scales_of
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
 from harness.masking import Masker
 from harness.model import (
@@ -79,11 +72,7 @@ class PoolOptions:
 
 
 def pool_suites(
-    paths: Sequence[Path],
-    options: PoolOptions,
-    *,
-    environ: Mapping[str, str],
-    progress: Progress | None = None,
+    paths: Sequence[Path], options: PoolOptions, *, environ: Mapping[str, str], progress: Progress | None = None
 ) -> list[Pool]:
     """
     Run suites with each of the selected requests, and pool the unjudged documents.

@@ -9,14 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.means import are_weighted, mean_of
-from harness.metrics import (
-    Needs,
-    deepest_cutoff,
-    definition_of,
-    parse_measure,
-    settings_of,
-    unjudged_bounds,
-)
+from harness.metrics import Needs, deepest_cutoff, definition_of, parse_measure, settings_of, unjudged_bounds
 from harness.metrics.score import common_measures, failure_text, measures_of, score_of
 from harness.model import (
     Coverage,

@@ -294,11 +294,7 @@ def _lines(found: Sequence[ClickedDocument]) -> str:
 
 
 def _provenance(
-    sources: Json,
-    log: ClickLog,
-    model: ClickModel,
-    rates: Mapping[int, Fraction],
-    found: Sequence[ClickedDocument],
+    sources: Json, log: ClickLog, model: ClickModel, rates: Mapping[int, Fraction], found: Sequence[ClickedDocument]
 ) -> str:
     """JSON with everything that is needed to compute the grades again."""
     uncertain = sum(model.grade(one.low) != model.grade(one.high) for one in found)

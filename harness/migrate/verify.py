@@ -270,12 +270,7 @@ class _Rules:
             if self.negative and self.measure.name in EXPONENTIAL:
                 return self._as_rank_eval()
             return score_query(
-                self.measure,
-                self.documents,
-                self.grades,
-                gain=self.gain,
-                profile=self.profile,
-                scores=self.scores,
+                self.measure, self.documents, self.grades, gain=self.gain, profile=self.profile, scores=self.scores
             )
         except (UndefinedScore, MeasureError, OverflowError):
             return None

@@ -16,11 +16,7 @@ __all__ = ["load_suite", "load_suites"]
 
 
 def load_suite(
-    path: Path,
-    environ: Mapping[str, str] | None,
-    *,
-    needs_judgments: bool = True,
-    configs: Configs | None = None,
+    path: Path, environ: Mapping[str, str] | None, *, needs_judgments: bool = True, configs: Configs | None = None
 ) -> Suite:
     """
     Load and check one suite, with the judgments, queries and fixture that it names.

@@ -18,10 +18,7 @@ LEAST_DEPTH = 10
 
 
 def choose_depth(
-    reading: Reading,
-    templates: Iterable[RequestTemplate],
-    measures: Iterable[Measure],
-    thresholds: Iterable[Threshold],
+    reading: Reading, templates: Iterable[RequestTemplate], measures: Iterable[Measure], thresholds: Iterable[Threshold]
 ) -> int:
     """
     The depth of the suite: its `depth`, else the deepest of its cutoffs, expectations and requests' sizes.

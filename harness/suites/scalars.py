@@ -13,10 +13,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Annotated, Any, NoReturn
 
-from pydantic import (
-    PlainValidator,
-    WithJsonSchema,
-)
+from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from harness.config import NAMED_INDEXES, lacks_index_name
@@ -220,14 +217,10 @@ Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
 Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
 Number = Annotated[float, PlainValidator(number_node), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
 Weight = Annotated[
-    Any,
-    PlainValidator(read_weight),
-    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _VARIABLE]}),
+    Any, PlainValidator(read_weight), WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _VARIABLE]})
 ]
 Positive = Annotated[
-    Any,
-    PlainValidator(read_positive),
-    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]}),
+    Any, PlainValidator(read_positive), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]})
 ]
 Truth = Annotated[Any, PlainValidator(read_truth), WithJsonSchema({"anyOf": [{"type": "boolean"}, _VARIABLE]})]
 Day = Annotated[

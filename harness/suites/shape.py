@@ -5,16 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
-    Field,
-    Tag,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
 
 from harness.model import GainKind, Mark, Profile
 from harness.suites.scalars import (
@@ -134,8 +125,7 @@ class TargetShape(Shape):
     cluster: Text = Field(None, description="A name in harness.toml, or a URL without a login. Default: default.")
     index: Indexes = Field(None, description="The index, alias or pattern to search.")
     engine: Text = Field(
-        None,
-        description="The engine, if the login may not ask the server: elasticsearch 9.4.3, opensearch 2.19.",
+        None, description="The engine, if the login may not ask the server: elasticsearch 9.4.3, opensearch 2.19."
     )
     ids: Annotated[Literal["per_index", "unique"], word_of(["per_index", "unique"])] = Field(
         "per_index",
@@ -298,9 +288,7 @@ class JudgmentFilesShape(Shape):
 
 GainValue = Annotated[
     Annotated[
-        Literal["exponential", "linear"],
-        word_of([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]),
-        Tag("<text>"),
+        Literal["exponential", "linear"], word_of([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]), Tag("<text>")
     ]
     | Annotated[dict[Key, Number], Tag("<mapping>")],
     either("exponential, linear, or a mapping of grade to gain"),
