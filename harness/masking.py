@@ -6,20 +6,20 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
+from functools import cache, partial
 from html import escape
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
 from harness.lazy import LazyMapping
 from harness.model import (
     BaselineSummary,
+    ClauseMatch,
     Cluster,
     ComparisonReport,
     Explanation,
-    Failure,
     Hit,
     IndexState,
     Json,
@@ -27,16 +27,20 @@ from harness.model import (
     MovedDocument,
     NamedField,
     Query,
+    QueryBaseline,
+    QueryComparison,
     QueryReport,
     QueryReports,
     Question,
     RankedDocument,
-    Response,
+    Ranking,
     Run,
+    ScorePart,
     ShardCopy,
     Side,
     SuiteReport,
     TargetChecks,
+    TextDiff,
     Verdict,
 )
 
@@ -208,160 +212,89 @@ def _written(text: str) -> Iterator[str]:
 
 
 Mask: TypeAlias = Callable[[str], str]
-Sorted = TypeVar("Sorted", Hit, RankedDocument)
-Titled = TypeVar("Titled", Hit, RankedDocument, MissingDocument, MovedDocument)
+T = TypeVar("T")
+
+KEPT: Mapping[type, tuple[str, ...]] = {
+    Run: ("engine", "request", "index", "facts", "resent", "target_changed"),
+    Ranking: ("duplicates", "total_doubt", "took_doubt"),
+    Hit: ("id", "snippet", "texts"),
+    IndexState: ("writes",),
+    ShardCopy: ("allocation",),
+    TargetChecks: ("examples", "absent", "unread"),
+    NamedField: ("place",),
+    SuiteReport: ("path", "request", "engine", "gain", "summaries", "tags", "timing", "repeats"),
+    QueryReport: ("id", "tags", "scores", "duplicates", "question", "tail", "failure", "sent"),
+    RankedDocument: ("id",),
+    MissingDocument: ("id", "similar"),
+    QueryBaseline: ("scores",),
+    BaselineSummary: ("created",),
+    TextDiff: ("name",),
+    Verdict: ("id", "measure", "tag", "query", "blamed", "mark", "markers", "caveat", "timing"),
+    ComparisonReport: (
+        "timing",
+        "harness",
+        "suite",
+        "gain",
+        "measures",
+        "agreement",
+        "only_reference",
+        "only_candidate",
+    ),
+    Side: ("name", "engine", "request", "created"),
+    QueryComparison: ("id", "tags", "scores"),
+    MovedDocument: ("id",),
+    Explanation: ("document", "index", "nearest"),
+    ScorePart: ("field", "factors"),
+    ClauseMatch: ("place",),
+}
+"""
+The fields that are not masked, by class: ids, which connect values, names in suites, and texts that were masked before
+or are the harness's own. All others are, so that a new field is masked too.
+"""
+
+WITHOUT_TEXT = re.compile(r"(int|float|bool|None)( \| (int|float|bool|None))*")
+"""The types of fields that have no text, and so are not looked at."""
 
 
-def redact_run(run: Run, mask: Mask) -> Run:
+def redact(value: T, mask: Mask) -> T:
     """
-    *run* with *mask* applied to the texts from servers, such as titles and reasons of failures.
+    *value*, such as a run or a report, with *mask* applied to its texts, except those of `KEPT`.
 
-    Texts in responses are masked on each access.
+    Responses, and the queries of a report, are masked on each access.
     """
-    masked = partial(_response, mask=mask)
-    tails = run.tails and replace(run.tails, problem=mask(run.tails.problem))
-    responses = LazyMapping(run.responses, masked)
-    titles = {document: mask(title) for document, title in run.titles.items()}
-    repeats = tuple(
-        replace(one, responses=LazyMapping(one.responses, masked), copies=_copies(one.copies, mask))
-        for one in run.repeats
-    )
-    states = tuple(redact_state(one, mask) for one in run.states)
-    checks = run.checks and _checks(run.checks, mask)
-    return replace(run, responses=responses, tails=tails, checks=checks, titles=titles, repeats=repeats, states=states)
+    return _masked(value, mask)  # type: ignore[no-any-return]
 
 
-def redact_state(state: IndexState, mask: Mask) -> IndexState:
-    """*state* with *mask* applied to the names of indexes and nodes."""
-    uuids, filters = (
-        named and {mask(index): value for index, value in named.items()} for named in (state.uuids, state.filters)
-    )
-    return replace(state, uuids=uuids, filters=filters, copies=_copies(state.copies, mask))
+def _masked(value: Any, mask: Mask) -> Any:
+    kind = type(value)
+    if kind is str:
+        return mask(value)
+    if kind in (tuple, list):
+        return kind(_masked(one, mask) for one in value)
+    if is_dataclass(kind):
+        found = ((name, getattr(value, name)) for name in _fields_of(kind))
+        changed = {name: masked for name, text in found if (masked := _field(name, text, mask)) is not text}
+        return replace(value, **changed) if changed else value
+    if kind is dict:
+        return {key: _masked(item, mask) for key, item in value.items()}
+    if isinstance(value, QueryReports):
+        return value.changed(partial(_masked, mask=mask))
+    return LazyMapping(value, partial(_masked, mask=mask)) if isinstance(value, Mapping) else value
 
 
-def _copies(copies: Mapping[str, tuple[ShardCopy, ...]] | None, mask: Mask) -> dict[str, tuple[ShardCopy, ...]] | None:
-    if copies is None:
-        return None
-    return {mask(shard): tuple(replace(one, node=mask(one.node)) for one in held) for shard, held in copies.items()}
+@cache
+def _fields_of(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a dataclass that may have texts to mask."""
+    kept = KEPT.get(kind, ())
+    return tuple(one.name for one in fields(kind) if not (one.name in kept or WITHOUT_TEXT.fullmatch(str(one.type))))
 
 
-def _checks(checks: TargetChecks, mask: Mask) -> TargetChecks:
-    return replace(
-        checks,
-        target=None if checks.target is None else mask(checks.target),
-        unknown_fields=tuple(_field(field, mask) for field in checks.unknown_fields),
-        untitled=checks.untitled and _field(checks.untitled, mask),
-        problems=tuple(map(mask, checks.problems)),
-    )
-
-
-def _field(field: NamedField, mask: Mask) -> NamedField:
-    return replace(field, name=mask(field.name), meant=field.meant and mask(field.meant))
-
-
-def _response(response: Response, mask: Mask) -> Response:
-    if isinstance(response, Failure):
-        return replace(response, reason=mask(response.reason))
-    return replace(response, hits=_hits(response.hits, mask), tail=_hits(response.tail, mask))
-
-
-def redact(report: SuiteReport, mask: Mask) -> SuiteReport:
-    """*report* with *mask* applied to all texts except ids, which connect its parts."""
-    return replace(
-        report,
-        name=mask(report.name),
-        cluster=mask(report.cluster),
-        index=None if report.index is None else mask(report.index),
-        verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
-        queries=_queries(report.queries, partial(_query, mask=mask)),
-        notes=tuple(map(mask, report.notes)),
-        checks=report.checks and _checks(report.checks, mask),
-        target_changed=mask(report.target_changed),
-        baseline=report.baseline and _baseline(report.baseline, mask),
-        searched=report.searched
-        and {name: mask(value) if isinstance(value, str) else value for name, value in report.searched.items()},
-    )
-
-
-def _queries(queries: Sequence[QueryReport], masked: Callable[[QueryReport], QueryReport]) -> Sequence[QueryReport]:
-    return queries.changed(masked) if isinstance(queries, QueryReports) else tuple(map(masked, queries))
-
-
-def _baseline(baseline: BaselineSummary, mask: Mask) -> BaselineSummary:
-    diffs = tuple(replace(diff, lines=tuple(map(mask, diff.lines))) for diff in baseline.diffs)
-    return replace(baseline, changes=tuple(map(mask, baseline.changes)), diffs=diffs)
-
-
-def redact_comparison(report: ComparisonReport, mask: Mask) -> ComparisonReport:
-    """*report* with *mask* applied, as `redact`."""
-    return replace(
-        report,
-        reference=_side(report.reference, mask),
-        candidate=_side(report.candidate, mask),
-        queries=tuple(
-            replace(query, text=mask(query.text), documents=_documents(query.documents, mask))
-            for query in report.queries
-        ),
-        verdicts=tuple(_verdict(verdict, mask) for verdict in report.verdicts),
-        notes=tuple(map(mask, report.notes)),
-    )
-
-
-def redact_explanation(explanation: Explanation, mask: Mask) -> Explanation:
-    """*explanation* with *mask* applied to its texts."""
-    return replace(
-        explanation,
-        parts=tuple(
-            replace(part, clause=mask(part.clause), term=part.term and mask(part.term)) for part in explanation.parts
-        ),
-        clauses=tuple(replace(clause, clause=mask(clause.clause)) for clause in explanation.clauses),
-        reason=mask(explanation.reason),
-    )
-
-
-def _side(side: Side, mask: Mask) -> Side:
-    index = None if side.index is None else mask(side.index)
-    return replace(side, index=index, unanswered={query: mask(why) for query, why in side.unanswered.items()})
-
-
-def _verdict(verdict: Verdict, mask: Mask) -> Verdict:
-    waiver = verdict.waiver and replace(verdict.waiver, reason=mask(verdict.waiver.reason))
-    return replace(verdict, reason=mask(verdict.reason), threshold=mask(verdict.threshold), waiver=waiver)
-
-
-def _query(query: QueryReport, mask: Mask) -> QueryReport:
-    return replace(
-        query,
-        text=mask(query.text),
-        reason=mask(query.reason),
-        ranking=_hits(query.ranking, mask),
-        ideal=_documents(query.ideal, mask),
-        missing=tuple(
-            replace(document, target=document.target and mask(document.target))
-            for document in _documents(query.missing, mask)
-        ),
-        baseline=query.baseline and replace(query.baseline, documents=_documents(query.baseline.documents, mask)),
-    )
-
-
-def _documents(documents: Iterable[Titled], mask: Mask) -> tuple[Titled, ...]:
-    return tuple(
-        document if document.title is None else replace(document, title=mask(document.title)) for document in documents
-    )
-
-
-def _hits(hits: Iterable[Sorted], mask: Mask) -> tuple[Sorted, ...]:
-    """
-    *hits* with *mask* applied to their titles, and without sort values in which it masks something: two of them that
-    differ might be equal then.
-    """
-
-    def is_secret(value: Json) -> bool:
-        return isinstance(value, str) and mask(value) != value
-
-    return tuple(
-        replace(hit, sort=()) if any(map(is_secret, hit.sort or ())) else hit for hit in _documents(hits, mask)
-    )
+def _field(name: str, value: Any, mask: Mask) -> Any:
+    if name == "sort":  # masked values that differ might be equal, and tie
+        return value if _masked(value, mask) == value else ()
+    if name in ("uuids", "filters", "copies") and value is not None:  # by names of indexes or of their shards
+        return {mask(key): item if isinstance(item, str) else _masked(item, mask) for key, item in value.items()}
+    return _masked(value, mask)
 
 
 LARGEST_KEPT = 65_536

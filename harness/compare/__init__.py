@@ -52,7 +52,7 @@ from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
 from harness.files.runs import FileOptions, FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
-from harness.masking import Masker, redact_comparison
+from harness.masking import Masker, redact
 from harness.metrics.score import common_measures, measure_named
 from harness.model import (
     Comparison,
@@ -142,7 +142,7 @@ class PreparedComparison:
         scored = replace(scored, notes=(*notes, *scored.notes))
         created = datetime.now(UTC).isoformat(timespec="seconds")
         report = assemble_comparison(pair, scored, request.options, created)
-        return report if selection is None else redact_comparison(report, Masker(selection.suite.variables).mask)
+        return report if selection is None else redact(report, Masker(selection.suite.variables).mask)
 
     def _scored(self, thresholds: Sequence[Threshold]) -> ScoredSides:
         measures, selection = self.request.measures, self.selection

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import HookError, SearchError
 from harness.gate import decide
 from harness.gate.selection import QueryFilter, Selection, blamed_queries, worst_first
-from harness.masking import Masker, if_small, redact, redact_run, without_vectors
+from harness.masking import Masker, if_small, redact, without_vectors
 from harness.metrics.score import score_run
 from harness.model import (
     BaselineFile,
@@ -93,7 +93,7 @@ class AnsweredSuite:
 
     def masked_run(self) -> Run:
         """The run, with secrets masked in what servers returned."""
-        return redact_run(self.run, self.masker.mask) if self.masker else self.run
+        return redact(self.run, self.masker.mask) if self.masker else self.run
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,7 +459,7 @@ def _with_shown_titles(
     own = () if worst is None else untitled_hits(run, worst)
     documents = chain(own, islice(left_documents(run, reference, worst), TITLES_AT_MOST))
     titled = look_up_titles(answered.selection.selected, run, search, documents, budget=answered.budget)
-    return redact_run(titled, answered.masker.mask) if answered.masker else titled
+    return redact(titled, answered.masker.mask) if answered.masker else titled
 
 
 def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:

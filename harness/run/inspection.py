@@ -11,7 +11,7 @@ from harness import __version__
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.gate.ties import tie_groups
-from harness.masking import redact_explanation
+from harness.masking import redact
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
 from harness.model import (
@@ -131,7 +131,7 @@ def _explanations(
     ranking = [document.id for document in query.ranking]
     found = explain_documents(search, request, documents, ranking=ranking, known=judged)
     mask = answered.masker.mask
-    return tuple(redact_explanation(replace(one, rank=one.rank or ranks.get(one.document)), mask) for one in found)
+    return tuple(redact(replace(one, rank=one.rank or ranks.get(one.document)), mask) for one in found)
 
 
 def _are_two(explanations: Sequence[Explanation]) -> bool:

@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from harness.errors import FormatError, UsageError
 from harness.gate.stability import why_moving
-from harness.masking import Masker, redact_run, redact_state
+from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
 from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header, wrong_in
 from harness.words import count, listed
@@ -258,13 +258,13 @@ class Section:
             header,
             options={name: self._masker.mask_json(value) for name, value in header.options.items()},
             matrix={name: self._masker.mask_json(value) for name, value in header.matrix.items()},
-            state=header.state and redact_state(header.state, self._masker.mask),
+            state=header.state and redact(header.state, self._masker.mask),
         )
 
     def _masked(self, run: Run) -> Run:
         if not self._masker:
             return run
-        return redact_run(replace(run, index=run.index and self._masker.mask(run.index)), self._masker.mask)
+        return redact(replace(run, index=run.index and self._masker.mask(run.index)), self._masker.mask)
 
 
 class Journal:

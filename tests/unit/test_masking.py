@@ -7,7 +7,7 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from harness.gate.ties import tie
-from harness.masking import Masker, redact_run, redact_state
+from harness.masking import Masker, redact
 from harness.model import Engine, Hit, IndexState, Ranking, Run
 
 
@@ -92,7 +92,7 @@ def test_sort_values_with_a_secret_are_left_out_of_runs_and_tie_with_nothing():
     """Masked they could be equal, and were not: a mask finds a value in lower case too."""
     hits = Hit("a", sort=("the s3cret one", 1)), Hit("b", sort=("another", 1)), Hit("c")
     run = Run({"q": Ranking(hits, tail=hits[:1])}, Engine("fake"))
-    found = redact_run(run, Masker({"TOKEN": "s3cret"}).mask).responses["q"]
+    found = redact(run, Masker({"TOKEN": "s3cret"}).mask).responses["q"]
     assert found.hits == (Hit("a", sort=()), *hits[1:])
     assert found.tail == found.hits[:1]
     assert not tie(*found.tail, *found.tail)
@@ -100,7 +100,7 @@ def test_sort_values_with_a_secret_are_left_out_of_runs_and_tie_with_nothing():
 
 def test_the_names_of_indexes_are_masked_in_every_fact_of_a_state():
     state = IndexState(uuids={"s3cret-1": "u"}, filters={"s3cret-1": "f"}, copies={"s3cret-1[0]": ()})
-    assert "s3cret" not in str(redact_state(state, Masker({"TOKEN": "s3cret"}).mask))
+    assert "s3cret" not in str(redact(state, Masker({"TOKEN": "s3cret"}).mask))
 
 
 def test_json_is_masked_in_texts_and_keys_and_numbers_stay():

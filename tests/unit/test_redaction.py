@@ -1,9 +1,9 @@
 """No text of a report keeps a secret, wherever it came from."""
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 from builders.comparisons import comparison_report, unjudged_report, verdicts
-from harness.masking import redact, redact_comparison
+from harness.masking import KEPT, redact
 from harness.model import (
     Engine,
     MeasureSummary,
@@ -83,5 +83,25 @@ def comparison(secret):
 
 
 def test_every_text_of_a_comparison_is_masked_and_nothing_else_changes():
-    assert redact_comparison(comparison(SECRET), mask) == comparison("${PASSWORD}")
-    assert redact_comparison(unjudged_report(), mask) == unjudged_report()
+    assert redact(comparison(SECRET), mask) == comparison("${PASSWORD}")
+    assert redact(unjudged_report(), mask) == unjudged_report()
+
+
+@dataclass(frozen=True)
+class Added:
+    """A type that `KEPT` does not have."""
+
+    text: str
+    more: tuple[dict[str, str | None], ...]
+    number: int | None = None
+
+
+def test_what_nobody_named_is_masked():
+    assert redact(Added(SECRET, ({"a": SECRET, "b": None},)), mask) == Added(
+        "${PASSWORD}", ({"a": "${PASSWORD}", "b": None},)
+    )
+
+
+def test_what_is_not_masked_exists():
+    for kind, names in KEPT.items():
+        assert set(names) <= {one.name for one in fields(kind)}, kind
