@@ -6,8 +6,8 @@ import base64
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -21,11 +21,8 @@ from harness.gate import exit_status
 from harness.means import are_weighted
 from harness.model import (
     ComparisonReport,
-    MeasureSummary,
-    MissingDocument,
     Outcome,
     QueryReport,
-    RankedDocument,
     Report,
     SentRequest,
     Status,
@@ -87,9 +84,6 @@ from harness.report.sentences import (
 )
 from harness.words import count, grouped, shortened
 
-__all__ = ["VerdictView", "VerdictViews", "left_out", "verdict_views", "verdicts_by_query", "worst_status"]
-
-
 SCRIPT = "report.js"
 
 
@@ -122,10 +116,12 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "plotted": plotted,
         "required": required_text,
         "score": score_text,
+        "shade": shade_of,
         "waiver_not_in_reason": waiver_not_in_reason,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
         **filters,
     }
+    made.tests["held_by_query"] = is_held_by_query
     return made
 
 
@@ -141,36 +137,6 @@ def _readable(value: Any) -> Any:
 
 def _digest(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictView:
-    """A threshold, and the queries to look at: their ids and the anchors of those that the page holds."""
-
-    verdict: Verdict
-    blamed: tuple[tuple[str, str | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictViews:
-    """The thresholds of a page, *held_by_queries* as `is_held_by_query` says."""
-
-    foremost: tuple[VerdictView, ...]
-    held_by_queries: tuple[VerdictView, ...]
-
-
-def verdict_views(verdicts: Sequence[Verdict], anchors: Mapping[str, str], most: int) -> VerdictViews:
-    """At most *most* of *verdicts*, with links to the queries of *anchors*."""
-    views = [_view(verdict, anchors) for verdict in _listed(verdicts, most)]
-    return VerdictViews(
-        tuple(view for view in views if not is_held_by_query(view.verdict)),
-        tuple(view for view in views if is_held_by_query(view.verdict)),
-    )
-
-
-def verdicts_by_query(verdicts: Iterable[Verdict]) -> dict[str | None, list[Verdict]]:
-    """The thresholds of single queries by query, the others under None."""
-    return grouped((verdict.query, verdict) for verdict in verdicts)
 
 
 def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, details: str) -> Iterator[str]:
@@ -203,12 +169,8 @@ def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
     return next((status for status in worse if status in statuses), Status.PASSED if statuses else Status.NOT_DECIDED)
 
 
-def _view(verdict: Verdict, anchors: Mapping[str, str]) -> VerdictView:
-    return VerdictView(verdict, tuple((name, anchors.get(name)) for name in verdict.blamed))
-
-
-def _listed(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
-    """All verdicts in the suite's order; if there are too many, those to look at first, then the suite's own."""
+def listed_verdicts(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
+    """All of *verdicts* in the suite's order; at most *most*, those to look at first, then the suite's own."""
     return list(verdicts) if len(verdicts) <= most else sorted(verdicts, key=_urgency)[:most]
 
 
@@ -230,28 +192,12 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
-    """A document of the ideal: *found* is its rank in the ranking, None where it is missing."""
-
-    document: RankedDocument
-    shade: str
-    found: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A hit of the ranking, with the *shade* of its gain."""
-
-    document: RankedDocument
-    shade: str
-
-
-@dataclass(frozen=True, slots=True)
 class QueryView:
     """
-    One query: a row of the table, and if *detailed* its ranking beside its ideal; the first of these is *opened*.
+    One query: a row of the table, and if *detailed* its ranking beside its ideal.
 
-    *strip* has the grades of its first hits, *steps* the colors of its scores.
+    *strip* has the grades of its first hits, *steps* the colors of its scores. *greatest* is the greatest gain of the
+    suite.
     """
 
     anchor: str
@@ -261,19 +207,8 @@ class QueryView:
     detailed: bool
     strip: Strip
     steps: tuple[str, ...]
-    opened: bool = False
-    ranking: tuple[Shown, ...] = ()
-    ideal: tuple[Placed, ...] = ()
-    missing: tuple[MissingDocument, ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureView:
-    """One measure with the spread of its scores."""
-
-    summary: MeasureSummary
-    bins: tuple[Bin, ...]
+    greatest: float
+    verdicts: Sequence[Verdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,7 +216,8 @@ class SuiteView:
     """
     What the page shows of a suite, or of a cell, which *name* identifies; *remarks* are as on a terminal.
 
-    *address* begins the addresses of its queries, *anchor* those of other parts of the page.
+    *address* begins the addresses of its queries, *anchor* those of other parts of the page. *anchors* are those of the
+    queries with rankings, by id. *bins* has the spread of the scores of each measure.
 
     *by_tag* are the figures of the *tags*, *weighted* says that the queries' weights differ.
     """
@@ -291,8 +227,9 @@ class SuiteView:
     name: str
     suite: SuiteReport
     status: Status
-    verdicts: VerdictViews
-    measures: tuple[MeasureView, ...]
+    verdicts: Sequence[Verdict]
+    anchors: Mapping[str, str]
+    bins: Mapping[str, tuple[Bin, ...]]
     queries: tuple[QueryView, ...]
     outcomes: Mapping[Outcome, int]
     tags: tuple[str, ...]
@@ -306,12 +243,7 @@ class SuiteView:
 def suite_views(report: Report, limits: Limits) -> tuple[SuiteView, ...]:
     """The page's view of each suite of *report*."""
     named = zip(cell_names(report.suites), addresses(report.suites), report.suites, strict=True)
-    views = [_suite_view(f"s{number}", *one, limits) for number, one in enumerate(named, start=1)]
-    failed = next((place for place, view in enumerate(views) if view.queries and view.queries[0].blamed), None)
-    if failed is not None:
-        worst, *others = views[failed].queries
-        views[failed] = replace(views[failed], queries=(replace(worst, opened=worst.detailed), *others))
-    return tuple(views)
+    return tuple(_suite_view(f"s{number}", *one, limits) for number, one in enumerate(named, start=1))
 
 
 def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
@@ -335,20 +267,20 @@ def encoded(name: str) -> str:
 
 def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
     tags = tuple(sorted({tag for query in suite.outlines for tag in query.tags}))
-    measures = tuple(
-        MeasureView(summary, histogram(query.scores.get(summary.measure) for query in suite.outlines))
+    bins = {
+        summary.measure: histogram(query.scores.get(summary.measure) for query in suite.outlines)
         for summary in suite.summaries
-    )
-    queries = _query_views(address, suite, tags, measures, limits)
-    anchors = {view.query.id: view.anchor for view in queries if view.detailed}
+    }
+    queries = _query_views(address, suite, tags, bins, limits)
     return SuiteView(
         anchor=anchor,
         address=address,
         name=name,
         suite=suite,
         status=worst_status(suite.verdicts, exit_status([suite])),
-        verdicts=verdict_views(suite.verdicts, anchors, limits.thresholds),
-        measures=measures,
+        verdicts=listed_verdicts(suite.verdicts, limits.thresholds),
+        anchors={view.query.id: view.anchor for view in queries if view.detailed},
+        bins=bins,
         queries=queries,
         outcomes=Counter(query.outcome for query in suite.outlines),
         tags=tags,
@@ -364,30 +296,30 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
 
 
 def _query_views(
-    address: str, suite: SuiteReport, tags: Sequence[str], measures: Sequence[MeasureView], limits: Limits
+    address: str, suite: SuiteReport, tags: Sequence[str], bins: Mapping[str, tuple[Bin, ...]], limits: Limits
 ) -> tuple[QueryView, ...]:
     blamed = {name for verdict in suite.verdicts if verdict.status in BAD for name in verdict.blamed}
     numbers = {tag: number for number, tag in enumerate(tags)}
-    own = verdicts_by_query(suite.verdicts)
+    own = grouped((verdict.query, verdict) for verdict in suite.verdicts)
     measure = suite.summaries[0].measure if suite.summaries else None
     worst_first = sorted(suite.outlines, key=lambda query: _badness(query, measure, query.id in blamed))
     shown = suite.named(query.id for query in worst_first[: limits.rows])
     queries = shown if len(shown) == len(suite.queries) else suite.queries
     greatest = greatest_gain(document for query in queries for document in (*query.ideal, *query.ranking))
-    views = []
-    for place, query in enumerate(shown):
-        row = QueryView(
+    return tuple(
+        QueryView(
             anchor=f"{address}/{encoded(query.id)}",
             query=query,
             tags=tuple(numbers[tag] for tag in query.tags),
             blamed=query.id in blamed,
             detailed=place < limits.details,
             strip=strip_of(query, greatest, suite.depth),
-            steps=tuple(score_step(query.scores.get(one.summary.measure), one.bins) for one in measures),
-            verdicts=tuple(own.get(query.id, ())),
+            steps=tuple(score_step(query.scores.get(one.measure), bins[one.measure]) for one in suite.summaries),
+            greatest=greatest,
+            verdicts=own.get(query.id, ()),
         )
-        views.append(_with_rankings(row, greatest, limits) if row.detailed else row)
-    return tuple(views)
+        for place, query in enumerate(shown)
+    )
 
 
 def _badness(query: QueryReport, measure: str | None, blamed: bool) -> tuple[bool, bool, float]:
@@ -396,28 +328,19 @@ def _badness(query: QueryReport, measure: str | None, blamed: bool) -> tuple[boo
     return (not blamed, score is not None, score if score is not None else 0.0)
 
 
-def _with_rankings(row: QueryView, greatest: float, limits: Limits) -> QueryView:
-    query = row.query
-    ranks = {document.id: document.rank for document in query.ranking}
-    return replace(
-        row,
-        ranking=tuple(Shown(document, shade_of(document, greatest)) for document in query.ranking[: limits.ranks]),
-        ideal=tuple(
-            Placed(document, shade_of(document, greatest), ranks.get(document.id))
-            for document in query.ideal[: limits.ranks]
-        ),
-        missing=query.missing[: limits.missing],
-    )
-
-
 def render(report: Report, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
+    limits = limits or Limits()
+    suites = suite_views(report, limits)
+    worst = (view.queries[0] for view in suites if view.queries)
     return fill(
         _environment(),
         "report.html.jinja",
         ["report.css"],
         report=report,
-        suites=suite_views(report, limits or Limits()),
+        suites=suites,
+        opened=next((row.anchor for row in worst if row.blamed), None),
+        limits=limits,
         overview=overview(report),
         product="Relevance report",
         headline=headline(report),
@@ -446,6 +369,7 @@ def _environment() -> Environment:
             "left": left_documents,
             "matching": matching_text,
             "old_ranks": old_ranks,
+            "ranks": lambda query: {document.id: document.rank for document in query.ranking},
             "request_lines": request_lines,
             "sign_class": lambda text: {"+": "rise", "-": "fall"}.get(text[:1], "muted"),
             "tag_mean": mean_text,

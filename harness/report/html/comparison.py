@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 
 from jinja2 import Environment
 
 from harness.gate.grammar import TOLERANCE
-from harness.model import ComparisonReport, MeasureComparison, MovedDocument, QueryComparison, Side, Verdict
+from harness.model import ComparisonReport, MeasureComparison, MovedDocument, QueryComparison, Verdict
 from harness.report.comparison_sentences import (
     Change,
     agreement_facts,
@@ -31,12 +32,10 @@ from harness.report.comparison_sentences import (
 )
 from harness.report.html import (
     Limits,
-    VerdictViews,
     environment,
     fill,
     left_out,
-    verdict_views,
-    verdicts_by_query,
+    listed_verdicts,
     worst_status,
 )
 from harness.report.html.charts import (
@@ -47,23 +46,13 @@ from harness.report.html.charts import (
     histogram,
     plotted,
     rounded_up,
-    shade_of,
     whisker,
 )
 from harness.report.run_sentences import BAD
 from harness.report.sentences import difference_text, p_text, plain_text
+from harness.words import grouped
 
 # The queries on the page of a comparison: those that thresholds blame first, then those that moved most.
-
-
-@dataclass(frozen=True, slots=True)
-class RankView:
-    """A document of one of the two rankings: its *rank* there, the *shade* of its gain, and how it moved."""
-
-    document: MovedDocument
-    rank: int
-    shade: str
-    mark: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +60,7 @@ class QueryView:
     """
     One query: a row of the table with its *deltas* by measure, and if *detailed* its two rankings.
 
-    *cut* counts the ranks that are not shown.
+    *greatest* is the greatest gain of all documents.
     """
 
     anchor: str
@@ -81,11 +70,9 @@ class QueryView:
     deltas: tuple[float | None, ...]
     blamed: bool
     detailed: bool
-    reference: tuple[RankView, ...] = ()
-    candidate: tuple[RankView, ...] = ()
-    cut: int = 0
-    verdicts: tuple[Verdict, ...] = ()
-    unanswered: tuple[tuple[str, str], ...] = ()
+    greatest: float
+    verdicts: Sequence[Verdict]
+    unanswered: Sequence[tuple[str, str]]
 
 
 def query_views(
@@ -93,18 +80,24 @@ def query_views(
 ) -> tuple[QueryView, ...]:
     """A view of each query of *report*, with a difference for each of *names* and the places of its tags in *tags*."""
     blamed = frozenset(name for verdict in report.verdicts if verdict.status in BAD for name in verdict.blamed)
-    rows = _Rows(
-        names=names,
-        tags={tag: number for number, tag in enumerate(tags)},
-        blamed=blamed,
-        verdicts=verdicts_by_query(report.verdicts),
-        sides=(report.reference, report.candidate),
-        greatest=greatest_gain(document for query in report.queries for document in query.documents),
-        ranks=limits.ranks,
-    )
+    numbers = {tag: number for number, tag in enumerate(tags)}
+    own = grouped((verdict.query, verdict) for verdict in report.verdicts)
+    greatest = greatest_gain(document for query in report.queries for document in query.documents)
+    sides = (report.reference, report.candidate)
     numbered = sorted(enumerate(report.queries, start=1), key=lambda pair: pair[1].id not in blamed)
     return tuple(
-        rows.view(f"q{number}", query, detailed=place < limits.details)
+        QueryView(
+            anchor=f"q{number}",
+            query=query,
+            change=change_of(query),
+            tags=tuple(numbers[tag] for tag in query.tags),
+            deltas=tuple(delta(query.scores.get(name)) for name in names),
+            blamed=query.id in blamed,
+            detailed=place < limits.details,
+            greatest=greatest,
+            verdicts=own.get(query.id, ()),
+            unanswered=[(side.name, side.unanswered[query.id]) for side in sides if query.id in side.unanswered],
+        )
         for place, (number, query) in enumerate(numbered[: limits.rows])
     )
 
@@ -118,50 +111,11 @@ def delta(scores: tuple[float | None, float | None] | None) -> float | None:
     return 0.0 if abs(difference) <= TOLERANCE else difference
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """What every row needs from the whole report; *greatest* is the greatest gain, *ranks* the number shown."""
-
-    names: Sequence[str]
-    tags: Mapping[str, int]
-    blamed: Set[str]
-    verdicts: Mapping[str | None, Sequence[Verdict]]
-    sides: tuple[Side, Side]
-    greatest: float
-    ranks: int
-
-    def view(self, anchor: str, query: QueryComparison, *, detailed: bool) -> QueryView:
-        shown = _rankings(query, self.greatest, self.ranks) if detailed else ((), ())
-        return QueryView(
-            anchor=anchor,
-            query=query,
-            change=change_of(query),
-            tags=tuple(self.tags[tag] for tag in query.tags),
-            deltas=tuple(delta(query.scores.get(name)) for name in self.names),
-            blamed=query.id in self.blamed,
-            detailed=detailed,
-            reference=shown[0],
-            candidate=shown[1],
-            cut=max(0, last_rank(query) - self.ranks),
-            verdicts=tuple(self.verdicts.get(query.id, ())),
-            unanswered=tuple(
-                (side.name, side.unanswered[query.id]) for side in self.sides if query.id in side.unanswered
-            ),
-        )
-
-
-def _rankings(query: QueryComparison, greatest: float, most: int) -> tuple[tuple[RankView, ...], tuple[RankView, ...]]:
-    before = [
-        RankView(document, document.reference, shade_of(document, greatest), left_mark(document))
-        for document in query.documents
-        if document.reference is not None and document.reference <= most
-    ]
-    after = [
-        RankView(document, document.candidate, shade_of(document, greatest), change_mark(document))
-        for document in query.documents
-        if document.candidate is not None and document.candidate <= most
-    ]
-    return tuple(sorted(before, key=lambda view: view.rank)), tuple(after)
+def ranked(query: QueryComparison, side: str, most: int) -> list[MovedDocument]:
+    """The documents of the first *most* ranks of a *side*, ``reference`` or ``candidate``."""
+    rank_of = attrgetter(side)
+    found = [document for document in query.documents if rank_of(document) is not None and rank_of(document) <= most]
+    return sorted(found, key=rank_of)
 
 
 # What the page of a comparison shows: chosen, ordered and bounded here, laid out by the template.
@@ -202,7 +156,8 @@ class ComparisonView:
     spreads: tuple[SpreadView, ...]
     rbo: tuple[Bin, ...]
     overlap: tuple[Bin, ...]
-    verdicts: VerdictViews
+    verdicts: Sequence[Verdict]
+    anchors: Mapping[str, str]
     queries: tuple[QueryView, ...]
     names: tuple[str, ...]
     changes: Mapping[Change, int]
@@ -217,14 +172,14 @@ def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
     names = measure_names(report)
     tags = tuple(sorted({tag for query in report.queries for tag in query.tags}))
     queries = query_views(report, names, tags, limits)
-    anchors = {view.query.id: view.anchor for view in queries if view.detailed}
     measures = {view.row.measure: view for view in _measure_views(report)}
     return ComparisonView(
         measures=tuple(measures.values()),
         spreads=tuple(_spread(name, measures.get(name), report.queries) for name in names),
         rbo=histogram(query.rbo for query in report.queries),
         overlap=histogram(query.overlap for query in report.queries),
-        verdicts=verdict_views(report.verdicts, anchors, limits.thresholds),
+        verdicts=listed_verdicts(report.verdicts, limits.thresholds),
+        anchors={view.query.id: view.anchor for view in queries if view.detailed},
         queries=queries,
         names=names,
         changes=Counter(sorted(map(change_of, report.queries), key=list(Change).index)),
@@ -275,12 +230,14 @@ def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryCom
 
 def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
+    limits = limits or Limits()
     return fill(
         _environment(),
         "comparison.html.jinja",
         ["report.css", "comparison.css"],
         report=report,
-        view=comparison_view(report, limits or Limits()),
+        view=comparison_view(report, limits),
+        limits=limits,
         status=worst_status(report.verdicts, report.exit_status),
         product="Relevance comparison",
         headline=headline(report),
@@ -293,9 +250,13 @@ def _environment() -> Environment:
     return environment(
         {
             "agreement_facts": agreement_facts,
+            "change_mark": change_mark,
             "changes": changes_text,
             "difference": difference_text,
             "p": p_text,
+            "last_rank": last_rank,
+            "left_mark": left_mark,
+            "ranked": ranked,
             "scores": lambda query: tuple(scores_texts(query)),
             "spread_plot": _spread_plot,
             "method": method_text,
