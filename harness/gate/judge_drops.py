@@ -30,7 +30,7 @@ from harness.model.comparison import POWER
 from harness.words import count, counted, listed
 
 if TYPE_CHECKING:
-    from harness.statistics import Detectable
+    from harness.statistics.power import Detectable
 
 
 def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -181,7 +181,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
         brings = f"`{pip_install('statistics')}` brings"
         reason = f"the drop of {pairs.name} cannot be tested without numpy, which {brings}"
         return _finding(condition, pairs, Status.ERROR, reason)
-    from harness.statistics import sign_flip
+    from harness.statistics.tests import sign_flip
 
     differences = [-drop for drop in pairs.weighed_drops().values()]
     test = sign_flip(differences, alternative="less")
@@ -220,7 +220,7 @@ def _judge_untested(
 
 def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
     """The smallest drop of the mean that the test detects in such queries with `POWER`; None where it detects none."""
-    from harness.statistics import detectable_by_sign_flip
+    from harness.statistics.power import detectable_by_sign_flip
 
     drops = pairs.drops()
     differences = [-drops[query] if taken else 0.0 for query, taken in pairs.weighed_drops().items()]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of
 from harness.gate import decide
 from harness.model import Status
-from harness.statistics import least_p, sign_flip
+from harness.statistics.tests import least_p, sign_flip
 
 levels = st.sampled_from([20, 5, 1])
 scores = st.integers(0, 10).map(lambda tenths: tenths / 10)

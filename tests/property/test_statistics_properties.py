@@ -6,18 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.statistics import (
-    Detectable,
-    benjamini_hochberg,
-    bootstrap_intervals,
-    detectable_by_sign_flip,
-    effect_size,
-    holm,
-    least_p,
-    sign_flip,
-    sign_test,
-    wilcoxon,
-)
+from harness.statistics.bootstrap import bootstrap_intervals
+from harness.statistics.power import Detectable, detectable_by_sign_flip
+from harness.statistics.tests import benjamini_hochberg, effect_size, holm, least_p, sign_flip, sign_test, wilcoxon
 
 differences = st.lists(st.integers(-100, 100).map(lambda hundredths: hundredths / 100), min_size=1, max_size=14)
 p_values = st.lists(st.floats(0, 1), max_size=12)

@@ -5,8 +5,10 @@ import pytest
 
 from harness.errors import StatisticError, UsageError
 from harness.model.comparison import TESTS
-from harness.statistics import bootstrap_intervals, detectable_by_sign_flip, detectable_by_t, sign_flip
+from harness.statistics.bootstrap import bootstrap_intervals
 from harness.statistics.compare import ComparisonOptions, compare
+from harness.statistics.power import detectable_by_sign_flip, detectable_by_t
+from harness.statistics.tests import sign_flip
 
 
 def scores(values, prefix="q"):

@@ -10,7 +10,8 @@ import harness.gate.judge_drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold
 from harness.gate import decide
 from harness.model import Outcome, Status, Waiver
-from harness.statistics import detectable_by_sign_flip, sign_flip
+from harness.statistics.power import detectable_by_sign_flip
+from harness.statistics.tests import sign_flip
 from harness.words import count
 
 

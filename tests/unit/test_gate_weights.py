@@ -9,7 +9,7 @@ import pytest
 from harness.gate import decide
 from harness.gate.grammar import parse_threshold
 from harness.model import Engine, Outcome, Query, Ranking, Reference, Run, Score, Status, Suite, Target, Threshold
-from harness.statistics import detectable_by_sign_flip
+from harness.statistics.power import detectable_by_sign_flip
 
 TODAY = date(2026, 6, 1)
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from harness.errors import StatisticError
-from harness.statistics import Detectable, detectable_by_sign_flip, detectable_by_t, sign_flip
+from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
+from harness.statistics.tests import sign_flip
 
 SIMULATED = 400
 MOVED_OF_FORTY = [*np.random.default_rng(5).normal(0.01, 0.12, 18), *[0.0] * 22]

@@ -8,9 +8,10 @@ import pytest
 from scipy import stats
 
 from harness.errors import StatisticError
-from harness.statistics import (
+from harness.statistics.bootstrap import bca_limits, bootstrap_intervals, bootstrap_means
+from harness.statistics.tests import (
+    BLOCK,
     benjamini_hochberg,
-    bootstrap_intervals,
     effect_size,
     holm,
     least_p,
@@ -20,8 +21,6 @@ from harness.statistics import (
     sign_test,
     wilcoxon,
 )
-from harness.statistics.bootstrap import bca_limits, bootstrap_means
-from harness.statistics.tests import BLOCK
 
 ALTERNATIVES = ["two-sided", "less", "greater"]
 

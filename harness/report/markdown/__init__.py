@@ -79,18 +79,6 @@ from harness.report.sentences import (
 )
 from harness.words import count
 
-__all__ = [
-    "THRESHOLDS_SHOWN",
-    "folded_query",
-    "overview_markdown",
-    "query_markdown",
-    "render",
-    "render_refusal",
-    "tags_markdown",
-    "verdicts_markdown",
-]
-
-
 # The cells of a report side by side, as Markdown.
 
 

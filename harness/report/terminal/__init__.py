@@ -17,9 +17,6 @@ from harness.report.run_sentences import LOOKED_AT, grade_text, is_held_by_query
 from harness.report.sentences import observed_text, printable, qualified_text, waiver_not_in_reason, without_commands
 from harness.words import count
 
-__all__ = ["Fitting", "columns", "fact_table", "indented", "right", "safe", "safe_lines"]
-
-
 UNBOUNDED = 10_000
 """Columns that no table needs."""
 
