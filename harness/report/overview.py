@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.gate.grammar import TOLERANCE
@@ -40,13 +40,12 @@ class Figure:
 @dataclass(frozen=True, slots=True)
 class Row:
     """
-    One cell; *place* is the place of its report, from 0.
+    One cell.
 
     *figures* has no entry for a measure that is not the suite's. *held* counts thresholds that passed, also
     unexpectedly; *other* those that warned, failed as expected or were skipped; *errors* those that are undecided.
     """
 
-    place: int
     suite: SuiteReport
     figures: Mapping[str, Figure]
     held: int
@@ -80,35 +79,31 @@ def overview(report: Report) -> Overview | None:
     figures: dict[int, Mapping[str, Figure]] = {}
     for places in groups:
         figures.update(zip(places, _compared([suites[place] for place in places]), strict=True))
-    rows = tuple(_row(place, suite, figures[place]) for place, suite in enumerate(suites))
+    rows = tuple(_row(suite, figures[place]) for place, suite in enumerate(suites))
     return Overview(
         measures=tuple(dict.fromkeys(summary.measure for suite in suites for summary in suite.summaries)),
         rows=rows,
         requests=len({suite.request for suite in suites}) > 1,
-        indexes=any(_vary([suites[place] for place in places], _index) for places in groups),
+        indexes=any(_vary([suites[place] for place in places], "index") for places in groups),
         gains=tuple(dict.fromkeys(suite.gain for suite in suites)),
     )
 
 
 def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """A name for each of *suites*: its own, with the request and the index where cells of a suite differ in them."""
-    named = zip(suites, _differing_parts(suites), strict=True)
+    named = zip(suites, differing_parts(suites), strict=True)
     return tuple("".join([suite.name, *(f", {what} {name}" for what, name in parts.items())]) for suite, parts in named)
 
 
-def cell_parts(suites: Sequence[SuiteReport]) -> tuple[tuple[str, ...], ...]:
-    """The request and the index of each of *suites*, where cells of a suite differ in them."""
-    return tuple(tuple(map(str, parts.values())) for parts in _differing_parts(suites))
-
-
-def _differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
+def differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
+    """The request and the index of each of *suites*, by these words, where cells of a suite differ in them."""
     found: list[dict[str, str | None]] = [{} for _ in suites]
     for places in _by_suite(suites):
         cells = [suites[place] for place in places]
-        for what, of in {"request": _request, "index": _index}.items():
-            if _vary(cells, of):
+        for what in ("request", "index"):
+            if _vary(cells, what):
                 for place in places:
-                    found[place][what] = of(suites[place])
+                    found[place][what] = getattr(suites[place], what)
     return found
 
 
@@ -166,23 +161,15 @@ def _by_suite(suites: Sequence[SuiteReport]) -> list[list[int]]:
     return list(grouped((suite.path, place) for place, suite in enumerate(suites)).values())
 
 
-def _vary(cells: Iterable[SuiteReport], by: Callable[[SuiteReport], str | None]) -> bool:
-    return len({by(cell) for cell in cells}) > 1
+def _vary(cells: Iterable[SuiteReport], what: str) -> bool:
+    return len({getattr(cell, what) for cell in cells}) > 1
 
 
-def _request(suite: SuiteReport) -> str:
-    return suite.request
-
-
-def _index(suite: SuiteReport) -> str | None:
-    return suite.index
-
-
-def _row(place: int, suite: SuiteReport, figures: Mapping[str, Figure]) -> Row:
+def _row(suite: SuiteReport, figures: Mapping[str, Figure]) -> Row:
     statuses = [verdict.status for verdict in suite.verdicts]
     held, failed = sum(status in HELD for status in statuses), statuses.count(Status.FAILED)
     errors = sum(status.is_undecided for status in statuses)
-    return Row(place, suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
+    return Row(suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
 
 
 def _compared(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:

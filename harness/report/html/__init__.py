@@ -43,9 +43,9 @@ from harness.report.html.charts import (
 from harness.report.overview import (
     TagTable,
     cell_names,
-    cell_parts,
     change_cell,
     compared_text,
+    differing_parts,
     mean_text,
     overview,
     remarks,
@@ -253,8 +253,8 @@ def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """
     taken: dict[str, int] = {}
     found = []
-    for suite, parts in zip(suites, cell_parts(suites), strict=True):
-        address = ":".join(map(encoded, (suite.name, *parts)))
+    for suite, parts in zip(suites, differing_parts(suites), strict=True):
+        address = ":".join(map(encoded, (suite.name, *map(str, parts.values()))))
         taken[address] = taken.get(address, 0) + 1
         found.append(address if taken[address] == 1 else f"{address}~{taken[address]}")
     return tuple(found)
