@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -18,35 +17,25 @@ from harness.cli.exits import READER_LEFT, guarded, silence_stdout
 from harness.errors import UsageError
 from harness.words import did_you_mean
 
-__all__ = ["main"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """Where a command is and what it does; *module* holds it under the name ``command``."""
-
-    module: str
-    summary: str
-
-
 COMMANDS = {
-    "run": _Entry("harness.cli.run", "Run suites against an engine and report the results."),
-    "merge": _Entry("harness.cli.merge", "Put the parts of a run together, and report as one run."),
-    "show": _Entry("harness.cli.show", "Show one query: its request, its ranking by rank, and why documents score."),
-    "validate": _Entry("harness.cli.validate", "Check suites without an engine and report all problems."),
-    "verify": _Entry("harness.cli.verify", "Compare the scores of suites with those of the cluster's own _rank_eval."),
-    "baseline": _Entry("harness.cli.baseline", "Save the rankings of suites as baselines for later runs."),
-    "judgments": _Entry("harness.cli.judgments", "Collect unjudged documents, and find errors in judgments."),
-    "judge": _Entry("harness.cli.judge", "Grade unjudged documents on a page in the browser."),
-    "import": _Entry("harness.cli.importing", "Write a suite from Quepid, RRE and others, or grades from clicks."),
-    "export": _Entry("harness.cli.exporting", "Write suites as files of other systems."),
-    "init": _Entry("harness.cli.init", "Write a small suite with documents, ready to run."),
-    "engine": _Entry("harness.cli.engine", "Start and stop the embedded engine."),
-    "evaluate": _Entry("harness.cli.evaluate", "Score a run file against a judgment file, without an engine."),
-    "compare": _Entry("harness.cli.compare", "Compare two runs side by side, with tests of significance."),
-    "significance": _Entry("harness.cli.significance", "Test whether run files differ significantly."),
-    "schema": _Entry("harness.cli.schema", "Print the JSON Schema of suites or of JSON reports."),
+    "run": "Run suites against an engine and report the results.",
+    "merge": "Put the parts of a run together, and report as one run.",
+    "show": "Show one query: its request, its ranking by rank, and why documents score.",
+    "validate": "Check suites without an engine and report all problems.",
+    "verify": "Compare the scores of suites with those of the cluster's own _rank_eval.",
+    "baseline": "Save the rankings of suites as baselines for later runs.",
+    "judgments": "Collect unjudged documents, and find errors in judgments.",
+    "judge": "Grade unjudged documents on a page in the browser.",
+    "import": "Write a suite from Quepid, RRE and others, or grades from clicks.",
+    "export": "Write suites as files of other systems.",
+    "init": "Write a small suite with documents, ready to run.",
+    "engine": "Start and stop the embedded engine.",
+    "evaluate": "Score a run file against a judgment file, without an engine.",
+    "compare": "Compare two runs side by side, with tests of significance.",
+    "significance": "Test whether run files differ significantly.",
+    "schema": "Print the JSON Schema of suites or of JSON reports.",
 }
+"""Each command, and what it does."""
 
 
 class LazyGroup(click.Group):
@@ -57,11 +46,11 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """The command of that name, or None."""
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
+        """The command of that name, or None; its module, `importing` for the word of Python, has it as ``command``."""
+        if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(entry.module).command
+        module = "importing" if cmd_name == "import" else cmd_name
+        command = importlib.import_module(f"harness.cli.{module}").command
         assert isinstance(command, click.Command)
         return command
 
@@ -84,7 +73,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """The list of commands, without importing one."""
         with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+            formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

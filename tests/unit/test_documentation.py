@@ -1,13 +1,12 @@
 """README and docs: links lead somewhere, suites load, commands and options exist, sessions fit the suites."""
 
-import importlib
 import re
 from pathlib import Path
 
 import pytest
 import yaml
 
-from harness.cli import COMMANDS
+from harness.cli import root
 from harness.suites import load_suite
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +55,7 @@ def test_commands_and_their_options_exist(page, pytestconfig):
         program, *words = line.split()
         options = {word for word in words if word.startswith("--")}
         if program == "harness":
-            command = importlib.import_module(COMMANDS[words[0]].module).command
+            command = root.get_command(None, words[0])
             assert options <= {option for parameter in command.params for option in parameter.opts}, line
         elif program == "pytest":
             for option in options:
