@@ -29,7 +29,7 @@ from harness.options import RunOptions, baseline_refusal
 from harness.report.sentences import printable, score_text
 from harness.report.terminal.comparison import report_renderables
 from harness.report.terminal.scores import entry_renderables, is_weighted, means_of
-from harness.run import Matrix, Runner
+from harness.run import Runner
 from harness.run.execution import FinishedSuite
 from harness.suites import load_suite
 from harness.words import count
@@ -74,8 +74,9 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     if file is not None and not file.absolute().parent.is_dir():
         raise click.UsageError(f"--baseline {file}: the folder {file.parent} does not exist; create it first")
     found = found_suites(suites)
-    kept = _kept(_finished(found.suites, options, matrix, quiet=quiet), options)
-    for each in kept:
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+        finished = runner.run(found.suites, options, matrix=matrix)
+    for each in _kept(finished, options):
         each.write()
         click.echo("\n".join(_saved(each)))
     if not quiet:
@@ -158,11 +159,6 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
         return
     for query, both in changed_questions(entry, suite).items():
         yield Text(printable(f"  changed query: {changed_question(query, *both)}"))
-
-
-def _finished(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> list[FinishedSuite]:
-    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-        return runner.run(suites, options, matrix=matrix)
 
 
 def _kept(finished: Sequence[FinishedSuite], options: RunOptions) -> list[BaselineUpdate]:

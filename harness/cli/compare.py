@@ -25,7 +25,7 @@ from harness.compare import CompareOptions, ComparisonRequest, prepare, read_thr
 from harness.compare.scores import absent_packages
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
-from harness.model import ComparisonReport, Profile
+from harness.model import Profile
 from harness.model.comparison import TEST_OPTIONS
 from harness.options import RunOptions
 from harness.process import gc_paused
@@ -104,8 +104,15 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     """
     _refuse_sides(outputs, (given["reference"], given["candidate"]))
     with gc_paused(), outdated_removed(outputs):
-        report = _compare(_request(**given), quiet=quiet)
-        _print_report(report, as_json=as_json, quiet=quiet, most=shown)
+        request = _request(**given)
+        with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
+            prepared = prepare(request, runner.run_loaded, os.environ)
+        report = prepared.report()
+        with reader_may_leave():
+            if as_json:
+                click.echo(render_comparison(report, "json"), nl=False)
+            else:
+                show(report_renderables(report, most=shown, quiet=quiet))
         for output in outputs:
             write_output(output, render_comparison(report, output.kind), "comparison")
             if not quiet:
@@ -174,17 +181,3 @@ def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) 
     if (run.tags or run.queries) and suite is None:
         option = "--tag" if run.tags else "--query"
         raise click.UsageError(f"{option} selects queries of a suite; give --suite")
-
-
-def _compare(request: ComparisonRequest, *, quiet: bool) -> ComparisonReport:
-    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-        prepared = prepare(request, runner.run_loaded, os.environ)
-    return prepared.report()
-
-
-def _print_report(report: ComparisonReport, *, as_json: bool, quiet: bool, most: int) -> None:
-    with reader_may_leave():
-        if as_json:
-            click.echo(render_comparison(report, "json"), nl=False)
-        else:
-            show(report_renderables(report, most=most, quiet=quiet))

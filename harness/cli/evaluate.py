@@ -98,7 +98,7 @@ def command(
     if as_json:
         click.echo(scores_json(evaluation, options.measures, complete=complete))
     else:
-        _print_table(evaluation, options, per_query=per_query)
+        show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))
 
 
 def _evaluation(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> Evaluation:
@@ -119,7 +119,3 @@ def _evaluation(qrels: Path, run: Path, options: FileOptions, scheduler: str | N
         return join(parts, score_on_scheduler(scheduler, parts, options))
     scorers = {part.judgments: options.scorer(part.judgments) for part in parts}
     return join(parts, [scorers[part.judgments].score(part.run) for part in parts])
-
-
-def _print_table(evaluation: Evaluation, options: FileOptions, *, per_query: bool) -> None:
-    show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))

@@ -83,7 +83,9 @@ def pool(
     found = found_suites(suites)
     _check_files(found.suites, outputs)
     options, matrix = run_choices(**given)
-    pools = _pools(found.suites, PoolOptions(options, matrix, depth, snippet), quiet=quiet)
+    pooling = PoolOptions(options, matrix, depth, snippet)
+    with run_progress(quiet=quiet) as progress:
+        pools = pool_suites(found.suites, pooling, environ=os.environ, progress=progress)
     for one in pools:
         show(pool_renderables(one))
     _write(pools, outputs, quiet=quiet)
@@ -110,11 +112,6 @@ def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
         if graded:
             raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
         refuse_other_files(output)
-
-
-def _pools(suites: Sequence[Path], options: PoolOptions, *, quiet: bool) -> list[Pool]:
-    with run_progress(quiet=quiet) as progress:
-        return pool_suites(suites, options, environ=os.environ, progress=progress)
 
 
 def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:

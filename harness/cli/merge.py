@@ -10,7 +10,6 @@ import click
 
 from harness.cli.options import deciding_options, errors_reported_to, outdated_removed, run_options, step_of_github
 from harness.cli.run import check_outputs, give_report, report_options
-from harness.cli.terminal import run_progress
 from harness.errors import UsageError
 from harness.report.outputs import Output
 from harness.run import Matrix, run_suites
@@ -43,14 +42,7 @@ def command(
                 raise UsageError(f"{journal} is given twice")
         merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
         options = merged.options(deciding)
-        with run_progress(quiet=True) as progress:
-            report = run_suites(
-                merged.suites,
-                options,
-                environ=os.environ,
-                progress=progress,
-                matrix=Matrix(**merged.matrix),
-                journal=merged,
-            )
+        matrix = Matrix(**merged.matrix)
+        report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
         merged.check_all_taken()
     return give_report(report, options, step, outputs, as_json=as_json, quiet=quiet)

@@ -115,10 +115,14 @@ def command(
         journal = None if scheduler is not None else _journal(options, outputs)
         if options.shard is not None and journal is not None:
             return _run_part(found.suites, options, matrix, journal, quiet=quiet)
-        if scheduler is None:
-            report = _run(found.suites, options, matrix, journal, quiet=quiet)
-        else:
-            report = _run_on(scheduler, found.suites, options, matrix, quiet=quiet)
+        answers: Journal | MergedJournal | None = journal
+        if scheduler is not None:
+            tell = (lambda _: None) if quiet else _tell
+            answers = MergedJournal(run_on_scheduler(scheduler, found.suites, options, matrix, tell))
+        with run_progress(quiet=quiet or scheduler is not None) as progress:
+            report = run_suites(
+                found.suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=answers
+            )
     status = give_report(report, options, step, outputs, as_json=as_json, quiet=quiet)
     if journal is not None:
         journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
@@ -213,31 +217,13 @@ def _tell(line: str) -> None:
     click.echo(printable(f"harness: {line}"), err=True)
 
 
-def _run_on(scheduler: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> Report:
-    """As `_run`, with the queries sent from the workers of *scheduler*."""
-    journals = run_on_scheduler(scheduler, suites, options, matrix, (lambda _: None) if quiet else _tell)
-    merged = MergedJournal(journals)
-    return run_suites(suites, options, environ=os.environ, progress=None, matrix=matrix, journal=merged)
-
-
-def _run(
-    suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal | None, *, quiet: bool
-) -> Report:
-    with run_progress(quiet=quiet) as progress:
-        return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=journal)
-
-
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
     with reader_may_leave():
         if as_json:
             for part in parts_of_report(report):
                 click.echo(part, nl=False)
         else:
-            _print_text(report, step, quiet=quiet)
+            with nullcontext() if step is None else unheeded(click.echo):
+                show(report_renderables(report, quiet=quiet))
         for line in () if step is None else step.annotations(report):
             click.echo(line, err=as_json)
-
-
-def _print_text(report: Report, step: GitHubStep | None, *, quiet: bool) -> None:
-    with nullcontext() if step is None else unheeded(click.echo):
-        show(report_renderables(report, quiet=quiet))
