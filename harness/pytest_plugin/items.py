@@ -12,7 +12,7 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.gate.selection import check_query_ids, check_tags
-from harness.model import Status, Suite, Waiver
+from harness.model import Status, Waiver
 from harness.pytest_plugin.options import only_shows
 from harness.pytest_plugin.outcomes import IndexedReport, Settlement, settle
 from harness.pytest_plugin.plan import PlannedItem
@@ -82,7 +82,11 @@ class SuiteFile(pytest.File):
         Raises:
             CollectError: the suite is wrong, or names a marker that is not registered.
         """
-        self._planned = self.runs.plan(self._load())
+        try:
+            suite = self.runs.load(self.path, None)
+        except HarnessError as error:
+            raise self.CollectError(str(error)) from None
+        self._planned = self.runs.plan(suite)
         if not self._planned:
             self.runs.session.undecided.append(self.path)
         for planned in self._planned:
@@ -92,12 +96,6 @@ class SuiteFile(pytest.File):
             item = SuiteItem.from_parent(self, name=planned.name, nodeid=nodeid, planned=planned)
             self._mark(item)
             yield item
-
-    def _load(self) -> Suite:
-        try:
-            return self.runs.load(self.path, None)
-        except HarnessError as error:
-            raise self.CollectError(str(error)) from None
 
     def _mark(self, item: SuiteItem) -> None:
         """Add the item's markers; raises CollectError, with its place, for a marker that is not registered."""

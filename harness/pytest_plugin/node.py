@@ -14,25 +14,12 @@ import time
 import traceback
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Protocol
 
 from harness.errors import EngineStartError, HarnessError
 from harness.files.writing import write_whole
 
 POLL = 0.05  # seconds
 END_LIMIT = 20.0  # seconds; a node that is still starting ends with this process
-
-
-class Node(Protocol):
-    """Provides the URL of the embedded node."""
-
-    def url(self) -> str:
-        """The node's URL; starts it if it does not run yet."""
-        ...
-
-    def close(self) -> None:
-        """Stop the node, if this process started it."""
-        ...
 
 
 class LocalNode:

@@ -325,7 +325,8 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
         return Settlement(Status.ERROR, indexed.missing)
     return Settlement(
         status=status,
-        reason=reason or "\n".join([*(one.reason for one in decisive), *_causes(status, indexed)]),
+        reason=reason
+        or "\n".join([*(one.reason for one in decisive), *(indexed.causes if status is Status.FAILED else ())]),
         brief=_brief(report) if status is Status.ERROR else "",
         headline="; ".join(filter(None, map(figures_text, decisive))),
         sections=_sections(item, decisive, of_query, indexed)
@@ -336,11 +337,6 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
             one for one in properties_of(status, verdicts, of_query, report) if one not in item.properties
         ),
     )
-
-
-def _causes(status: Status, indexed: IndexedReport) -> Sequence[str]:
-    """What is probably wrong with the set-up, where a failure may be due to it."""
-    return indexed.causes if status is Status.FAILED else ()
 
 
 def _brief(report: SuiteReport) -> str:
@@ -369,7 +365,7 @@ def _of_one(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedRe
     this query. It is then judged alone, or it would pass for want of a verdict.
     """
     verdict = indexed.verdicts.get(name)
-    if verdict is not None and _concerns_all(verdict):
+    if verdict is not None and verdict.status is Status.INCONCLUSIVE and not verdict.blamed:
         return verdict
     if verdict is not None and indexed.blames(verdict, query.id):
         return indexed.lone.shortfall(name, query.id) or replace(verdict, blamed=(query.id,))
@@ -377,10 +373,6 @@ def _of_one(name: str, query: QueryReport, item: PlannedItem, indexed: IndexedRe
     if decided or name in item.waived or query.outcome.is_unanswered or query.outcome is Outcome.SKIPPED:
         return None
     return indexed.lone.shortfall(name, query.id)
-
-
-def _concerns_all(verdict: Verdict) -> bool:
-    return verdict.status is Status.INCONCLUSIVE and not verdict.blamed
 
 
 def _status(

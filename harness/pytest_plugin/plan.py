@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -17,6 +17,7 @@ from harness.gate.selection import (
 )
 from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
 from harness.model.suite import first_in_force
+from harness.words import grouped
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,11 @@ def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, tod
     gated = gated_thresholds(suite)
     names = query_ids(suite)
     items = [_of_threshold(threshold, suite, query_filter, today) for threshold in gated if threshold.query is None]
-    own = _by_query(gated)
+    own = grouped((threshold.query.id, threshold) for threshold in gated if threshold.query is not None)
     of_each = [threshold for threshold in gated if each_query and _is_of_each(threshold)]
     for query in suite.queries:
         if query.id in own or each_query:
-            shared = tuple(threshold for threshold in of_each if threshold.threshold.tag in (None, *query.tags))
+            shared = [threshold for threshold in of_each if threshold.threshold.tag in (None, *query.tags)]
             items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, query_filter, today))
     return tuple(items)
 
@@ -114,14 +115,6 @@ def _for_cell(
     )
 
 
-def _by_query(gated: Iterable[Gated]) -> Mapping[str, tuple[Gated, ...]]:
-    owned: dict[str, tuple[Gated, ...]] = {}
-    for threshold in gated:
-        if threshold.query is not None:
-            owned[threshold.query.id] = (*owned.get(threshold.query.id, ()), threshold)
-    return owned
-
-
 def _is_of_each(gated: Gated) -> bool:
     """Whether the threshold checks each query by itself; with unset variables, its first words decide."""
     condition = gated.threshold.condition
@@ -137,7 +130,7 @@ def _of_threshold(gated: Gated, suite: Suite, query_filter: QueryFilter, today: 
         headline=f"{suite.name}: {threshold.text}",
         mark=threshold.mark,
         verdicts=(gated.id,),
-        keywords=(suite.name, *_given(threshold.tag)),
+        keywords=(suite.name,) if threshold.tag is None else (suite.name, threshold.tag),
         markers=_unique(suite.markers, threshold.markers),
         properties=(
             ("relevance.suite", suite.name),
@@ -152,8 +145,8 @@ def _of_threshold(gated: Gated, suite: Suite, query_filter: QueryFilter, today: 
 def _of_query(
     query: Query,
     name: str,
-    own: tuple[Gated, ...],
-    shared: tuple[Gated, ...],
+    own: Sequence[Gated],
+    shared: Sequence[Gated],
     suite: Suite,
     query_filter: QueryFilter,
     today: date,
@@ -182,10 +175,6 @@ def _of_query(
         skip_undefined=suite.skip_undefined,
         selected=query_filter.takes(query),
     )
-
-
-def _given(tag: str | None) -> tuple[str, ...]:
-    return () if tag is None else (tag,)
 
 
 def _unique(*groups: tuple[str, ...]) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ from harness.metrics.score import score_run
 from harness.model import Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
-from harness.pytest_plugin.node import LocalNode, Node, RemoteNode
+from harness.pytest_plugin.node import LocalNode, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
 from harness.pytest_plugin.run_files import Failed, Finished, read_folder, read_run, write_run
@@ -91,12 +91,11 @@ class SuiteRuns:
         if self._folder is None:
             mine = [done for key, done in self._done.items() if key == _key(key[0], options(key[0]))]
             return [done for done in mine if isinstance(done, Finished)]
-        files = {file: read_run(file) for file in sorted(self._folder.glob("*.json"))}
-        return [
-            done
-            for file, done in files.items()
-            if isinstance(done, Finished) and file.stem == _stem(_identity(Path(done.report.path)), options)
-        ]
+        found = ((file, read_run(file)) for file in sorted(self._folder.glob("*.json")))
+        finished = (
+            (file, done, _identity(Path(done.report.path))) for file, done in found if isinstance(done, Finished)
+        )
+        return [done for file, done, path in finished if file.stem == _name(path, options(path))]
 
     def _share(
         self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None
@@ -143,10 +142,6 @@ def _name(path: Path, options: RunOptions) -> str:
     return hashlib.sha256(f"{path}\n{options}{client}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _stem(path: Path, options: Callable[[Path], RunOptions]) -> str:
-    return _name(path, options(path))
-
-
 def _own_index(suite: Suite, request: str) -> str | None:
     """The index of *request* if none is selected; None where it has no name before the run, or there is none."""
     template = suite.requests[request]
@@ -164,7 +159,7 @@ class SessionRuns:
         """
         self.session = session
         self._runs = SuiteRuns(self._run, session.folder)
-        self._nodes: dict[str | None, Node] = {}
+        self._nodes: dict[str | None, LocalNode | RemoteNode] = {}
         self._own_indexes: dict[Path, dict[str, str | None]] = {}
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
@@ -388,7 +383,7 @@ class SessionRuns:
                 manager.register(plugin, name)
         return Hooks(self.session.collector.gethookproxy(path))
 
-    def _node(self, version: str | None) -> Node:
+    def _node(self, version: str | None) -> LocalNode | RemoteNode:
         """The node of *version*: a worker gets the session's from the controller, and starts any other itself."""
         if version not in self._nodes:
             of_session = self.session.options.run
