@@ -82,7 +82,7 @@ def guarded(action: Callable[[], object]) -> int:
         _say_problems(error)
         return error.exit_status
     except HarnessError as error:
-        click.echo(f"harness: {_readable(error.text(COMMAND))}", err=True)
+        _say(f"harness: {error.text(COMMAND)}")
         return error.exit_status
     except Exception as error:
         return _unforeseen(error)
@@ -141,15 +141,14 @@ def _say_problems(error: InputError) -> None:
     """Print each problem with its place first, as editors and CI systems expect, and their number last."""
     size = sum(problem.count for problem in error.problems)
     hint = conftest_hint(error.problems)
-    lines = [str(error), *([f"harness: {hint}"] if hint else []), f"harness: {count(size, 'problem')}"]
-    click.echo(_readable("\n".join(lines)), err=True)
+    _say("\n".join([str(error), *([f"harness: {hint}"] if hint else []), f"harness: {count(size, 'problem')}"]))
 
 
-def _readable(text: str) -> str:
-    """*text* with its lines, without control characters: a name in it may come from any file."""
-    from harness.report.sentences import printable
+def _say(text: str) -> None:
+    """Print *text* without control characters: a name in it may come from any file."""
+    from harness.report.sentences import printable_lines
 
-    return "\n".join(map(printable, text.split("\n")))
+    click.echo(printable_lines(text), err=True)
 
 
 def _say_fault(error: Exception) -> None:

@@ -71,14 +71,8 @@ def _undecided(suite: SuiteReport) -> Annotation:
 def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
     """The annotations for problems in files."""
     return [
-        Annotation(
-            Severity.ERROR,
-            "relevance",
-            problem.message,
-            Mark(problem.path, problem.line, problem.column),
-            problem.message,
-        )
-        for problem in problems
+        Annotation(Severity.ERROR, "relevance", one.message, Mark(one.path, one.line, one.column), one.message)
+        for one in problems
     ]
 
 

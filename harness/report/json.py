@@ -209,15 +209,7 @@ def _latency_apart(verdict: Verdict) -> Verdict:
 def _latency_within(verdict: Verdict) -> Verdict:
     if verdict.timing is None:
         return verdict
-    figures = verdict.timing
-    return replace(
-        verdict,
-        reason=figures.reason,
-        observed=figures.observed,
-        blamed=figures.blamed,
-        repeats=figures.repeats,
-        timing=None,
-    )
+    return replace(verdict, **asdict(verdict.timing), timing=None)
 
 
 _COMPARISON_FORM = JsonForm(ComparisonReport, "comparison", version=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -35,10 +35,10 @@ from harness.report.sentences import (
     counted_queries,
     first_named,
     matching_text,
-    observed_text,
     plain_text,
     printable,
     score_text,
+    span_text,
     tally_text,
 )
 from harness.words import count, grouped, instead, listed
@@ -261,18 +261,13 @@ def stability_lines(suite: SuiteReport) -> Iterator[str]:
         if ids:
             have = f"{len(ids):,} of {count(len(suite.queries), 'query')} {'has' if len(ids) == 1 else 'have'}"
             yield f"{have} several rankings in {repeats} repeats, as {why}: {listed(ids)}"
-    moved = [f"{verdict.threshold}: {_span(verdict, verdict.repeats)}" for verdict in suite.verdicts if verdict.repeats]
+    moved = [f"{one.threshold}: {span_text(one, one.repeats)}" for one in suite.verdicts if one.repeats]
     if moved:
         yield f"over the repeats the figures move: {'; '.join(moved[:SPANS])}{'; …' if len(moved) > SPANS else ''}"
 
 
 SPANS = 20
 """Thresholds whose figures over the repeats a line gives."""
-
-
-def _span(verdict: Verdict, ends: tuple[float, float]) -> str:
-    least, greatest = (observed_text(replace(verdict, observed=end)) for end in ends)
-    return f"{least} to {greatest}"
 
 
 def _moved_copies(before: Mapping[str, Sequence[ShardCopy]], after: Mapping[str, Sequence[ShardCopy]]) -> Iterator[str]:

@@ -147,8 +147,12 @@ def qualified_text(verdict: Verdict) -> str:
         return ""
     if verdict.caveat or verdict.ties is None:
         return verdict.caveat
-    least, greatest = (observed_text(replace(verdict, observed=end)) for end in verdict.ties)
-    return f"{least} to {greatest} over the orders of ties"
+    return f"{span_text(verdict, verdict.ties)} over the orders of ties"
+
+
+def span_text(verdict: Verdict, ends: tuple[float, float]) -> str:
+    """The least and the greatest observed number of *verdict*, as `observed_text` has each."""
+    return " to ".join(observed_text(replace(verdict, observed=end)) for end in ends)
 
 
 def _share_text(share: float, beside: float | None) -> str:
@@ -270,6 +274,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(character if is_seen(character) else _escape(character) for character in text)
+
+
+def printable_lines(text: str) -> str:
+    """*text* with its lines, each made printable."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)

@@ -163,7 +163,7 @@ def _ranking(ranking: Sequence[RankedDocument], before: Mapping[str, str]) -> st
             grade_text(document),
             plain_text(document.gain),
             ("–" if document.score is None else f"{document.score:.5g}") + (" (tied)" if document.tied else ""),
-            escape(document.title or "", most=MOST_TITLE),
+            _title(document),
         ]
         for document in ranking
     ]
@@ -172,23 +172,17 @@ def _ranking(ranking: Sequence[RankedDocument], before: Mapping[str, str]) -> st
 
 
 def _left(left: Sequence[MovedDocument]) -> str:
-    rows = [
-        [code(one.id), grade_text(one), f"{one.reference:,}", escape(one.title or "", most=MOST_TITLE)] for one in left
-    ]
+    rows = [[code(one.id), grade_text(one), f"{one.reference:,}", _title(one)] for one in left]
     return table(["left since the baseline", "grade", "was", "title"], rows, right=["grade", "was"])
 
 
 def _missing(missing: Sequence[MissingDocument]) -> str:
-    rows = [
-        [
-            code(document.id),
-            grade_text(document),
-            missing_place(document),
-            escape(document.title or "", most=MOST_TITLE),
-        ]
-        for document in missing
-    ]
+    rows = [[code(one.id), grade_text(one), missing_place(one), _title(one)] for one in missing]
     return table(["missing relevant document", "grade", "where it is", "title"], rows, right=["grade"])
+
+
+def _title(document: RankedDocument | MovedDocument | MissingDocument) -> str:
+    return escape(document.title or "", most=MOST_TITLE)
 
 
 # The figures of each tag, as Markdown.

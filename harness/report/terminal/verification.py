@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
-from harness.report.sentences import difference_text, mean_heading, printable, score_text
+from harness.report.sentences import difference_text, mean_heading, printable, printable_lines, score_text
 from harness.report.terminal import columns, indented, right, safe
 from harness.words import count, listed
 
@@ -91,16 +91,12 @@ def _differences(measure: VerifiedMeasure, verification: Verification) -> Iterat
         style = "" if one.is_explained else "bold red"
         digits = _digits(one)
         scores = (score_text(one.ours, digits), score_text(one.theirs, digits))
-        table.add_row(safe(one.query), *scores, Text(_printable_lines(reasons), style=style))
+        table.add_row(safe(one.query), *scores, Text(printable_lines(reasons), style=style))
     yield Text()
     yield indented(table)
     if len(measure.differences) > len(shown):
         left = count(len(measure.differences) - len(shown), "query")
         yield indented(Text(f"and {left} more; --json lists all", style="dim"))
-
-
-def _printable_lines(text: str) -> str:
-    return "\n".join(map(printable, text.split("\n")))
 
 
 def _digits(one: ScoreDifference) -> int:
