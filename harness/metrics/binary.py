@@ -281,18 +281,6 @@ def average_precision(relevant: Sequence[bool], total: int) -> float:
     return sum_of_precisions / require_relevant(total)
 
 
-def expected_average_precision(
-    relevant: Sequence[bool], groups: Sequence[int], total: int, cutoff: int | None
-) -> float:
-    """
-    The mean of average precision.
-
-    >>> expected_average_precision([False, True], [2], total=1, cutoff=None)
-    0.75
-    """
-    return expected_blend([float(hit) for hit in relevant], [], groups, total, cutoff, beta=0.0)
-
-
 def expected_blend(
     gains: Sequence[float], ideal: Sequence[float], groups: Sequence[int], total: int, cutoff: int | None, beta: float
 ) -> float:
@@ -332,7 +320,7 @@ def _batch_average_precision(batch: Batch, settings: Settings) -> Floats:
 
 def _expected_average_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
     relevant, total = relevant_hits(ranking, settings), total_relevant(ranking, settings)
-    return expected_average_precision(relevant, groups, total, settings.cutoff)
+    return expected_blend(list(map(float, relevant)), [], groups, total, settings.cutoff, beta=0.0)
 
 
 AP = Definition(
@@ -427,19 +415,9 @@ def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, 
     >>> interpolated_precision([True, False, True, False], total=2, recall=0.6)
     0.6666666666666666
     """
-    needed = documents_of_recall(recall, require_relevant(total), nearest=nearest)
+    needed = int(recall * require_relevant(total) + (0.5 if nearest else 0.9))
     ranks = (rank for rank, hit in enumerate(relevant, start=1) if hit)
     return max((found / rank for found, rank in enumerate(ranks, start=1) if found >= needed), default=0.0)
-
-
-def documents_of_recall(recall: float, total: int, *, nearest: bool) -> int:
-    """
-    How many of *total* relevant documents make a *recall*.
-
-    >>> documents_of_recall(0.2, 3, nearest=False), documents_of_recall(0.1, 3, nearest=True)
-    (1, 0)
-    """
-    return int(recall * total + (0.5 if nearest else 0.9))
 
 
 def _interpolated_precision(ranking: GradedRanking, settings: Settings) -> float:

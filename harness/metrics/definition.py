@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from harness.errors import MeasureError, UsageError
 from harness.metrics.ranking import DiverseRanking, GradedRanking, finite, mean_by_group
 from harness.model import Gain, GainKind, Parameter
+from harness.words import one_of
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
@@ -89,7 +90,7 @@ class Choice:
     def read(self, text: str) -> str:
         """The word itself."""
         if text not in self.words:
-            raise MeasureError(f"expected {_either(self.words)}, found {_shown(text)}{_nearest(text, self.words)}")
+            raise MeasureError(f"expected {one_of(self.words)}, found {_shown(text)}{_nearest(text, self.words)}")
         return text
 
 
@@ -118,7 +119,7 @@ class GainChoice:
             return Gain(GainKind.MAP, tuple(sorted(_table(text).items())))
         words = (GainKind.EXPONENTIAL.value, GainKind.LINEAR.value)
         if text not in words:
-            message = f"expected {_either(words)} or a map such as {{0: 0, 1: 1}}, found {_shown(text)}"
+            message = f"expected {one_of(words)} or a map such as {{0: 0, 1: 1}}, found {_shown(text)}"
             raise MeasureError(message + _nearest(text, words))
         return Gain(GainKind(text))
 
@@ -194,10 +195,6 @@ def _number(text: str) -> float:
 
 def _shown(text: str) -> str:
     return text or "nothing"
-
-
-def _either(words: tuple[str, ...]) -> str:
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
 def _nearest(text: str, words: tuple[str, ...]) -> str:
