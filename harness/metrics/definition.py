@@ -272,6 +272,11 @@ class Settings:
             return self.number("rel")
         return SMALLEST_POSITIVE if self.given("max") else 1.0
 
+    @property
+    def least_judged(self) -> float:
+        """The least grade that is a judgment: with *negative* skipped, one below 0 is none."""
+        return 0.0 if self.word("negative") == "skipped" else -inf
+
 
 Formula: TypeAlias = Callable[[GradedRanking, Settings], float]
 DiverseFormula: TypeAlias = Callable[[DiverseRanking, Settings], float]

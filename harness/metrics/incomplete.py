@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
@@ -64,7 +65,7 @@ JUDGED = Definition(
 
 
 def bpref(
-    grades: Sequence[float | None], judgments: Collection[float], level: float = 1.0, *, skip_negative: bool = False
+    grades: Sequence[float | None], judgments: Collection[float], level: float = 1.0, *, least: float = -inf
 ) -> float:
     """
     Binary preference: how often a relevant document comes before the judged non-relevant ones; unjudged do not count.
@@ -76,7 +77,7 @@ def bpref(
         grades: The grade at each rank.
         judgments: The grades of all judged documents, returned or not.
         level: The least grade that is relevant.
-        skip_negative: A grade below 0 is no judgment, as trec_eval has it; else it is a non-relevant document.
+        least: The least grade that is a judgment: 0 as trec_eval has it; else a grade below 0 is non-relevant.
 
     Raises:
         UndefinedScore: nothing judged is relevant.
@@ -86,14 +87,14 @@ def bpref(
     >>> bpref([0, 1, None, 1], judgments=[1, 1, 0, 0])
     0.5
     """
-    counted = [grade for grade in judgments if grade >= 0 or not skip_negative]
+    counted = [grade for grade in judgments if grade >= least]
     relevant = sum(grade >= level for grade in counted)
     if not relevant:
         raise UndefinedScore("no judged document is relevant")
     most = min(len(counted) - relevant, relevant)
     before, value = 0, 0.0
     for grade in grades:
-        if grade is None or (grade < 0 and skip_negative):
+        if grade is None or grade < least:
             continue
         if grade < level:
             before += 1
@@ -123,14 +124,13 @@ def expected_bpref(kinds: Sequence[bool | None], groups: Sequence[int], total: i
 
 def _preference(grade: float | None, settings: Settings) -> float:
     """The worth of a document: 1 if relevant, 0 if not; 0.5 if it does not count."""
-    if grade is None or (grade < 0 and settings.word("negative") == "skipped"):
+    if grade is None or grade < settings.least_judged:
         return 0.5
     return relevance(grade, settings)
 
 
 def _bpref(ranking: GradedRanking, settings: Settings) -> float:
-    skip = settings.word("negative") == "skipped"
-    return bpref(ranking.grades, ranking.judgments.values(), settings.level, skip_negative=skip)
+    return bpref(ranking.grades, ranking.judgments.values(), settings.level, least=settings.least_judged)
 
 
 def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
@@ -138,10 +138,9 @@ def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
 
     from harness.metrics.bulk.batch import at_least, counted_before
 
-    least = 0.0 if settings.word("negative") == "skipped" else -np.inf
     total = batch.total(settings.level)
-    most = np.minimum(batch.total(least) - total, total)
-    counted = batch.grade >= least
+    most = np.minimum(batch.total(settings.least_judged) - total, total)
+    counted = batch.grade >= settings.least_judged
     query, relevant = batch.query[counted], at_least(batch.grade, settings.level)[counted]
     before = counted_before(query, ~relevant)[relevant]
     query = query[relevant]

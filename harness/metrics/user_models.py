@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import ceil, inf, log, prod
+from math import ceil, log, prod
 from operator import mul
 from typing import TYPE_CHECKING
 
@@ -283,12 +283,11 @@ def rbp_residual(unjudged: Sequence[float], p: float, *, tail_always: bool = Tru
 
 
 def _unjudged(grade: float | None, settings: Settings) -> float:
-    return float(grade is None or (grade < 0 and settings.word("negative") == "skipped"))
+    return float(grade is None or grade < settings.least_judged)
 
 
 def _rbp_residual(ranking: GradedRanking, settings: Settings) -> float:
-    least = 0.0 if settings.word("negative") == "skipped" else -inf
-    unjudged = [float(grade is None or grade < least) for grade in ranking.grades]
+    unjudged = [_unjudged(grade, settings) for grade in ranking.grades]
     return rbp_residual(unjudged, settings.number("p"), tail_always=settings.word("tail") == "always")
 
 
@@ -296,8 +295,7 @@ def _batch_rbp_residual(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     p, cutoff = settings.number("p"), settings.cutoff
-    least = 0.0 if settings.word("negative") == "skipped" else -inf
-    inside = (batch.grade >= least) & (True if cutoff is None else batch.rank <= cutoff)
+    inside = (batch.grade >= settings.least_judged) & (True if cutoff is None else batch.rank <= cutoff)
     query = batch.query[inside]
     residual = 1.0 - (1.0 - p) * batch.per_query(query, p ** (batch.rank[inside] - 1.0))
     if settings.word("tail") == "always":
