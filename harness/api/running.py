@@ -22,7 +22,7 @@ from harness.api.choices import (
 from harness.api.evaluation import Scores, evaluate
 from harness.compare import CompareOptions, ComparisonRequest, PreparedComparison, prepare, read_thresholds
 from harness.compare.scores import absent_packages
-from harness.compare.sides import ComparedSide, RunLoaded
+from harness.compare.sides import ComparedSide
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
 from harness.files.runs import read_measures
@@ -219,7 +219,23 @@ class Relevance(Closing):
             EngineStartError: the embedded node could not be started.
         """
         path = None if suite is None else self._root / read_argument("suite", suite)
-        return compare_runs((reference, candidate), path, options, self._options, self._answer, self._environ)
+        refuse_unknown(options, [*CompareChoices.__annotations__, *OF_RUN])
+        given = {name: read_argument(name, value) for name, value in options.items()}
+        run = merged(self._options, {name: given[name] for name in given if name in OF_RUN and name != "request"})
+        request = ComparisonRequest(
+            _side(reference, "reference"),
+            _side(candidate, "candidate"),
+            _how(given, run),
+            suite=path or _suite_of((reference, candidate)),
+            qrels=given.get("qrels"),
+            request=given.get("request"),
+            measures=tuple(read_measures(given.get("measures", ())).values()),
+            profile=given.get("profile"),
+            gain=given.get("gain"),
+            complete=given.get("complete", False),
+            run=run,
+        )
+        return ComparedRuns(prepare(request, self._answer, self._environ))
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
         """Run the suite at *path*; overridden where a session runs each suite once."""
@@ -336,45 +352,6 @@ def _suite_of(given: Sequence[AnySide]) -> Suite | None:
             what = f"queries {', '.join(unlike)} are judged differently" if unlike else "gain or profile differ"
             raise UsageError(f"the two were not scored alike: {what}; give suite=… to score both")
     return first
-
-
-def compare_runs(
-    pair: tuple[AnySide, AnySide],
-    suite: Path | None,
-    options: CompareChoices,
-    defaults: RunOptions,
-    run: RunLoaded,
-    environ: Mapping[str, str],
-) -> ComparedRuns:
-    """
-    Read or run both sides, and compare them; raises as `harness.api.Relevance.compare`.
-
-    Args:
-        pair: The reference and the candidate.
-        suite: Gives queries, judgments and requests.
-        options: The options of the call.
-        defaults: The defaults of the options.
-        run: Runs a suite.
-        environ: Where a suite's variables are looked up.
-    """
-    known = list(CompareChoices.__annotations__) + list(OF_RUN)
-    refuse_unknown(options, known)
-    given = {name: read_argument(name, value) for name, value in options.items()}
-    both = merged(defaults, {name: value for name, value in given.items() if name in OF_RUN and name != "request"})
-    request = ComparisonRequest(
-        _side(pair[0], "reference"),
-        _side(pair[1], "candidate"),
-        _how(given, both),
-        suite=suite or _suite_of(pair),
-        qrels=given.get("qrels"),
-        request=given.get("request"),
-        measures=tuple(read_measures(given.get("measures", ())).values()),
-        profile=given.get("profile"),
-        gain=given.get("gain"),
-        complete=given.get("complete", False),
-        run=both,
-    )
-    return ComparedRuns(prepare(request, run, environ))
 
 
 def _side(one: object, name: str) -> str | ComparedSide:
