@@ -37,16 +37,6 @@ def relevance(grade: float | None, settings: Settings) -> float:
     return float(grade is not None and grade >= settings.level)
 
 
-def relevant_hits(ranking: GradedRanking, settings: Settings) -> list[bool]:
-    """Whether the hit at each rank is relevant."""
-    return ranking.relevant(settings.level)
-
-
-def total_relevant(ranking: GradedRanking, settings: Settings) -> int:
-    """How many judged documents are relevant, returned or not."""
-    return ranking.total_relevant(settings.level)
-
-
 def require_relevant(total: int) -> int:
     """*total*, which must not be 0."""
     if not total:
@@ -65,7 +55,7 @@ def batch_found(batch: Batch, settings: Settings) -> Floats:
 
 
 def batch_total(batch: Batch, settings: Settings) -> Floats:
-    """`total_relevant` of each query."""
+    """How many judged documents of each query are relevant, returned or not."""
     return batch.total(settings.level)
 
 
@@ -86,7 +76,7 @@ def precision(relevant: Sequence[bool], cutoff: int | None) -> float:
 
 def _precision(ranking: GradedRanking, settings: Settings) -> float:
     ranks = settings.cutoff if settings.word("over") == "cutoff" else None
-    return precision(relevant_hits(ranking, settings), ranks)
+    return precision(ranking.relevant(settings.level), ranks)
 
 
 def _batch_precision(batch: Batch, settings: Settings) -> Floats:
@@ -124,12 +114,12 @@ def recall(relevant: Sequence[bool], total: int) -> float:
 
 R = Definition(
     "R",
-    lambda ranking, settings: recall(relevant_hits(ranking, settings), total_relevant(ranking, settings)),
+    lambda ranking, settings: recall(ranking.relevant(settings.level), ranking.total_relevant(settings.level)),
     BINARY,
     batch=lambda batch, settings: batch.ratio(batch_found(batch, settings), batch_total(batch, settings)),
     worth=relevance,
     expected=lambda ranking, groups, settings: (
-        expected_found(ranking, groups, settings) / total_relevant(ranking, settings)
+        expected_found(ranking, groups, settings) / ranking.total_relevant(settings.level)
     ),
 )
 
@@ -178,7 +168,7 @@ def batch_blend(batch: Batch, settings: Settings, weight: float) -> Floats:
 
 
 def _f_measure(ranking: GradedRanking, settings: Settings) -> float:
-    relevant, total = relevant_hits(ranking, settings), total_relevant(ranking, settings)
+    relevant, total = ranking.relevant(settings.level), ranking.total_relevant(settings.level)
     return f_measure(relevant, total, settings.cutoff, settings.number("beta"))
 
 
@@ -186,7 +176,7 @@ def _expected_f_measure(ranking: GradedRanking, groups: Sequence[int], settings:
     """F is (1 + beta^2) found / (beta^2 total + ranks), and so linear in what was found."""
     of_recall, of_precision = shares_of(settings.number("beta") * settings.number("beta"))
     ranks = len(ranking.grades) if settings.cutoff is None else settings.cutoff
-    below = of_recall * total_relevant(ranking, settings) + of_precision * ranks
+    below = of_recall * ranking.total_relevant(settings.level) + of_precision * ranks
     return expected_found(ranking, groups, settings) / below if below else 0.0
 
 
@@ -250,12 +240,12 @@ def _batch_reciprocal_rank(batch: Batch, settings: Settings) -> Floats:
 
 RR = Definition(
     "RR",
-    lambda ranking, settings: reciprocal_rank(relevant_hits(ranking, settings)),
+    lambda ranking, settings: reciprocal_rank(ranking.relevant(settings.level)),
     BINARY,
     batch=_batch_reciprocal_rank,
     worth=relevance,
     expected=lambda ranking, groups, settings: expected_reciprocal_rank(
-        relevant_hits(ranking, settings), groups, settings.cutoff
+        ranking.relevant(settings.level), groups, settings.cutoff
     ),
 )
 
@@ -319,13 +309,15 @@ def _batch_average_precision(batch: Batch, settings: Settings) -> Floats:
 
 
 def _expected_average_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    relevant, total = relevant_hits(ranking, settings), total_relevant(ranking, settings)
+    relevant, total = ranking.relevant(settings.level), ranking.total_relevant(settings.level)
     return expected_blend(list(map(float, relevant)), [], groups, total, settings.cutoff, beta=0.0)
 
 
 AP = Definition(
     "AP",
-    lambda ranking, settings: average_precision(relevant_hits(ranking, settings), total_relevant(ranking, settings)),
+    lambda ranking, settings: average_precision(
+        ranking.relevant(settings.level), ranking.total_relevant(settings.level)
+    ),
     BINARY,
     batch=_batch_average_precision,
     worth=relevance,
@@ -351,13 +343,13 @@ def _batch_r_precision(batch: Batch, settings: Settings) -> Floats:
 
 
 def _expected_r_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    total = total_relevant(ranking, settings)
+    total = ranking.total_relevant(settings.level)
     return exact_sum(mean_worths(relevance, ranking, groups, settings)[:total]) / total
 
 
 RPREC = Definition(
     "Rprec",
-    lambda ranking, settings: r_precision(relevant_hits(ranking, settings), total_relevant(ranking, settings)),
+    lambda ranking, settings: r_precision(ranking.relevant(settings.level), ranking.total_relevant(settings.level)),
     BINARY,
     Cutoff.NONE,
     batch=_batch_r_precision,
@@ -394,12 +386,12 @@ def expected_success(relevant: Sequence[bool], groups: Sequence[int], cutoff: in
 
 SUCCESS = Definition(
     "Success",
-    lambda ranking, settings: success(relevant_hits(ranking, settings)),
+    lambda ranking, settings: success(ranking.relevant(settings.level)),
     BINARY,
     batch=lambda batch, settings: (batch_found(batch, settings) > 0).astype(float),
     worth=relevance,
     expected=lambda ranking, groups, settings: expected_success(
-        relevant_hits(ranking, settings), groups, settings.cutoff
+        ranking.relevant(settings.level), groups, settings.cutoff
     ),
 )
 
@@ -421,7 +413,7 @@ def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, 
 
 
 def _interpolated_precision(ranking: GradedRanking, settings: Settings) -> float:
-    relevant, total = relevant_hits(ranking, settings), total_relevant(ranking, settings)
+    relevant, total = ranking.relevant(settings.level), ranking.total_relevant(settings.level)
     nearest = settings.word("rounding") == "nearest"
     return interpolated_precision(relevant, total, settings.number("recall"), nearest=nearest)
 

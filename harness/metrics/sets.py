@@ -17,9 +17,7 @@ from harness.metrics.binary import (
     precision,
     recall,
     relevance,
-    relevant_hits,
     require_relevant,
-    total_relevant,
 )
 from harness.metrics.definition import CONDENSED, LEVEL, Cutoff, Definition, Flag, Needs, Range, Settings
 from harness.metrics.ranking import GradedRanking
@@ -42,9 +40,9 @@ def relative_precision(relevant: Sequence[bool], total: int) -> float:
 
 
 def _set_precision(ranking: GradedRanking, settings: Settings) -> float:
-    relevant = relevant_hits(ranking, settings)
+    relevant = ranking.relevant(settings.level)
     if settings.values["relative"]:
-        return relative_precision(relevant, total_relevant(ranking, settings))
+        return relative_precision(relevant, ranking.total_relevant(settings.level))
     return precision(relevant, None)
 
 
@@ -84,7 +82,7 @@ def set_f(relevant: Sequence[bool], total: int, weight: float = 1.0) -> float:
 SET_F = Definition(
     "SetF",
     lambda ranking, settings: set_f(
-        relevant_hits(ranking, settings), total_relevant(ranking, settings), settings.number("beta")
+        ranking.relevant(settings.level), ranking.total_relevant(settings.level), settings.number("beta")
     ),
     F.parameters,
     Cutoff.NONE,
@@ -113,7 +111,7 @@ def _batch_set_average_precision(batch: Batch, settings: Settings) -> Floats:
 SET_AP = Definition(
     "SetAP",
     lambda ranking, settings: set_average_precision(
-        relevant_hits(ranking, settings), total_relevant(ranking, settings)
+        ranking.relevant(settings.level), ranking.total_relevant(settings.level)
     ),
     BINARY,
     Cutoff.NONE,
@@ -154,7 +152,7 @@ NUM_RET = Definition(
 
 NUM_REL = Definition(
     "NumRel",
-    lambda ranking, settings: float(total_relevant(ranking, settings)),
+    lambda ranking, settings: float(ranking.total_relevant(settings.level)),
     LEVEL,
     Cutoff.NONE,
     Needs.NOTHING,
@@ -167,7 +165,7 @@ NUM_REL = Definition(
 
 NUM_REL_RET = Definition(
     "NumRelRet",
-    lambda ranking, settings: float(sum(relevant_hits(ranking, settings))),
+    lambda ranking, settings: float(sum(ranking.relevant(settings.level))),
     LEVEL,
     Cutoff.OPTIONAL,
     Needs.NOTHING,

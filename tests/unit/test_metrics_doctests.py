@@ -27,9 +27,7 @@ HELPERS = {
     "batch_total",
     "blend",
     "expected_found",
-    "relevant_hits",
     "require_relevant",
-    "total_relevant",
 }
 """What modules with measures share that is no formula; every other public function of these has an example."""
 
