@@ -26,18 +26,14 @@ def conftest_hint(problems: Iterable[Problem]) -> str | None:
     measures; else None.
     """
     folders = {Path(problem.path).absolute().parent for problem in problems if problem.kind == "unknown measure"}
-    found = next((path for folder in sorted(folders) for path in _conftests(folder) if _registers(path)), None)
+    files = (parent / "conftest.py" for folder in sorted(folders) for parent in (folder, *folder.parents))
+    found = next(filter(_registers, files), None)
     if found is None:
         return None
     return (
         f"{found} registers measures, which only pytest reads; a package with the entry point group "
         "relevance_harness.measures works for this command and pytest"
     )
-
-
-def _conftests(folder: Path) -> Iterator[Path]:
-    """Every conftest.py beside and above a suite, the nearest first."""
-    return (parent / "conftest.py" for parent in (folder, *folder.parents))
 
 
 def _registers(path: Path) -> bool:

@@ -324,12 +324,10 @@ def _missing(lock: Lock, folder: Path) -> list[Jar]:
 
 
 def _is_whole(path: Path, jar: Jar) -> bool:
-    return path.is_file() and path.stat().st_size == jar.size and _sha256(path) == jar.sha256
-
-
-def _sha256(path: Path) -> str:
+    if not path.is_file() or path.stat().st_size != jar.size:
+        return False
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
 
 
 def _make(folder: Path) -> None:

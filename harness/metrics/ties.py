@@ -175,7 +175,8 @@ def _band_of_orders(groups: Groups, score: Callable[[Groups], float], tied: int)
     """The band from the orders themselves: all of them, or a sample."""
     most = max(1, min(MOST_ORDERS, MOST_HITS // sum(map(len, groups))))
     exact = prod(_count_orders(members) for members in groups) <= most
-    values = [score(order) for order in (_all_orders(groups) if exact else _drawn_orders(groups, most))]
+    orders = product(*(list(_orders(members)) for members in groups)) if exact else _drawn_orders(groups, most)
+    values = [score(order) for order in orders]
     return TieBand(min(values), fsum(values) / len(values), max(values), tied, 0 if exact else most)
 
 
@@ -183,10 +184,6 @@ def _count_orders(members: Sequence[Hit]) -> int:
     """The number of orders of *members*, where documents of equal grade are interchangeable."""
     alike = Counter(grade for _, grade in members)
     return factorial(len(members)) // prod(map(factorial, alike.values()))
-
-
-def _all_orders(groups: Groups) -> Iterator[Groups]:
-    return product(*(list(_orders(members)) for members in groups))
 
 
 def _orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:

@@ -79,15 +79,11 @@ def left_mark(document: MovedDocument) -> str:
 def origin_text(side: Side) -> str:
     """The origin of a side: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
     parts = [f"{side.kind} of {side.created}"] if side.created else []
-    parts += [str(side.kind)] if not (parts or _is_named_by_kind(side)) else []
+    parts += [str(side.kind)] if not (parts or side.name.startswith(f"{side.kind}:")) else []
     parts += [side.engine] if side.engine else []
     parts += [f"index {side.index}"] if side.index is not None else []
     parts += [f"request {side.request}"] if side.request is not None else []
     return ", ".join(parts) or str(side.kind)
-
-
-def _is_named_by_kind(side: Side) -> bool:
-    return side.name.startswith(f"{side.kind}:")
 
 
 def measure_names(report: ComparisonReport) -> tuple[str, ...]:

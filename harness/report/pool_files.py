@@ -56,7 +56,8 @@ def pool_yaml(pool: Pool) -> str:
     lines = [f"# {printable(pool.suite)}: unjudged documents of the top {pool.depth}; write a grade after each colon"]
     for query, documents in groupby(pool.documents, key=lambda one: one.query):
         known = list(documents)
-        lines += ["", *_text_lines(known[0]), _key(query)]
+        text = known[0].text
+        lines += ["", *([f"# {printable(text)}"] if text and text != query else []), _key(query)]
         for one in known:
             lines += [f"  # {line}" for line in _about(one, pool)]
             lines.append(_key(one.document, "  "))
@@ -70,11 +71,6 @@ def _require_writable(one: PooledDocument) -> None:
     for what, text in (("query", one.query), ("document", one.document)):
         if "\r" in text or "\0" in text or any(0xD800 <= ord(character) <= 0xDFFF for character in text):
             raise UsageError(f"the id of {what} {text!r} cannot be written to a CSV file; use yaml=FILE")
-
-
-def _text_lines(one: PooledDocument) -> Iterator[str]:
-    if one.text and one.text != one.query:
-        yield f"# {printable(one.text)}"
 
 
 def _about(one: PooledDocument, pool: Pool) -> Iterator[str]:

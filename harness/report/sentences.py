@@ -273,7 +273,7 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(character if is_seen(character) else _escape(character) for character in text)
+    return "".join(one if is_seen(one) else one.encode("unicode_escape").decode("ascii") for one in text)
 
 
 def printable_lines(text: str) -> str:
@@ -292,7 +292,3 @@ def without_commands(text: str) -> str:
     '\\x3a:error::a suite'
     """
     return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from harness.model import JudgeAgreement, JudgmentFinding, Pool, QueryCoverage
+from harness.model import JudgeAgreement, JudgmentFinding, Pool
 from harness.report.sentences import printable, score_text, zero_hit_lines
 from harness.report.terminal import columns, indented, right, safe, safe_lines
 from harness.words import count
@@ -62,12 +62,9 @@ def _query_table(pool: Pool) -> Table:
     table = columns("judge first", "request" if several else None, *map(right, figures))
     for one in pool.queries[:QUERIES_SHOWN]:
         run = [safe(one.run)] if several else []
-        table.add_row(safe(one.query), *run, f"{one.unjudged:,}", *_bounds(one))
+        bounds = map(score_text, (one.bounds.as_judged, one.bounds.if_worst, one.bounds.if_best))
+        table.add_row(safe(one.query), *run, f"{one.unjudged:,}", *bounds)
     return table
-
-
-def _bounds(one: QueryCoverage) -> Iterator[str]:
-    yield from map(score_text, (one.bounds.as_judged, one.bounds.if_worst, one.bounds.if_best))
 
 
 def _unanswered(pool: Pool) -> Iterator[RenderableType]:

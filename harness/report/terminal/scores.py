@@ -55,17 +55,12 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
 
 
 def _means_table(baseline: Baseline) -> RenderableType:
-    means, banded = means_of(baseline), _banded(baseline)
+    banded = grouped((measure, query) for query, kept in baseline.queries.items() for measure in kept.bands)
     mean = mean_heading(weighted=is_weighted(baseline))
     table = columns("measure", right(mean), right("queries"), "moved by ties")
-    for measure, (value, counted) in means.items():
+    for measure, (value, counted) in means_of(baseline).items():
         table.add_row(Text(measure), score_text(value), f"{counted:,}", safe(listed(banded.get(measure, []))))
     return table
-
-
-def _banded(baseline: Baseline) -> dict[str, list[str]]:
-    """The queries whose score depends on the order of ties, by measure."""
-    return grouped((measure, query) for query, kept in baseline.queries.items() for measure in kept.bands)
 
 
 # Run files.
