@@ -25,12 +25,11 @@ from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.gate.finding import changed_question
 from harness.model import Baseline, Suite
-from harness.options import RunOptions, baseline_refusal
+from harness.options import baseline_refusal
 from harness.report.sentences import printable, score_text
 from harness.report.terminal.comparison import report_renderables
 from harness.report.terminal.scores import entry_renderables, is_weighted, means_of
 from harness.run import Runner
-from harness.run.execution import FinishedSuite
 from harness.suites import load_suite
 from harness.words import count
 
@@ -76,7 +75,10 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     found = found_suites(suites)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
         finished = runner.run(found.suites, options, matrix=matrix)
-    for each in _kept(finished, options):
+    kept: list[BaselineUpdate] = []
+    for one in finished:  # of two runs with the same file the second holds the entry of the first too
+        kept.append(one.kept(options, {before.path: before.file for before in kept}))
+    for each in kept:
         each.write()
         click.echo("\n".join(_saved(each)))
     if not quiet:
@@ -159,14 +161,6 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[Renderabl
         return
     for query, both in changed_questions(entry, suite).items():
         yield Text(printable(f"  changed query: {changed_question(query, *both)}"))
-
-
-def _kept(finished: Sequence[FinishedSuite], options: RunOptions) -> list[BaselineUpdate]:
-    """The update of each run; of two runs with the same file the second holds the entry of the first too."""
-    kept: list[BaselineUpdate] = []
-    for one in finished:
-        kept.append(one.kept(options, {before.path: before.file for before in kept}))
-    return kept
 
 
 def _saved(kept: BaselineUpdate) -> Iterator[str]:

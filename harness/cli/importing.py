@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -142,15 +142,10 @@ def say_migrated(migrated: MigrationResult, *, strict: bool) -> int:
     """Print what was written, and on standard error what was not carried over; returns the exit status."""
     for path in migrated.written:
         click.echo(f"wrote {printable(str(path))}")
-    _list_leftovers(map(str, migrated.leftovers))
-    return LEFT_OVER if strict and migrated.leftovers else 0
-
-
-def _list_leftovers(lines: Iterable[str]) -> None:
-    listed = list(lines)
-    if not listed:
-        return
+    if not migrated.leftovers:
+        return 0
     click.echo("not carried over:", err=True)
-    for line in listed:
-        click.echo(f"  {printable(line)}", err=True)
-    click.echo(count(len(listed), "thing"), err=True)
+    for leftover in migrated.leftovers:
+        click.echo(f"  {printable(str(leftover))}", err=True)
+    click.echo(count(len(migrated.leftovers), "thing"), err=True)
+    return LEFT_OVER if strict else 0

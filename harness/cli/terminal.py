@@ -57,7 +57,9 @@ def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progr
     if quiet:
         yield None
     elif out.isatty():
-        with _bars(out) as bars:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("queries"))
+        console = Console(file=out, emoji=False)
+        with Bars(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
             yield BarProgress(bars)
     else:
         yield LineProgress(out)
@@ -118,8 +120,3 @@ def _answered(run: Run) -> str:
 def _running(suite: Suite, chosen: str) -> str:
     """The suite, and the selected request and index, in words."""
     return f"{suite.name}, {chosen}" if chosen else suite.name
-
-
-def _bars(stream: TextIO) -> Bars:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("queries"))
-    return Bars(*columns, TimeElapsedColumn(), console=Console(file=stream, emoji=False), transient=True)

@@ -155,7 +155,9 @@ def read_options(config: pytest.Config) -> PluginOptions:
         raise pytest.UsageError(
             "--relevance-update-baseline: a baseline has one run per request; give one --relevance-index"
         )
-    each_query, reports = _switch(config, "relevance_each_query"), _reports(config)
+    each_query, reports = config.getoption("relevance_each_query"), _reports(config)
+    if each_query is None:
+        each_query = bool(config.getini("relevance_each_query"))
     all_titles = each_query or shows_all_hits(reports)
     run = RunOptions(
         **given,
@@ -214,11 +216,6 @@ def _github(config: pytest.Config) -> GitHubStep | None:
         return github_step(os.environ, option=option, markdown="--relevance-report FILE.md") if given else None
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-
-
-def _switch(config: pytest.Config, name: str) -> bool:
-    given = config.getoption(name)
-    return bool(config.getini(name) if given is None else given)
 
 
 def _server(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:

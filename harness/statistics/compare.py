@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, get_args
 
 import numpy as np
@@ -225,17 +226,13 @@ def _intervals(pairs: Sequence[Pair], options: ComparisonOptions) -> list[Interv
 
 
 def _test(pair: Pair, options: ComparisonOptions) -> Significance:
+    flips = partial(sign_flip, samples=options.samples, seed=options.seed)
+    tests: Mapping[str, Callable[..., Significance]]
+    tests = {"sign-flip": flips, "t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}
     try:
-        return _tested(pair.weighed, options)
+        return tests[options.test](pair.weighed, alternative=options.alternative)
     except StatisticError as error:
         raise StatisticError(f"{pair.measure}: {error}; use another test, such as {TESTS[0]}") from None
-
-
-def _tested(differences: Floats, options: ComparisonOptions) -> Significance:
-    if options.test == "sign-flip":
-        return sign_flip(differences, alternative=options.alternative, samples=options.samples, seed=options.seed)
-    tests = {"t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}
-    return tests[options.test](differences, alternative=options.alternative)
 
 
 def _row(
