@@ -32,11 +32,6 @@ class Finished:
     suite: Suite | None = field(default=None, compare=False)
     others: Sequence[Query] = field(default=(), compare=False)
 
-    @property
-    def lacks_answers(self) -> bool:
-        """Whether a query had no answer."""
-        return bool(self.report.unanswered)
-
 
 @dataclass(frozen=True, slots=True)
 class Failed:
@@ -47,15 +42,10 @@ class Failed:
     sentence: str
     problems: tuple[Problem, ...] = ()
 
-    @property
-    def lacks_answers(self) -> bool:
-        """True: no query was answered."""
-        return True
 
-
-def read_folder(folder: Path) -> list[Finished | Failed]:
-    """The runs in a shared folder."""
-    return [read_run(file) for file in sorted(folder.glob("*.json"))]
+def read_folder(folder: Path) -> dict[Path, Finished | Failed]:
+    """The runs in a shared folder, by their files."""
+    return {file: read_run(file) for file in sorted(folder.glob("*.json"))}
 
 
 def write_run(file: Path, done: Finished | Failed) -> None:

@@ -74,7 +74,7 @@ class SuiteRuns:
         path, share = _identity(path), self._folder
         key = _key(path, options)
         known = self._done.get(key)
-        if known is None or (again and known.lacks_answers):
+        if known is None or (again and (isinstance(known, Failed) or known.report.unanswered)):
             run = self._execute if share is None else partial(self._share, share)
             self._done[key] = run(path, options, known)
         done = self._done[key]
@@ -84,18 +84,17 @@ class SuiteRuns:
 
     def all(self) -> list[Finished | Failed]:
         """The runs of this process, or of all that share the folder."""
-        return list(self._done.values()) if self._folder is None else read_folder(self._folder)
+        done = self._done if self._folder is None else read_folder(self._folder)
+        return list(done.values())
 
     def under(self, options: Callable[[Path], RunOptions]) -> list[Finished]:
         """The runs under the *options* of their paths, here or in any process that shares the folder."""
         if self._folder is None:
             mine = [done for key, done in self._done.items() if key == _key(key[0], options(key[0]))]
             return [done for done in mine if isinstance(done, Finished)]
-        found = ((file, read_run(file)) for file in sorted(self._folder.glob("*.json")))
-        finished = (
-            (file, done, _identity(Path(done.report.path))) for file, done in found if isinstance(done, Finished)
-        )
-        return [done for file, done, path in finished if file.stem == _name(path, options(path))]
+        finished = [(file, done) for file, done in read_folder(self._folder).items() if isinstance(done, Finished)]
+        named = ((file, done, _identity(Path(done.report.path))) for file, done in finished)
+        return [done for file, done, path in named if file.stem == _name(path, options(path))]
 
     def _share(
         self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None

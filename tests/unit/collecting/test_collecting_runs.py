@@ -254,10 +254,10 @@ def test_what_has_no_answer_is_asked_again_where_that_is_wanted(
         runs.finished(tmp_path / "a.yaml", OPTIONS)
 
     second = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
-    assert second.lacks_answers
+    assert second.report.unanswered
     assert runs.finished(tmp_path / "a.yaml", OPTIONS) is second
     third = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
-    assert not third.lacks_answers
+    assert not third.report.unanswered
     assert runs.finished(tmp_path / "a.yaml", OPTIONS, again=True) is third
 
     assert len(runner.calls) == 3
@@ -270,11 +270,11 @@ def test_of_processes_that_share_a_folder_one_asks_again(tmp_path: Path) -> None
     first, second = Runner(Outcome.ERROR, Outcome.SCORED), Runner()
     here, there = (SuiteRuns(runner, tmp_path) for runner in (first, second))
     for runs in (here, there):
-        assert runs.finished(tmp_path / "a.yaml", OPTIONS).lacks_answers
+        assert runs.finished(tmp_path / "a.yaml", OPTIONS).report.unanswered
 
-    assert not here.finished(tmp_path / "a.yaml", OPTIONS, again=True).lacks_answers
-    assert there.finished(tmp_path / "a.yaml", OPTIONS).lacks_answers
-    assert not there.finished(tmp_path / "a.yaml", OPTIONS, again=True).lacks_answers
+    assert not here.finished(tmp_path / "a.yaml", OPTIONS, again=True).report.unanswered
+    assert there.finished(tmp_path / "a.yaml", OPTIONS).report.unanswered
+    assert not there.finished(tmp_path / "a.yaml", OPTIONS, again=True).report.unanswered
 
     assert (len(first.calls), len(second.calls)) == (2, 0)
 
