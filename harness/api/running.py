@@ -166,7 +166,9 @@ class Relevance(Closing):
         """
         self._root = read_argument("root", root) or Path()
         self._options = RunOptions() if options is None else check_options(options)
-        self._environ = _environ_of(environ)
+        if environ is not None and not isinstance(environ, Mapping):
+            refuse("environ", environ, "a mapping from variable to value, or None")
+        self._environ = Environment(os.environ if environ is None else environ)
         if not isinstance(progress, Progress | None):
             refuse("progress", progress, "an object with the methods of harness.run.execution.Progress, or None")
         self._runner = Runner(self._environ, progress)
@@ -251,12 +253,6 @@ class Relevance(Closing):
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
         self._runner.close()
-
-
-def _environ_of(given: object) -> Mapping[str, str]:
-    if given is not None and not isinstance(given, Mapping):
-        refuse("environ", given, "a mapping from variable to value, or None")
-    return Environment(os.environ if given is None else given)
 
 
 AnySide: TypeAlias = "str | os.PathLike[str] | Scores"

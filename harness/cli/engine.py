@@ -42,7 +42,10 @@ def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
 @version_option
 def down(engine_version: str | None) -> None:
     """Stop the nodes that run, or only that of one version, and remove their data."""
-    _require_known(engine_version)
+    known = versions()
+    if engine_version is not None and engine_version not in known:
+        hint = did_you_mean(engine_version, known)
+        raise UsageError(f"unknown version {engine_version!r}, only {' and '.join(known)}{hint}")
     stopped = stop_nodes(engine_version)
     for node in stopped:
         click.echo(f"stopped OpenSearch {node.version} at {node.url}")
@@ -59,9 +62,3 @@ def status() -> int:
     if not nodes:
         click.echo("no embedded engine runs; start one with `harness engine up`")
     return 0 if nodes else NO_ANSWER
-
-
-def _require_known(version: str | None) -> None:
-    known = versions()
-    if version is not None and version not in known:
-        raise UsageError(f"unknown version {version!r}, only {' and '.join(known)}{did_you_mean(version, known)}")

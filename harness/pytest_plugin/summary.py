@@ -44,7 +44,9 @@ def _print_suites(
     terminal.write_sep("=", "relevance")
     for suite in report.suites if report else ():
         terminal.write_line(suite_line(suite, with_index=bool(session.options.indexes)))
-        for line in (*_no_answer(suite), *cause_lines(suite.queries, suite.checks)):
+        # where no query has an answer, the items only refer to this line
+        lost = suite.unanswered.values() if len(suite.unanswered) == len(suite.queries) else ()
+        for line in (*outcome_lines(lost), *cause_lines(suite.queries, suite.checks)):
             terminal.write_line(printable(f"{suite.name}: {line}"), yellow=True)
         for line in caveat_lines(suite):
             terminal.write_line(line)
@@ -68,12 +70,6 @@ def _without_items(session: RelevanceSession, report: Report | None) -> list[str
     ran = [suite.path for suite in report.suites] if report else []
     paths = dict.fromkeys(str(from_here(path)) for path in session.undecided)
     return [path for path in paths if path not in ran]
-
-
-def _no_answer(suite: SuiteReport) -> Iterator[str]:
-    """Why no query has an answer; the items only refer to this line."""
-    if len(suite.unanswered) == len(suite.queries):
-        yield from outcome_lines(suite.unanswered.values())
 
 
 def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:

@@ -41,7 +41,10 @@ def histogram(scores: Iterable[float | None], *, around_zero: bool = False) -> t
     finite = [score for score in scores if score is not None and math.isfinite(score)]
     if not finite:
         return ()
-    low, high = _around_zero(finite) if around_zero else _interval(finite)
+    low, high = _interval(finite)
+    if around_zero:
+        high = rounded_up(max(map(abs, finite)))
+        low = -high
     counts = [0] * BINS
     for score in finite:
         counts[min(int(share_of(score, low, high) * BINS), BINS - 1)] += 1
@@ -81,11 +84,6 @@ def rounded_up(value: float) -> float:
         if value <= end and math.isfinite(end):
             return end
     return value
-
-
-def _around_zero(scores: list[float]) -> tuple[float, float]:
-    end = rounded_up(max(map(abs, scores)))
-    return -end, end
 
 
 # Charts as drawn in a page: numbers -> coordinates.
@@ -138,7 +136,7 @@ def plotted(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str
 
     *edge* formats the ends of an interval; by default with four decimals.
     """
-    edge = edge or _edge
+    edge = edge or (lambda value: plain_text(round(value, 4)))
     low, high = bins[0].low, bins[-1].high
     most = max(one.count for one in bins)
     step = PLOT_WIDTH / len(bins)
@@ -174,10 +172,6 @@ def whisker(low: float, high: float, point: float, end: float) -> Whisker | None
 
 def _placed(value: float, end: float) -> float:
     return share_of(min(max(value, -end), end), -end, end) * WHISKER_WIDTH
-
-
-def _edge(value: float) -> str:
-    return plain_text(round(value, 4))
 
 
 # Grades and scores as colors. A color never stands alone: the grade, the score or a sign is written in it.

@@ -107,20 +107,11 @@ def _ranking_table(query: QueryReport) -> Table:
     table = ranking_columns(("grade", "gain", "score"), before=bool(before), tied=tied, titled=titled)
     for document in ranking:
         tie = [Text("tied" if document.tied else "")] if tied else []
-        rank, *cells = _hit_cells(document)
         was = [Text(before.get(document.id, ""), style="bold")] if before else []
-        table.add_row(rank, *was, *cells, *tie, *([title_cell(document.title)] if titled else []))
+        title = [title_cell(document.title)] if titled else []
+        cells = (safe(document.id), grade_cell(document), plain_text(document.gain), hit_score(document))
+        table.add_row(str(document.rank), *was, *cells, *tie, *title)
     return table
-
-
-def _hit_cells(document: RankedDocument) -> list[Text]:
-    return [
-        Text(str(document.rank)),
-        safe(document.id),
-        grade_cell(document),
-        Text(plain_text(document.gain)),
-        hit_score(document),
-    ]
 
 
 def hit_score(document: RankedDocument) -> Text:
