@@ -27,13 +27,20 @@ from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model import Profile
 from harness.model.comparison import TEST_OPTIONS
-from harness.options import RunOptions
+from harness.options import OPTIONS, Commands, RunOptions
 from harness.process import gc_paused
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
 from harness.report.terminal.comparison import report_renderables
 from harness.run import Runner
 
 QUERIES_SHOWN = 5
+
+OF_RUN = [
+    option.several or option.field
+    for option in OPTIONS.values()
+    if option.commands in (Commands.WITH_A_SERVER, Commands.OF_SUITES)
+]
+"""The arguments that `engine_options` gives."""
 
 
 SIDES = """\b
@@ -134,13 +141,6 @@ def _request(
     suite: Path | None,
     measures: tuple[str, ...],
     thresholds: tuple[str, ...],
-    tags: tuple[str, ...],
-    queries: tuple[str, ...],
-    url: str | None,
-    embedded: bool,
-    engine_version: str | None,
-    allow_write: bool,
-    no_checks: bool,
     profile: str | None,
     gain: str | None,
     depth: int | None,
@@ -148,16 +148,7 @@ def _request(
     **others: Any,
 ) -> ComparisonRequest:
     """The comparison that the options describe."""
-    run = run_options(
-        url=url,
-        embedded=embedded,
-        engine_version=engine_version,
-        tags=tags,
-        queries=queries,
-        allow_write=allow_write,
-        no_checks=no_checks,
-        locate=False,
-    )
+    run = run_options(**{name: others.pop(name) for name in OF_RUN}, locate=False)
     tested = {name: others.pop(name) for name in TEST_OPTIONS}
     _refuse_unused(run, suite, (others["reference"], others["candidate"]))
     how = None if absent_packages() else tested_as(**tested)
