@@ -148,14 +148,16 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
         yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
 
 
-def detectable_text(row: MeasureComparison, comparison: Comparison) -> str | None:
-    """The smallest true difference that the test finds four times in five, or why none is defined; else None."""
+def detectable_lines(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+    """The smallest true difference that the test finds four times in five, or why none is defined."""
     if row.detectable is None:
-        return f"{row.measure}: {NO_SPREAD}" if row.effect is None and row.wins + row.losses else None
+        if row.effect is None and row.wins + row.losses:
+            yield f"{row.measure}: {NO_SPREAD}"
+        return
     power = f"({POWER * 100:g} % power, {comparison.test} test)"
     if row.detectable_if_all_move:
         power += f" if all {count(row.queries, 'query')} changed (rough: only {row.wins + row.losses:,} did)"
-    return f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
+    yield f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
 
 
 FIGURES = ("reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries")

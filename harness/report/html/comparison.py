@@ -20,7 +20,7 @@ from harness.report.comparison_sentences import (
     change_of,
     changes_text,
     closing,
-    detectable_text,
+    detectable_lines,
     headline,
     last_rank,
     left_mark,
@@ -206,9 +206,7 @@ def _measure_remarks(report: ComparisonReport) -> Iterator[str]:
         return
     for row in report.measures.measures:
         yield from measure_warnings(row, report.measures)
-        detectable = detectable_text(row, report.measures)
-        if detectable is not None:
-            yield detectable
+        yield from detectable_lines(row, report.measures)
 
 
 def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryComparison]) -> SpreadView:

@@ -15,7 +15,7 @@ from harness.report.comparison_sentences import (
     agreement_facts,
     change_mark,
     closing,
-    detectable_text,
+    detectable_lines,
     figure_texts,
     first_ranks,
     headline,
@@ -96,7 +96,7 @@ def _measures(comparison: Comparison) -> Iterator[str]:
     yield table(["measure", *FIGURES], rows, right=FIGURES)
     yield escape(method_text(comparison), most=MOST_TEXT)
     told = [line for row in comparison.measures for line in measure_warnings(row, comparison)]
-    told += [line for row in comparison.measures if (line := detectable_text(row, comparison)) is not None]
+    told += [line for row in comparison.measures for line in detectable_lines(row, comparison)]
     yield from notes_markdown(told)
 
 

@@ -22,7 +22,7 @@ from harness.report.comparison_sentences import (
     agreement_facts,
     change_mark,
     closing,
-    detectable_text,
+    detectable_lines,
     figure_texts,
     first_ranks,
     known_texts,
@@ -168,9 +168,7 @@ def _style(row: MeasureComparison, comparison: Comparison) -> str:
 
 def _remarks(row: MeasureComparison, comparison: Comparison) -> Iterator[Text]:
     yield from safe_lines(measure_warnings(row, comparison), "yellow")
-    detectable = detectable_text(row, comparison)
-    if detectable is not None:
-        yield safe(detectable)
+    yield from safe_lines(detectable_lines(row, comparison))
     if row.moved:
         shown = (f"{query} {before:.4f} → {after:.4f}" for query, before, after in row.moved[:MOVED_SHOWN])
         yield safe(f"{row.measure}: changed most: {', '.join(shown)}")

@@ -25,7 +25,7 @@ from harness.report.comparison_sentences import (
     change_of,
     changes_text,
     closing,
-    detectable_text,
+    detectable_lines,
     headline,
     left_mark,
     measure_names,
@@ -101,19 +101,19 @@ def test_what_makes_a_figure_worth_less_is_told():
 
 def test_the_smallest_detectable_difference_is_told_with_its_test_and_what_it_takes():
     figure = "nDCG@10: smallest detectable difference 0.2100 (80 % power, sign-flip test)"
-    assert detectable_text(row(detectable=0.21), comparison()) == figure
+    assert list(detectable_lines(row(detectable=0.21), comparison())) == [figure]
     by_t = replace(comparison(), test="t")
-    assert detectable_text(row(detectable=0.21), by_t) == figure.replace("sign-flip", "t")
+    assert list(detectable_lines(row(detectable=0.21), by_t)) == [figure.replace("sign-flip", "t")]
     few = row(detectable=0.21, detectable_if_all_move=True, queries=30, wins=1, losses=2)
-    assert detectable_text(few, comparison()) == f"{figure} if all 30 queries changed (rough: only 3 did)"
+    assert list(detectable_lines(few, comparison())) == [f"{figure} if all 30 queries changed (rough: only 3 did)"]
 
 
 def test_where_no_detectable_difference_is_known_a_reason_is_told_if_there_is_one():
-    assert detectable_text(row(detectable=None), comparison()) is None
-    assert detectable_text(row(detectable=None, effect=None, wins=0, losses=0), comparison()) is None
-    assert detectable_text(row(detectable=None, effect=None, wins=3), comparison()) == (
+    assert list(detectable_lines(row(detectable=None), comparison())) == []
+    assert list(detectable_lines(row(detectable=None, effect=None, wins=0, losses=0), comparison())) == []
+    assert list(detectable_lines(row(detectable=None, effect=None, wins=3), comparison())) == [
         "nDCG@10: all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
-    )
+    ]
 
 
 def test_weights_that_count_are_told():
