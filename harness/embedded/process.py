@@ -130,15 +130,9 @@ def _wait(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict
     while not ready.exists():
         if process.poll() is not None:
             _refuse_taken_port(home)
-            raise EngineStartError(
-                _what_happened(f"the embedded node (OpenSearch {opensearch}) exited during start-up", home)
-            )
+            raise _start_error("exited during start-up", opensearch, home)
         if time.monotonic() > deadline:
-            raise EngineStartError(
-                _what_happened(
-                    f"the embedded node (OpenSearch {opensearch}) did not answer within {START_LIMIT:.0f} s", home
-                )
-            )
+            raise _start_error(f"did not answer within {START_LIMIT:.0f} s", opensearch, home)
         time.sleep(POLL)
     return dict(json.loads(ready.read_text(encoding="utf-8")))
 
@@ -153,10 +147,10 @@ def _refuse_taken_port(home: Path) -> None:
         raise EngineStartError(f"the embedded node did not start: port {port} of 127.0.0.1 is taken; choose another")
 
 
-def _what_happened(sentence: str, home: Path) -> str:
+def _start_error(what: str, opensearch: str, home: Path) -> EngineStartError:
     lines = (home / "node.log").read_text(encoding="utf-8", errors="replace").splitlines()
     tail = "\n".join(f"  {line}" for line in lines[-LOG_TAIL:])
-    return f"{sentence}. The end of its log:\n{tail}"
+    return EngineStartError(f"the embedded node (OpenSearch {opensearch}) {what}. The end of its log:\n{tail}")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
