@@ -209,7 +209,7 @@ def _summary(cell: SuiteReport, measure: str) -> MeasureSummary | None:
 
 def _scored(cell: SuiteReport, measure: str) -> frozenset[str]:
     """The queries that have a score, which the mean is over."""
-    return frozenset(query.id for query in cell.queries if query.scores.get(measure) is not None)
+    return frozenset(query.id for query in cell.outlines if query.scores.get(measure) is not None)
 
 
 # The figures of each tag.
