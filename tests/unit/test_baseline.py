@@ -377,6 +377,14 @@ def test_a_half_of_a_surrogate_pair_in_an_id_is_written_and_read(tmp_path):
     assert read_baselines(path) == file_of(entry)
 
 
+def test_params_that_are_nested_deeply_are_read():
+    nested = []
+    for _ in range(250):
+        nested = [nested]
+    suite = suite_of(replace(QUERIES[0], params={"p": nested}), QUERIES[1])
+    assert loads(dumps(file_of(make(suite))), "x").requests["current"].queries["shoes"].params == {"p": nested}
+
+
 def test_an_older_file_survives_a_writing_that_fails(tmp_path):
     path = tmp_path / "shop.baseline.json"
     write_baselines(path, file_of(make()))
