@@ -342,7 +342,7 @@ class SideBySide:
         """The rankings of the queries that have one on both sides."""
         answered = {query.id: self._rankings(query.id) for query in self.scored.suite.queries}
         return {
-            query: compare_rankings(*(_documents(ranking) for ranking in rankings), depth=self.depth, p=self.p)
+            query: compare_rankings(*([hit.id for hit in one.hits] for one in rankings), depth=self.depth, p=self.p)
             for query, rankings in answered.items()
             if rankings is not None
         }
@@ -393,7 +393,3 @@ def most_moved_first(queries: Sequence[QueryComparison], measure: str | None) ->
         return query.rbo is None, change is None, -size, query.rbo or 0.0
 
     return sorted(queries, key=order)
-
-
-def _documents(ranking: Ranking) -> list[str]:
-    return [hit.id for hit in ranking.hits]

@@ -313,7 +313,10 @@ def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
 
 def cut_at(run: Run, depth: int | None) -> Run:
     """*run* with no more than *depth* hits of each query."""
-    return run if depth is None else replace(run, responses={q: _cut(r, depth) for q, r in run.responses.items()})
+    if depth is None:
+        return run
+    responses = run.responses.items()
+    return replace(run, responses={q: cut(one, depth) if isinstance(one, Ranking) else one for q, one in responses})
 
 
 def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
@@ -323,10 +326,6 @@ def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
         return one
     run = replace(one.run, responses={**one.run.responses, **{query: Ranking() for query in absent}})
     return replace(one, run=run, queries=(*one.queries, *(Query(query, query) for query in absent)))
-
-
-def _cut(response: Response, depth: int) -> Response:
-    return cut(response, depth) if isinstance(response, Ranking) else response
 
 
 def questions_of(suite: Suite) -> dict[str, Question]:
