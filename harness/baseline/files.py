@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import BaselineError, UnwritableBaseline
-from harness.files.json import WrongJson, each_key_once
+from harness.files.json import WrongJson, each_key_once, read_json_text
 from harness.files.writing import write_whole
 from harness.model import BaselineFile, Json, Suite
 from harness.options import option_words
@@ -71,7 +71,7 @@ def read_baselines(path: Path) -> BaselineFile:
         BaselineError: The file does not exist, cannot be read, is not a baseline, or is of another version.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_json_text(path)
     except FileNotFoundError:
         raise BaselineError(f"there is no baseline: {path.as_posix()} does not exist") from None
     except OSError as error:

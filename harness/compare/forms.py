@@ -18,6 +18,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.files.json import read_json_text
 from harness.options import RunOptions
 from harness.words import did_you_mean, nearest
 
@@ -157,7 +158,7 @@ def _kind_of(path: Path) -> FormKind:
 
 def _members(path: Path) -> frozenset[str]:
     try:
-        raw = json.loads(path.read_text(encoding="utf-8"))
+        raw = json.loads(read_json_text(path))
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path} cannot be read as JSON: {error}") from None
     return frozenset(raw) if isinstance(raw, dict) else frozenset()

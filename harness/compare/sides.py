@@ -14,6 +14,7 @@ from harness.baseline.files import baseline_path, read_baselines
 from harness.compare.forms import Form, FormKind
 from harness.config import Configs
 from harness.errors import Option, UsageError
+from harness.files.json import read_json_text
 from harness.files.runs import read_run
 from harness.gate.ties import cut
 from harness.masking import Masker, question_of
@@ -254,7 +255,7 @@ def report_side(form: Form, suite: Suite | None, request: str | None) -> Compare
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return read_json_text(path)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
 

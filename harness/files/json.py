@@ -1,11 +1,34 @@
-"""JSON whose objects have each key once; `json.loads` takes the last value of a key that comes twice."""
+"""Files of JSON, and JSON whose objects have each key once; `json.loads` takes the last value of a repeated key."""
 
 from __future__ import annotations
 
+import errno
 import json
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+MOST_READ = 2**30
+"""Bytes of a file of JSON: the report of a hundred thousand queries has half of that, and a device may have no end."""
+
+
+def read_json_text(path: Path) -> str:
+    """
+    The text of the file of JSON at *path*.
+
+    Raises:
+        OSError: It cannot be read, or is larger than `MOST_READ`.
+        UnicodeDecodeError: It is not UTF-8.
+    """
+    held, size = [], 0
+    with path.open("rb") as file:
+        while chunk := file.read(2**20):
+            held.append(chunk)
+            size += len(chunk)
+            if size > MOST_READ:
+                raise OSError(errno.EFBIG, f"it is larger than {MOST_READ // 2**20} MiB, the limit")
+    return b"".join(held).decode()
 
 
 class WrongJson(ValueError):

@@ -2,13 +2,16 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from harness.baseline import reference_for, reference_to
 from harness.baseline.entries import as_run, changes_since, make_baseline, refuse_unanswered, with_entry
 from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
-from harness.errors import BaselineError, UnansweredBaseline
+from harness.compare.forms import read_form
+from harness.compare.sides import report_side
+from harness.errors import BaselineError, UnansweredBaseline, UsageError
 from harness.gate import decide
 from harness.gate.finding import changed_question
 from harness.masking import LARGEST_KEPT, names_login
@@ -452,6 +455,15 @@ def test_what_cannot_be_read_is_told(tmp_path):
     (tmp_path / "latin.json").write_bytes(b"\xff")
     with pytest.raises(BaselineError, match="not UTF-8"):
         read_baselines(tmp_path / "latin.json")
+
+
+def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
+    monkeypatch.setattr("harness.files.json.MOST_READ", 2**21)
+    with pytest.raises(BaselineError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
+        read_baselines(Path("/dev/zero"))
+    form = read_form("report:/dev/zero")
+    with pytest.raises(UsageError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
+        report_side(form, None, None)
 
 
 # ------------------------------------------------------------------------------------------------ a run again

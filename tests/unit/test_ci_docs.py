@@ -1,14 +1,14 @@
 """docs/ci.md and the workflows beside it: what they name is there, and what they promise is what the code does."""
 
 import configparser
-import importlib
 import re
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
-from harness.cli import COMMANDS
+from harness.cli import COMMANDS, root
 from harness.report.annotations import CODE_QUALITY
 from harness.report.markdown import THRESHOLDS_SHOWN
 from harness.report.markdown.escape import MOST_BYTES, NOTES_SHOWN
@@ -68,8 +68,8 @@ def test_the_line_of_the_ini_file_is_one(pytestconfig):
 
 def test_options_exist(pytestconfig):
     known = set()
-    for entry in COMMANDS.values():
-        command = importlib.import_module(entry.module).command
+    for name in COMMANDS:
+        command = root.get_command(click.Context(root), name)
         known |= {option for parameter in command.params for option in parameter.opts}
     for option in set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", PAGE)):
         if option not in known:
