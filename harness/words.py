@@ -1,4 +1,4 @@
-"""Parts of sentences: numbers of things, groups and lists of names, shortened texts, suggestions for misspelt ones."""
+"""Parts of sentences: counts, groups and lists of names, shortened texts, suggestions for misspelled names."""
 
 from __future__ import annotations
 

@@ -272,7 +272,7 @@ def errors_reported_to(step: GitHubStep | None) -> Iterator[None]:
             problems = error.problems if isinstance(error, InputError) else [Problem("", 0, 0, text)]
             for line in step.problems(problems):
                 click.echo(line, err=True)
-            step.summarise_refusal(text)
+            step.summarize_refusal(text)
         raise
 
 

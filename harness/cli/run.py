@@ -154,7 +154,7 @@ def give_report(
     """Print *report* and write it to *outputs*; returns the exit status."""
     _print_report(report, step, as_json=as_json, quiet=quiet)
     if step is not None:
-        step.summarise(report)
+        step.summarize(report)
     for output in outputs:
         write_report(report, output)
     for output in () if quiet else outputs:

@@ -179,9 +179,9 @@ def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
     ]
     if not found:
         raise source.error(1, 1, "found no <top> or <topic> that is closed")
-    are_labelled = all(_TITLE_LABEL.match(fields["title"]) for fields, _, _ in found if "title" in fields)
+    are_labeled = all(_TITLE_LABEL.match(fields["title"]) for fields, _, _ in found if "title" in fields)
     for fields, remarks, place in found:
-        if are_labelled and "title" in fields:
+        if are_labeled and "title" in fields:
             draft.leave(place, "the label of titles", first=repr(fields["title"]))
             fields["title"] = _TITLE_LABEL.sub("", fields["title"], count=1)
         yield _topic(source, fields, remarks, draft, place)

@@ -245,7 +245,7 @@ class SessionRuns:
         report = self.report()
         self._write_reports(report)
         if self.session.options.github is not None:
-            self._summarise(self.session.options.github, report)
+            self._summarize(self.session.options.github, report)
 
     def _update_baselines(self) -> None:
         """Save baselines from the runs of items; runs of a fixture under options of its own are not saved."""
@@ -290,14 +290,14 @@ class SessionRuns:
             else:
                 session.written.append(output.path)
 
-    def _summarise(self, step: GitHubStep, report: Report | None) -> None:
+    def _summarize(self, step: GitHubStep, report: Report | None) -> None:
         """Add the suites that could not run, and the report, to the job's summary."""
         sentences = "\n".join(map(str, self.file_problems()))
         try:
             if sentences:
-                step.summarise_refusal(sentences)
+                step.summarize_refusal(sentences)
             if report is not None:
-                step.summarise(report)
+                step.summarize(report)
         except HarnessError as error:
             self.session.problems.append(str(error))
 

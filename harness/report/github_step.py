@@ -65,7 +65,7 @@ class GitHubStep:
 
         return self._commands(problem_annotations(problems))
 
-    def summarise(self, report: Report) -> None:
+    def summarize(self, report: Report) -> None:
         """
         Add *report* to the summary.
 
@@ -76,8 +76,8 @@ class GitHubStep:
 
         self._add(lambda room: render(report, limit=room))
 
-    def summarise_refusal(self, sentences: str) -> None:
-        """Add to the summary why nothing was decided; raises as `summarise`."""
+    def summarize_refusal(self, sentences: str) -> None:
+        """Add to the summary why nothing was decided; raises as `summarize`."""
         from harness.report.markdown import render_refusal
 
         self._add(lambda _: render_refusal(sentences))

@@ -378,7 +378,7 @@ def _why_wrong(checks: TargetChecks) -> str:
 
 
 def _what_is_there(checks: TargetChecks) -> Iterator[str]:
-    """A misspelt id and the existing one, or examples of the ids in the target."""
+    """A misspelled id and the existing one, or examples of the ids in the target."""
     similar = next(((one, other) for one, other in checks.absent.items() if other is not None), None)
     if similar is not None:
         one, other = similar

@@ -1,4 +1,4 @@
-"""The suite that ``harness init`` writes: six judged queries over a small catalogue, for the embedded engine."""
+"""The suite that ``harness init`` writes: six judged queries over a small catalog, for the embedded engine."""
 
 from __future__ import annotations
 

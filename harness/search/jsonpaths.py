@@ -1,7 +1,7 @@
 """
 The hits in the answer of an application's own search API, found by JSONPath (RFC 9535).
 
-A path that matches nothing because it is misspelt must not look like an answer without hits: where a list of items
+A path that matches nothing because it is misspelled must not look like an answer without hits: where a list of items
 is expected, there has to be one, and each item has to have its id.
 """
 

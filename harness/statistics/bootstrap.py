@@ -68,13 +68,13 @@ def bootstrap_means(differences: Floats, *, samples: int, seed: int, weights: Se
     How often each query was drawn is a row of counts, and one matrix product sums all measures of all samples.
     """
     queries = len(differences)
-    loads, centre = _loads(queries, weights), _centre(differences, weights)
-    centred = loads[:, np.newaxis] * (differences - centre)
+    loads, center = _loads(queries, weights), _center(differences, weights)
+    centered = loads[:, np.newaxis] * (differences - center)
     means = np.empty((samples, differences.shape[1]))
     done = 0
     for times in _times_drawn(queries, samples, seed):
         drawn = queries if weights is None else (times @ loads)[:, np.newaxis]
-        means[done : done + len(times)] = times @ centred / drawn + centre
+        means[done : done + len(times)] = times @ centered / drawn + center
         done += len(times)
     return means
 
@@ -99,7 +99,7 @@ def _loads(queries: int, weights: Sequence[float] | None) -> Floats:
     return np.ones(queries) if weights is None else np.array(weighed([1.0] * queries, weights))
 
 
-def _centre(differences: Floats, weights: Sequence[float] | None) -> Floats:
+def _center(differences: Floats, weights: Sequence[float] | None) -> Floats:
     """The mean of each column, shape (measures,)."""
     if weights is None:
         return np.asarray(differences.mean(axis=0))
@@ -118,12 +118,12 @@ def bca_limits(
     """
     if not 0 < level < 1:
         raise StatisticError(f"a level is between 0 and 1; found {level:g}")
-    centre = float(_centre(differences[:, np.newaxis], weights)[0])
-    deviations = _loads(len(differences), weights) * (differences - centre)
+    center = float(_center(differences[:, np.newaxis], weights)[0])
+    deviations = _loads(len(differences), weights) * (differences - center)
     spread = float((deviations**2).sum())
     if np.ptp(distribution) == 0 or spread == 0:
         return float(distribution[0]), float(distribution[0])
-    below = _share_below(distribution, centre)
+    below = _share_below(distribution, center)
     if not 0 < below < 1:
         return float(distribution.min()), float(distribution.max())
     bias = _NORMAL.inv_cdf(below)

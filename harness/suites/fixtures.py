@@ -1,7 +1,7 @@
 """
 The fixture of a suite, and the check that its document file contains all documents that the suite names.
 
-A misspelt id in a judgment would lower scores silently, and in "not in top" it would always hold.
+A misspelled id in a judgment would lower scores silently, and in "not in top" it would always hold.
 """
 
 from __future__ import annotations

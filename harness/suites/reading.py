@@ -140,7 +140,7 @@ class Reading:
     """
     A suite file as far as it could be read.
 
-    *broken* are the top keys with problems, and those that are misspelt: their values are incomplete, and checks that
+    *broken* are the top keys with problems, and those that are misspelled: their values are incomplete, and checks that
     need all of them would name the wrong line. *used* are the variables in it, as `Variables.used`.
     """
 
@@ -191,10 +191,10 @@ def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:
 def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
     """The shape of the valid parts; problems of the others are noted."""
     shape, unknown, places = _shaped(SuiteShape, root, problems)
-    misspelt = frozenset(key.meant for key in unknown if key.meant)
+    misspelled = frozenset(key.meant for key in unknown if key.meant)
     if shape is not None:
-        return shape, misspelt
-    broken = misspelt.union(str(place[0]) for place in places)
+        return shape, misspelled
+    broken = misspelled.union(str(place[0]) for place in places)
     return SuiteShape.model_validate(_without(root, places), context=[]), broken
 
 

@@ -32,7 +32,7 @@ def annotations(result: pytest.RunResult) -> list[str]:
 
 
 @pytest.mark.parametrize("workers", [(), XDIST], ids=["alone", "xdist"])
-def test_a_shortfall_is_annotated_and_summarised_once(
+def test_a_shortfall_is_annotated_and_summarized_once(
     suite: Suite, run: Run, pytester: pytest.Pytester, summary: Path, workers: tuple[str, ...]
 ) -> None:
     suite(TOO_HIGH, boots='thresholds: ["nDCG@10 >= 0.7"]')

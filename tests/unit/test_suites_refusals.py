@@ -833,7 +833,7 @@ def test_a_host_with_a_port_is_told_to_be_a_url(shop):
     )
 
 
-def test_a_misspelt_key_of_a_threshold_is_still_told_as_one(shop):
+def test_a_misspelled_key_of_a_threshold_is_still_told_as_one(shop):
     refused = refusal(shop(changed('"mean nDCG@10 >= 0.8"', "treshold: mean nDCG@10 >= 0.8")))
     assert "unknown key 'treshold'" in refused
     assert "did you mean 'threshold'?" in refused

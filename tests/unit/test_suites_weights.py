@@ -108,7 +108,7 @@ def test_one_forgotten_weight_is_singular(load):
     assert "1 of 2 queries has no weight: q1; expected" in refusal(load, listed(None, "3"))
 
 
-def test_a_misspelt_weight_is_told_once(load):
+def test_a_misspelled_weight_is_told_once(load):
     message = refusal(load, listed("2", "3").replace("weight: 3", "wieght: 3"))
     assert "unknown key 'wieght'" in message
     assert "no weight" not in message

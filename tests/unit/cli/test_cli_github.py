@@ -33,7 +33,7 @@ def pipeline(stand_in):
 ANNOTATION = "::error file=suites/products.relevance.yaml,line=14,col=5,title=products%3A mean nDCG@10 >= 0.80::"
 
 
-def test_the_run_is_annotated_and_summarised(summary, pipeline, capsys):
+def test_the_run_is_annotated_and_summarized(summary, pipeline, capsys):
     assert main(["run", "a.yaml", "--github"]) == 3
     printed = capsys.readouterr()
     lines = [line for line in printed.out.splitlines() if line.startswith("::error")]
