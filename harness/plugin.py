@@ -32,6 +32,7 @@ RUNS = pytest.StashKey["SessionRuns"]()
 FOLDER = "relevance_folder"
 PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
+UNCOLLECTED = "relevance_uncollected"
 LEFT_OUT = "relevance_left_out"
 UNDECIDED = "relevance_undecided"
 
@@ -82,6 +83,7 @@ def pytest_testnodedown(node: Any) -> None:
     session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
     session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
     session.undecided.extend(Path(path) for path in output.get(UNDECIDED, []))
+    session.uncollected.update(output.get(UNCOLLECTED, {}))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -186,7 +188,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if relevance.suites_collected:
         from harness.pytest_plugin.items import SuiteItem
 
-        suites = {item.path for item in session.items if isinstance(item, SuiteItem)}
+        items = [item for item in session.items if isinstance(item, SuiteItem)]
+        suites = {item.path for item in items}
+        relevance.due = {item.cell for item in items if item.runs_suite}
     relevance.is_due = not only_shows(session.config) and bool(suites or relevance.refusals)
     relevance.tell_due()
     refusal = relevance.baseline_refusal(len(suites))
@@ -211,8 +215,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[REFUSALS] = [astuple(problem) for problem in relevance.refusals]
         output[LEFT_OUT] = [str(path) for path in relevance.left_out]
         output[UNDECIDED] = [str(path) for path in relevance.undecided]
+        output[UNCOLLECTED] = relevance.uncollected
         return
-    relevance.is_due |= relevance.is_due_in_workers
+    relevance.hear_due()
     if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:
         _runs(session.config).finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):

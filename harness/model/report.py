@@ -323,6 +323,14 @@ class SuiteReport:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingSuite:
+    """A suite that was to run beside those of a report and did not, and the *reason*, in one line or several."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """The results of a run, as the terminal, the HTML page and the JSON file show them."""
 
@@ -331,5 +339,7 @@ class Report:
     """The version of the harness."""
     suites: tuple[SuiteReport, ...]
     exit_status: int
+    missing: tuple[MissingSuite, ...] = ()
+    """The suites of a pytest session that did not run."""
     schema: int = 1
     """The version of the JSON form."""

@@ -17,7 +17,7 @@ from harness.pytest_plugin.options import only_shows
 from harness.pytest_plugin.outcomes import IndexedReport, Settlement, settle
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import RelevanceSession, RelevanceWarning
+from harness.pytest_plugin.session import Cell, RelevanceSession, RelevanceWarning, from_here
 from harness.run import Matrix
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
@@ -83,6 +83,13 @@ class SuiteFile(pytest.File):
             CollectError: the suite is wrong, or names a marker that is not registered.
         """
         try:
+            yield from self._items()
+        except self.CollectError as error:
+            self.runs.session.uncollected[str(from_here(self.path))] = str(error)
+            raise
+
+    def _items(self) -> Iterator[SuiteItem]:
+        try:
             suite = self.runs.load(self.path, None)
         except HarnessError as error:
             raise self.CollectError(str(error)) from None
@@ -126,13 +133,23 @@ class SuiteItem(pytest.Item):
         if planned.skip is not None:
             self.add_marker(pytest.mark.skip(reason=_reason(planned.skip)))
 
+    @property
+    def cell(self) -> Cell:
+        """The run of the suite that it needs."""
+        return str(self.path), self.planned.request, self.planned.index
+
+    @property
+    def runs_suite(self) -> bool:
+        """Whether the suite runs for it: not if it is skipped by a waiver, or if pytest only shows items."""
+        return self.planned.skip is None and not only_shows(self.config)
+
     def settle(self) -> None:
         """
         Run the suite, unless another item has done so, and read the outcome of this item from its report.
 
         Called before pytest evaluates marks, so that skips and expected failures are marks like any other.
         """
-        if self.planned.skip is not None or only_shows(self.config):
+        if not self.runs_suite:
             return
         told = () if self._settlement is None else self._settlement.properties
         self.user_properties[:] = [one for one in self.user_properties if one not in told]

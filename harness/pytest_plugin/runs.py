@@ -28,7 +28,7 @@ from harness.gate.selection import QueryFilter, compares_with_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment, question_fingerprint
 from harness.metrics.score import score_run
-from harness.model import Reference, Report, Suite, SuiteReport
+from harness.model import MissingSuite, Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import LocalNode, RemoteNode
@@ -82,6 +82,14 @@ class SuiteRuns:
             raise RunFailed(done.error)
         return done
 
+    def has_finished(self, path: Path, options: RunOptions) -> bool:
+        """Whether the suite at *path* ran under *options*, here or in any process that shares the folder."""
+        path = _identity(path)
+        if self._folder is None:
+            return isinstance(self._done.get(_key(path, options)), Finished)
+        file = self._folder / f"{_name(path, options)}.json"
+        return file.exists() and isinstance(read_run(file), Finished)
+
     def all(self) -> list[Finished | Failed]:
         """The runs of this process, or of all that share the folder."""
         done = self._done if self._folder is None else read_folder(self._folder)
@@ -100,16 +108,21 @@ class SuiteRuns:
         self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None
     ) -> Finished | Failed:
         """The run in the file; runs the suite if there is no file, or only the run that is *known*."""
-        folder.mkdir(parents=True, exist_ok=True)
         name = _name(path, options)
         file = folder / f"{name}.json"
-        with FileLock(folder / f"{name}.lock"):
-            found = read_run(file) if file.exists() else None
-            if found is not None and found != known:
-                return found
-            done = self._execute(path, options, found)
-            write_run(file, done)
-        return done
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with FileLock(folder / f"{name}.lock"):
+                found = read_run(file) if file.exists() else None
+                if found is not None and found != known:
+                    return found
+                done = self._execute(path, options, found)
+                write_run(file, done)
+                return done
+        except OSError as error:
+            reason = f"{error.strerror or error}; TMPDIR names another folder for it"
+            sentence = f"the run cannot be written for the other workers: {reason}"
+            return Failed(str(path), sentence, sentence)
 
     def _execute(self, path: Path, options: RunOptions, known: Finished | Failed | None) -> Finished | Failed:
         try:
@@ -291,13 +304,13 @@ class SessionRuns:
                 session.written.append(output.path)
 
     def _summarize(self, step: GitHubStep, report: Report | None) -> None:
-        """Add the suites that could not run, and the report, to the job's summary."""
+        """Add the report, or why there is none, to the job's summary."""
         sentences = "\n".join(map(str, self.file_problems()))
         try:
-            if sentences:
-                step.summarize_refusal(sentences)
             if report is not None:
                 step.summarize(report)
+            elif sentences:
+                step.summarize_refusal(sentences)
         except HarnessError as error:
             self.session.problems.append(str(error))
 
@@ -306,14 +319,37 @@ class SessionRuns:
         problems = list(self.session.refusals)
         for failed in self.failures():
             problems += failed.problems or [Problem(failed.path, 0, 0, f"did not run: {failed.sentence}")]
+        problems += [Problem(path, 0, 0, f"did not run: {reason}") for path, reason in self.unreached().items()]
         return list(dict.fromkeys(problems))
 
+    def unreached(self) -> dict[str, str]:
+        """Why suites did not run, beside others that did, that were to run and did not fail either, by their paths."""
+        tried, left = {failed.path for failed in self.failures()}, dict[str, str]()
+        if not any(isinstance(one, Finished) for one in self._runs.all()):
+            return left
+        for path, request, index in sorted(self.session.due, key=str):
+            shown, options = str(from_here(Path(path))), self._shared(Path(path), self.run_options(request, index))
+            if shown not in tried and not self._runs.has_finished(Path(path), options):
+                named = (("request", request), ("index", index))
+                cell = "".join(f" with the {what} {name!r}" for what, name in named if name is not None)
+                left.setdefault(shown, f"the session ended before it ran{cell}")
+        return left
+
+    def missing(self) -> list[MissingSuite]:
+        """The suites that were to run and did not, by their paths."""
+        failed = {one.path: "\n".join(map(str, one.problems)) or one.sentence for one in self.failures()}
+        reasons = {**self.unreached(), **self.session.uncollected, **failed}
+        return [MissingSuite(path, reasons[path]) for path in sorted(reasons)]
+
     def report(self) -> Report | None:
-        """All suites that ran, by their paths, then in the order of requests and indexes; None where none did."""
+        """
+        All suites that ran, by their paths, then in the order of requests and indexes, and those that did not run
+        beside them; None where none ran.
+        """
         done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
         if not done:
             return None
-        return make_report(sorted(done, key=self._place))
+        return make_report(sorted(done, key=self._place), self.missing())
 
     def _place(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
         """The sort key of *report*; runs of a fixture with other requests or indexes come last."""

@@ -7,17 +7,19 @@ its folder, so that it is reported if the whole folder is collected, and not if 
 
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pytest
 
 from harness.errors import Problem
+from harness.files.writing import write_whole
 from harness.options import baseline_refusal
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import NodeHost
@@ -29,7 +31,10 @@ if TYPE_CHECKING:
 
 
 DUE = "due"
-"""The file in the shared folder of workers that says that a suite is to run."""
+"""The file in the shared folder of workers that says which suites are to run."""
+
+Cell: TypeAlias = tuple[str, str | None, str | None]
+"""A suite to run: its path, and the request and the index if the session has several."""
 
 
 class RelevanceSession:
@@ -38,7 +43,8 @@ class RelevanceSession:
 
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder that
     they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that a session
-    without a report has failed. *item* is the item that was set up last, *runs_again* says that it was also the one
+    without a report has failed; *due* are the suites that are to run, and *uncollected* has why others are not, by
+    their paths. *item* is the item that was set up last, *runs_again* says that it was also the one
     before. *named* are the paths of the command line. *ignored* maps a folder to the paths that pytest ignores in it,
     *left_out* are such paths in folders that it collects whole. *undecided* are suites without an item.
     """
@@ -61,6 +67,8 @@ class RelevanceSession:
         self.left_out: list[Path] = []
         self.undecided: list[Path] = []
         self.is_due = False
+        self.due: set[Cell] = set()
+        self.uncollected: dict[str, str] = {}
         self.runs_again = False
         self.today = date.today()
         self.is_worker = folder is not None
@@ -126,15 +134,20 @@ class RelevanceSession:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._until_closed.close()
 
-    @property
-    def is_due_in_workers(self) -> bool:
-        """Whether a suite is to run in a worker, which may have ended without a word."""
-        return self.folder is not None and (self.folder / DUE).exists()
-
     def tell_due(self) -> None:
-        """Let the controller know that a suite is to run."""
+        """Let the controller know which suites are to run: a worker may end without a word."""
         if self.is_worker and self.is_due and self.folder is not None:
-            (self.folder / DUE).touch()
+            file = self.folder / DUE
+            with suppress(OSError):  # the disk may be full: the file alone says that there are some
+                file.touch()
+                write_whole(file, json.dumps(sorted(self.due, key=str)))
+
+    def hear_due(self) -> None:
+        """Learn which suites are to run in workers."""
+        if self.folder is not None and (self.folder / DUE).exists():
+            self.is_due = True
+            told = (self.folder / DUE).read_text(encoding="utf-8")
+            self.due.update((path, request, index) for path, request, index in (json.loads(told) if told else ()))
 
 
 def from_here(path: Path) -> Path:

@@ -28,6 +28,8 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     report, failures = runs.report(), runs.failures()
     if report is not None or failures or session.problems or session.removed or unread or session.undecided:
         _print_suites(terminal, session, report, failures)
+    for path, reason in runs.unreached().items():
+        terminal.write_line(printable(f"{path}: did not run: {reason}"), red=True)
     for name in _without_items(session, report):
         terminal.write_line(printable(f"{name}: {NO_ITEMS}"), yellow=True)
     if unread:

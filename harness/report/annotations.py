@@ -214,12 +214,17 @@ def code_quality(report: Report, repository: Path) -> str:
     """
     seen: dict[str, int] = {}
     entries = []
-    for annotation in report_annotations(report):
+    for annotation in (*_missing_suites(report), *report_annotations(report)):
         path = path_in(repository, annotation.mark.path)
         identity = f"{path}\n{annotation.key}"
         seen[identity] = seen.get(identity, 0) + 1
         entries.append(_entry(annotation, path, f"{identity}\n{seen[identity]}"))
     return json.dumps(entries, indent=2) + "\n"
+
+
+def _missing_suites(report: Report) -> Iterator[Annotation]:
+    for suite in report.missing:
+        yield Annotation(Severity.ERROR, f"{suite.path} did not run", suite.reason, Mark(suite.path), "did not run")
 
 
 def _entry(annotation: Annotation, path: str, identity: str) -> dict[str, object]:

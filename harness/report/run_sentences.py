@@ -190,7 +190,12 @@ def only_reports(report: Report) -> bool:
 
 
 def headline(report: Report) -> str:
-    """Whether all thresholds hold; where none fails but the run does, why; or that nothing was to be decided."""
+    """Whether all suites ran, and all thresholds hold; where none fails but the run does, why."""
+    decided = _decided(report)
+    return f"{count(len(report.missing), 'suite')} did not run; the others: {decided}" if report.missing else decided
+
+
+def _decided(report: Report) -> str:
     verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
     unanswered = sum(len(suite.unanswered_once) for suite in report.suites)
     if only_reports(report) and not unanswered:

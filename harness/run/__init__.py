@@ -11,10 +11,10 @@ from pathlib import Path
 
 from harness import __version__
 from harness.config import NAMED_INDEXES, Configs, lacks_index_name
-from harness.errors import InputError, Problem, SuiteError, UsageError
+from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
-from harness.model import Cluster, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
+from harness.model import Cluster, MissingSuite, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions, Shard, baseline_refusal
 from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds, OpenCluster
@@ -62,10 +62,11 @@ def run_suites(
         return make_report([run.report for run in runner.run(paths, options, matrix=matrix)])
 
 
-def make_report(reports: Sequence[SuiteReport]) -> Report:
-    """The report of a whole run, made now."""
+def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] = ()) -> Report:
+    """The report of a whole run, made now; what is *missing* is undecided."""
     timing = ReportTiming(datetime.now(UTC).isoformat(timespec="seconds"))
-    return Report(timing, __version__, tuple(reports), exit_status(reports))
+    status = SearchError.exit_status if missing else exit_status(reports)
+    return Report(timing, __version__, tuple(reports), status, tuple(missing))
 
 
 def _part(selection: Selection, shard: Shard) -> Selection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -170,6 +171,119 @@ def test_where_what_should_run_does_not_no_earlier_report_is_left(
     assert result.ret != pytest.ExitCode.OK
     assert not yesterdays.exists()
     result.stdout.fnmatch_lines([f"no suite ran: removed the report of an earlier session from {yesterdays}"])
+
+
+def one_is_wrong(pytester: pytest.Pytester) -> tuple[str, ...]:
+    path = pytester.path / "b.relevance.yaml"
+    path.write_text(path.read_text().replace("0.8", "eight"))
+    return ("--continue-on-collection-errors",)
+
+
+def one_lacks_a_variable(pytester: pytest.Pytester) -> tuple[str, ...]:
+    path = pytester.path / "b.relevance.yaml"
+    path.write_text(path.read_text().replace("0.8", "${LEAST}"))
+    return ()
+
+
+def stopped_before_one(pytester: pytest.Pytester) -> tuple[str, ...]:
+    pytester.makepyfile(test_between="def test_fails():\n    assert False")
+    return "-x", "a.relevance.yaml", "test_between.py", "b.relevance.yaml"
+
+
+def ended_before_one(pytester: pytest.Pytester) -> tuple[str, ...]:
+    pytester.makepyfile(test_between="import pytest\n\ndef test_ends():\n    pytest.exit('enough')")
+    return "a.relevance.yaml", "test_between.py", "b.relevance.yaml"
+
+
+def worker_ends_in_one(pytester: pytest.Pytester) -> tuple[str, ...]:
+    pytester.makeconftest(
+        """
+        import os
+
+        def pytest_runtest_protocol(item):
+            if item.nodeid.startswith("b."):
+                os._exit(1)
+        """
+    )
+    return "-p", "xdist", "-n1", "--max-worker-restart", "0"
+
+
+NOT_REACHED = "the session ended before it ran"
+
+
+@pytest.mark.parametrize(
+    ("grief", "reason"),
+    [
+        (one_is_wrong, "b.relevance.yaml:6:"),
+        (one_lacks_a_variable, "LEAST"),
+        (stopped_before_one, NOT_REACHED),
+        (ended_before_one, NOT_REACHED),
+        (worker_ends_in_one, NOT_REACHED),
+    ],
+)
+def test_no_report_holds_where_a_suite_did_not_run(
+    suite: Suite, run: Run, pytester: pytest.Pytester, grief: Any, reason: str
+) -> None:
+    suite(MEAN, name="a.relevance.yaml")
+    suite(MEAN, name="b.relevance.yaml")
+    kinds = ("report.json", "report.md", "report.html", "report.codequality.json")
+
+    result = run(*(f"--relevance-report={kind}" for kind in kinds), *grief(pytester))
+
+    assert result.ret != pytest.ExitCode.OK
+    report, markdown, page, quality = ((pytester.path / kind).read_text(encoding="utf-8") for kind in kinds)
+    read = loads_report(report)
+    [missing] = read.missing
+    assert (missing.path, read.exit_status, len(read.suites)) == ("b.relevance.yaml", 3, 1)
+    assert reason in missing.reason
+    headline = "1 suite did not run; the others: 1 threshold, all hold"
+    assert markdown.startswith(f"## ❌ {headline}\n")
+    assert reason in markdown
+    assert f"<h1>{headline}</h1>" in page
+    assert reason in page
+    [entry] = json.loads(quality)
+    assert (entry["severity"], entry["location"]["path"]) == ("critical", "b.relevance.yaml")
+    assert ("b.relevance.yaml: did not run: the session ended" in result.stdout.str()) == (reason == NOT_REACHED)
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+def test_a_suite_that_is_skipped_or_not_chosen_is_not_missing(
+    suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    suite(MEAN, name="a.relevance.yaml")
+    suite('thresholds: [{threshold: "mean nDCG@10 >= 0.8", skip: {reason: later}}]', name="b.relevance.yaml")
+    suite(MEAN.replace("mean", "median"), name="c.relevance.yaml")
+
+    result = run("--relevance-report=report.json", "-k", "mean", *workers)
+
+    assert result.ret == pytest.ExitCode.OK
+    report = loads_report((pytester.path / "report.json").read_text(encoding="utf-8"))
+    assert (report.missing, report.exit_status, len(report.suites)) == ((), 0, 1)
+
+
+@pytest.mark.parametrize("options", [("-n1",), ("-n2", "--dist", "load")])
+def test_where_workers_cannot_share_a_run_each_sends_it_once_and_says_why(
+    suite: Suite, run: Run, pytester: pytest.Pytester, engine: Any, options: tuple[str, ...]
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.8", "median nDCG@10 >= 0.8", "every nDCG@10 >= 0.1"]')
+    pytester.makeconftest(
+        """
+        import errno, os
+        import harness.pytest_plugin.runs as runs
+
+        def write_run(file, done):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        runs.write_run = write_run
+        """
+    )
+
+    result = run("-p", "xdist", *options)
+
+    result.assert_outcomes(errors=3)
+    assert engine.asked["red shoes"] <= int(options[0][2:])
+    assert "Traceback" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*cannot be written for the other workers: No space left on device; TMPDIR names*"])
 
 
 @pytest.mark.parametrize("options", [("--collect-only",), ("-k", "test_other"), ("test_other.py",)])

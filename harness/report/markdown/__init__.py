@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from harness.model import (
     MissingDocument,
+    MissingSuite,
     MovedDocument,
     QueryComparison,
     QueryReport,
@@ -231,7 +232,12 @@ def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     cells = overview(report)
     if cells is not None:
         pieces.insert(0, Piece(0, "table", overview_markdown(cells)))
+    pieces[:0] = [Piece(0, "suite", _missing_suite(one)) for one in report.missing]
     return fitted(f"{head}\n\n{closing(report)}\n", pieces, limit)
+
+
+def _missing_suite(suite: MissingSuite) -> str:
+    return f"### {escape(suite.path)}\n\n❌ It did not run.\n\n{block(suite.reason, most=REFUSAL_SHOWN)}\n"
 
 
 def render_refusal(text: str) -> str:
