@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from traceback import extract_tb, format_exc
+from typing import TYPE_CHECKING
 
 import click
 
 from harness.errors import EntryPoint, HarnessError, InputError, Problem
 from harness.process import terminated_as_interrupted
 from harness.words import count
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 REGISTERS = b"register_measure"
 
@@ -58,6 +62,7 @@ _OUR_FOLDER = Path(__file__).parents[1]
 def guarded(action: Callable[[], object]) -> int:
     """Run *action*; return its exit status: the number that it returns, 0 for None, or that of the error it raises."""
     _open_closed_streams()
+    _drop_unwritable_messages()
     _print_whatever_comes()
     try:
         with terminated_as_interrupted():
@@ -124,6 +129,31 @@ def _open_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115
+
+
+class _StandardError(io.FileIO):
+    """Standard error, which drops what cannot be written, such as on a full disk or to a closed pipe."""
+
+    def write(self, text: ReadableBuffer) -> int:
+        """Write *text*, or drop it."""
+        try:
+            return super().write(text)
+        except OSError:
+            return memoryview(text).nbytes
+
+
+def _drop_unwritable_messages() -> None:
+    """
+    Make standard error drop what cannot be written, so that no message changes what the command does and returns.
+
+    This is done below the buffer, which would keep what failed until Python flushes it at exit.
+    """
+    stream = sys.stderr
+    if stream is not sys.__stderr__ or not isinstance(stream, io.TextIOWrapper):
+        return  # not the standard error of the process, such as in a test
+    if isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO):  # the console of Windows is none
+        out = io.BufferedWriter(_StandardError(stream.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(out, stream.encoding, line_buffering=True)
 
 
 def _print_whatever_comes() -> None:

@@ -149,6 +149,41 @@ def test_output_that_does_not_fit_on_a_disk_is_told_and_no_fault_of_ours():
     assert (done.returncode, done.stderr) == (2, said)
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the device that is always full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [("validate a.relevance.yaml", 0), ("validate .", 0), ("validate none", 2), ("run a.relevance.yaml", 3)],
+)
+def test_messages_that_do_not_fit_on_a_disk_change_no_status(tmp_path, words, status, unbuffered):
+    (tmp_path / "a.relevance.yaml").write_text(
+        "suite: a\ntarget: {index: i, cluster: 'http://127.0.0.1:9'}\nrequest: {query: {match: {t: '{{text}}'}}}\n"
+        "thresholds: [mean P@1 >= 0]\nqueries: [{id: q, text: q, judgments: {d: 1}}]\n"
+    )
+    (tmp_path / "b.relevance.yml").write_text("suite: b\n")  # a misnamed suite causes a warning
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "harness", *words.split()],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+            stdout=subprocess.PIPE,
+            stderr=full,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == status
+    assert bool(done.stdout) == (status != 2)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such pipes")
+def test_messages_to_a_closed_pipe_change_no_status():
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run([sys.executable, "-m", "harness", "validate", "none"], stderr=write, check=False)
+    os.close(write)
+    assert done.returncode == 2
+
+
 @pytest.mark.parametrize(("words", "status"), [("--help", 0), ("schema", 0), ("validate .", 0), ("validate none", 2)])
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_without_an_output_a_command_ends_with_its_own_status(tmp_path, words, status, closed):
