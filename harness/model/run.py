@@ -366,3 +366,12 @@ class Verdict:
     """In JSON, the figures of a latency threshold, in place of the fields of the same names; otherwise None."""
     repeats: tuple[float, float] | None = None
     """The least and the greatest observed value in *unit* over the repeats of the run, if they differ."""
+
+    @property
+    def is_unexpected_pass(self) -> bool:
+        """
+        Whether it holds though it was expected to fail.
+
+        Where that counts as a failure, its status is FAILED. No other failed verdict has a waiver.
+        """
+        return self.status is Status.XPASSED or (self.status is Status.FAILED and self.waiver is not None)

@@ -203,18 +203,19 @@ def _decided(report: Report) -> str:
     return thresholds_headline(verdicts, unanswered, report.exit_status)
 
 
-def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
+def thresholds_headline(verdicts: Collection[Verdict], unanswered: int, exit_status: int) -> str:
     """As `headline`, from *verdicts*, the number of queries *unanswered*, and their exit status."""
     counts = Counter(verdict.status for verdict in verdicts)
-    bad = sum(counts[status] for status in BAD)
+    bad = Counter(verdict.is_unexpected_pass for verdict in verdicts if verdict.status in BAD)
     if bad:
-        return f"{count(bad, 'threshold')} of {sum(counts.values()):,} did not hold"
+        what = {False: "did not hold", True: "passed though expected to fail"}
+        return ", ".join(f"{count(bad[one], 'threshold')} of {len(verdicts):,} {what[one]}" for one in sorted(bad))
     if unanswered and exit_status:
         return f"{count(unanswered, 'query')} had no answer"
     if not counts:
         return "No threshold was decided"
     waived = counts[Status.XFAILED]
-    held = f"{count(sum(counts.values()), 'threshold')}, all hold"
+    held = f"{count(len(verdicts), 'threshold')}, all hold"
     return f"{held} but {count(waived, 'expected failure')}" if waived else held
 
 

@@ -128,9 +128,11 @@ def figures_text(verdict: Verdict) -> str:
     """
     The figures of *verdict*, which failed, before its threshold: ``0.4758 < 0.8: mean nDCG@10 >= 0.80``.
 
-    A rank or a number of hits is written alone, as the threshold says what was required. Empty where nothing was
-    decided.
+    A rank or a number of hits is written alone, as the threshold says what was required. An unexpected pass missed
+    nothing: ``unexpected pass: mean nDCG@10 >= 0.80``. Empty where nothing was decided.
     """
+    if verdict.is_unexpected_pass:
+        return f"{Status.XPASSED}: {verdict.threshold}"
     if verdict.status not in (Status.FAILED, Status.XFAILED, Status.WARNED) or verdict.operator is None:
         return ""
     observed = observed_text(verdict)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -83,6 +84,23 @@ def test_an_unexpected_pass_is_what_the_ini_file_says_of_such(
         if outcome == "xpassed"
         else "*passed, though expected to fail until *: waits for synonyms; remove the xfail*"
     )
+
+
+def test_an_unexpected_pass_that_fails_shows_no_figures_that_it_missed(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    pytester.makeini("[pytest]\nxfail_strict = true\n")
+    suite('thresholds: [{threshold: "mean nDCG@10 >= 0.1", xfail: {reason: waits}}]')
+
+    result = run("--relevance-report", "r.md", "--junit-xml", "j.xml")
+
+    [line] = [line for line in result.outlines if line.startswith("FAILED ")]
+    assert line.partition(" - ")[2].startswith("unexpected pass: mean nDCG@10 >= 0.1; ")
+    failure = ElementTree.parse(pytester.path / "j.xml").find(".//failure")
+    assert failure is not None
+    assert failure.get("message", "").startswith("unexpected pass: mean nDCG@10 >= 0.1; ")
+    headline = "## ❌ 1 threshold of 1 passed though expected to fail"
+    assert (pytester.path / "r.md").read_text().startswith(headline)
 
 
 @pytest.mark.parametrize("given", [("-o", "xfail_strict=true"), ("-o", "strict_xfail=true"), ("-o", "strict=true")])

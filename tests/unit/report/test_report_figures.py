@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from harness.model import Operator, Status, Unit, Verdict
+from harness.model import Operator, Status, Unit, Verdict, Waiver
 from harness.report.sentences import figures_text, observed_text, plain_text, printable, required_text, score_text
 
 
@@ -123,6 +123,10 @@ def test_what_cannot_be_read_is_written_as_its_escape(text, shown):
         ({"required": 0.8, "operator": Operator.AT_LEAST}, ""),
         ({"observed": 0.4, "required": 0.8, "operator": Operator.AT_LEAST, "status": Status.ERROR}, ""),
         ({"observed": 0.9, "required": 0.8, "operator": Operator.AT_LEAST, "status": Status.PASSED}, ""),
+        (
+            {"observed": 0.9, "required": 0.8, "operator": Operator.AT_LEAST, "waiver": Waiver("waits")},
+            "unexpected pass: T",
+        ),
     ],
 )
 def test_the_figures_of_what_failed_come_first(fields, text):

@@ -1,12 +1,16 @@
 from dataclasses import replace
 
-from harness.model import Instability, RepeatSummary, Report, Status, UnstableQuery
+from harness.model import Instability, RepeatSummary, Report, Status, UnstableQuery, Verdict, Waiver
 from harness.report.run_sentences import headline
 
 
 def with_verdicts(report: Report, *statuses: Status, exit_status: int) -> Report:
+    verdict = report.suites[0].verdicts[0]
+    return of_verdicts(report, *(replace(verdict, status=status) for status in statuses), exit_status=exit_status)
+
+
+def of_verdicts(report: Report, *verdicts: Verdict, exit_status: int = 1) -> Report:
     [suite] = report.suites
-    verdicts = tuple(replace(suite.verdicts[0], status=status) for status in statuses)
     return replace(report, suites=(replace(suite, verdicts=verdicts),), exit_status=exit_status)
 
 
@@ -34,3 +38,13 @@ def test_nothing_decided_is_not_all_well(report):
 def test_expected_failures_are_told(report):
     one = with_verdicts(report, Status.PASSED, Status.XFAILED, exit_status=0)
     assert headline(one) == "2 thresholds, all hold but 1 expected failure"
+
+
+def test_an_unexpected_pass_that_fails_held(report):
+    [suite] = report.suites
+    missed = replace(suite.verdicts[0], status=Status.FAILED, waiver=None)
+    held = replace(missed, waiver=Waiver("waits"))
+    assert headline(of_verdicts(report, held)) == "1 threshold of 1 passed though expected to fail"
+    assert headline(of_verdicts(report, held, missed, held)) == (
+        "1 threshold of 3 did not hold, 2 thresholds of 3 passed though expected to fail"
+    )
