@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -95,29 +96,49 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
     """
     Every threshold and rank expectation of *suite*, the suite's own first, then each query's, with unique ids.
 
-    The ids are the same whether the suite was loaded with an environment or without one.
+    The ids are the same whether the suite was loaded with an environment or without one. A threshold that is repeated
+    is numbered.
     """
-    owned: list[tuple[Threshold, Query | None]] = [(threshold, None) for threshold in suite.thresholds]
     with_own = chosen(suite.queries, column(suite.queries, "thresholds"))
-    owned += [(threshold, query) for query in with_own for threshold in query.thresholds]
-    taken: set[str] = set()
-    gated = []
-    for threshold, query in owned:
-        prefix = f"query.{_slug(query.id)}." if query is not None else ""
-        gated.append(Gated(unused(prefix + _slug(threshold.text), taken), threshold, query))
+    names = query_ids(suite) if with_own else {}
+    gated = _gated("", suite.thresholds, None)
+    gated += [one for query in with_own for one in _gated(f"{names[query.id]}.", query.thresholds, query)]
+    taken, given = {one.id for one in gated}, set()
+    for place, one in enumerate(gated):
+        if one.id in given:
+            gated[place] = replace(one, id=unused(one.id, taken))
+        given.add(one.id)
     return tuple(gated)
 
 
+def _gated(prefix: str, thresholds: Sequence[Threshold], query: Query | None) -> list[Gated]:
+    ids = name_ids(threshold.text for threshold in thresholds)
+    return [Gated(prefix + ids[threshold.text], threshold, query) for threshold in thresholds]
+
+
 def query_ids(suite: Suite) -> dict[str, str]:
-    """A verdict id for each query of *suite*, by the query's own id; it differs from every threshold's id."""
-    taken = {gated.id for gated in gated_thresholds(suite)}
-    return {query: unused(f"query.{_slug(query)}", taken) for query in ids_of(suite.queries)}
+    """An id for each query of *suite*, by the query's own id; no threshold of the whole suite has such an id."""
+    return {query: f"query.{name}" for query, name in name_ids(ids_of(suite.queries)).items()}
 
 
 def name_ids(names: Iterable[str]) -> dict[str, str]:
-    """An id for each of *names*, such as those of requests or indexes."""
+    """
+    An id for each of *names*: ids of queries, texts of thresholds, requests or indexes.
+
+    A name in which nothing has to be replaced is its own id, whatever the others are. Each other name has a digest of
+    itself where it comes to the id of another one.
+
+    >>> name_ids(["a b", "a/b", "a-b", "c d"])
+    {'a-b': 'a-b', 'a b': 'a-b-c8687a08', 'a/b': 'a-b-c14cddc0', 'c d': 'c-d'}
+    """
+    slugs = {name: _slug(name) for name in names}
+    uses = Counter(slugs.values())
     taken: set[str] = set()
-    return {name: unused(_slug(name), taken) for name in names}
+    ids = {}
+    for name in sorted(slugs, key=lambda name: slugs[name] != name):
+        slug = slugs[name]
+        ids[name] = unused(slug if slug == name or uses[slug] == 1 else f"{slug}-{_digest(name)}", taken)
+    return ids
 
 
 def is_selected(gated: Gated, query_filter: QueryFilter) -> bool:
@@ -267,8 +288,11 @@ def _slug(text: str) -> str:
     slug = re.sub(f"[{re.escape(''.join(lost))}]+", "-", words).strip("-") if lost else words.strip("-")
     if slug and all(map(str.isascii, lost)):
         return slug
-    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{slug}-{digest}" if slug else digest
+    return f"{slug}-{_digest(text)}" if slug else _digest(text)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 def _is_kept(character: str) -> bool:

@@ -90,19 +90,52 @@ def test_what_is_no_letter_and_no_ascii_a_digest_tells_apart():
     assert not any(id.endswith("-2") for id in ids)
 
 
-def test_equal_ids_are_numbered():
-    assert ids_of("hits >= 1", "hits >=  1", "hits >= 1") == ["hits-ge-1", "hits-ge-1-2", "hits-ge-1-3"]
-    assert ids_of("hits >= 1", "hits >= 1", "hits >= 1-2") == ["hits-ge-1", "hits-ge-1-2", "hits-ge-1-2-2"]
+def test_repeated_thresholds_are_numbered_and_take_no_id_of_another():
+    assert ids_of("hits >= 1", "hits >= 1") == ["hits-ge-1", "hits-ge-1-2"]
+    assert ids_of("hits >= 1", "hits >= 1", "hits >= 1-2") == ["hits-ge-1", "hits-ge-1-3", "hits-ge-1-2"]
 
 
-def test_a_query_has_an_id_that_is_no_threshold_s():
+def test_thresholds_that_differ_in_replaced_characters_have_digests():
+    ids = ids_of("mean P@1 >= 0.5 for a b", "mean P@1 >= 0.5 for a/b", "mean P@1 >= 0.5")
+    assert ids == ["mean-P-1-ge-0.5-for-a-b-319adb0c", "mean-P-1-ge-0.5-for-a-b-c549d791", "mean-P-1-ge-0.5"]
+    assert ids_of("mean P@1 >= 0.5 for a/b") == ["mean-P-1-ge-0.5-for-a-b"]
+
+
+COMPOSED, DECOMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}"
+
+
+@pytest.mark.parametrize(
+    ("names", "ids"),
+    [
+        (["a b", "a/b", "a-b", "a-b-2"], ["a-b-c8687a08", "a-b-c14cddc0", "a-b", "a-b-2"]),
+        (["a/b", "a-b", "a-b-2"], ["a-b-c14cddc0", "a-b", "a-b-2"]),
+        (["a-b-2", "a b", "a/b"], ["a-b-2", "a-b-c8687a08", "a-b-c14cddc0"]),
+        (["a/b", "a-b-2"], ["a-b", "a-b-2"]),
+        (["-a", "a-", "a"], ["a-c2748917", "a-9baf4407", "a"]),
+        (["a b", "a/b", "a-b-c8687a08"], ["a-b-c8687a08-2", "a-b-c14cddc0", "a-b-c8687a08"]),
+        ([DECOMPOSED, COMPOSED], [f"{COMPOSED}-81ef060b", COMPOSED]),
+        ([DECOMPOSED, "\U0001f45f", "abd4b74f"], [COMPOSED, "abd4b74f-abd4b74f", "abd4b74f"]),
+    ],
+)
+def test_an_id_that_needs_no_replacement_is_its_own_and_others_have_digests(names, ids):
+    found = query_ids(suite_of(*(Query(name, "q") for name in names)))
+    assert [found[name] for name in names] == [f"query.{one}" for one in ids]
+
+
+def test_a_query_has_the_same_id_in_those_of_its_thresholds():
+    own = (Threshold("hits >= 1", ANY),)
+    suite = suite_of(Query("a b", "q", thresholds=own), Query("a-b", "q"), Query("a-b.hits-ge-1", "q"))
+    assert [gated.id for gated in gated_thresholds(suite)] == ["query.a-b-c8687a08.hits-ge-1"]
+    assert query_ids(suite)["a-b.hits-ge-1"] == "query.a-b.hits-ge-1"
+
+
+def test_ids_of_thresholds_differ_where_ids_of_queries_have_the_letters_of_thresholds():
     queries = (
-        Query("a b", "q", thresholds=(Threshold("hits >= 1", ANY),)),
-        Query("a-b", "q"),
-        Query("a-b.hits-ge-1", "q"),
+        Query("a", "q", thresholds=(Threshold("b.x in top 3", ANY),)),
+        Query("a.b", "q", thresholds=(Threshold("x in top 3", ANY),)),
     )
-    ids = query_ids(suite_of(*queries))
-    assert ids == {"a b": "query.a-b", "a-b": "query.a-b-2", "a-b.hits-ge-1": "query.a-b.hits-ge-1-2"}
+    ids = [gated.id for gated in gated_thresholds(suite_of(*queries))]
+    assert ids == ["query.a.b.x-in-top-3", "query.a.b.x-in-top-3-2"]
 
 
 def test_the_scope_of_a_threshold():
