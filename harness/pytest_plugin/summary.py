@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 
@@ -44,17 +45,18 @@ def _print_suites(
     terminal: pytest.TerminalReporter, session: RelevanceSession, report: Report | None, failures: Iterable[Failed]
 ) -> None:
     terminal.write_sep("=", "relevance")
-    for suite in report.suites if report else ():
-        terminal.write_line(suite_line(suite, with_index=bool(session.options.indexes)))
+    suites = report.suites if report else ()
+    for name, suite in zip(_names(suites), suites, strict=True):
+        terminal.write_line(suite_line(name, suite, with_index=bool(session.options.indexes)))
         # where no query has an answer, the items only refer to this line
         lost = suite.unanswered.values() if len(suite.unanswered) == len(suite.queries) else ()
         for line in (*outcome_lines(lost), *cause_lines(suite.queries, suite.checks)):
-            terminal.write_line(printable(f"{suite.name}: {line}"), yellow=True)
-        for line in caveat_lines(suite):
+            terminal.write_line(printable(f"{name}: {line}"), yellow=True)
+        for line in caveat_lines(name, suite):
             terminal.write_line(line)
         unchecked = suite.checks.problems if suite.checks is not None else ()
         for line in (*unchecked, *stability_lines(suite)):
-            terminal.write_line(printable(f"{suite.name}: {line}"))
+            terminal.write_line(printable(f"{name}: {line}"))
     for failed in failures:
         terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)
     for line in session.updated:
@@ -74,10 +76,16 @@ def _without_items(session: RelevanceSession, report: Report | None) -> list[str
     return [path for path in paths if path not in ran]
 
 
-def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
+def _names(suites: Sequence[SuiteReport]) -> list[str]:
+    """The name of each of *suites*, with its path where several files have suites of that name."""
+    uses = Counter(name for name, _ in {(suite.name, suite.path) for suite in suites})
+    return [f"{suite.name} ({suite.path})" if uses[suite.name] > 1 else suite.name for suite in suites]
+
+
+def suite_line(name: str, suite: SuiteReport, *, with_index: bool = False) -> str:
     """
-    One suite: its measures, the outcomes of its queries, how much was judged, the gain in force, the engine, and
-    *with_index* the index.
+    One suite: its *name*, its measures, the outcomes of its queries, how much was judged, the gain in force, the
+    engine, and *with_index* the index.
     """
     shown = suite.summaries[:MEASURES_SHOWN]
     gains = {summary.gain for summary in shown if summary.gain}
@@ -94,14 +102,14 @@ def suite_line(suite: SuiteReport, *, with_index: bool = False) -> str:
     where = f"{suite.engine}, request {suite.request}" if suite.request != "request" else str(suite.engine)
     where += f", index {suite.index}" if with_index else ""
     parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
-    return printable(f"{suite.name}: " + "; ".join(part for part in parts if part))
+    return printable(f"{name}: " + "; ".join(part for part in parts if part))
 
 
-def caveat_lines(suite: SuiteReport) -> Iterator[str]:
+def caveat_lines(name: str, suite: SuiteReport) -> Iterator[str]:
     """The caveats of thresholds that hold, a line each; pytest itself prints nothing for passed items."""
     for verdict in suite.verdicts:
         if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
-            yield printable(f"{suite.name}: {verdict.threshold}: holds; {verdict.caveat}")
+            yield printable(f"{name}: {verdict.threshold}: holds; {verdict.caveat}")
 
 
 def _counts(suite: SuiteReport) -> Iterator[str]:

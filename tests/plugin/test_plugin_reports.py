@@ -308,6 +308,20 @@ def test_a_wrong_suite_that_is_only_collected_removes_nothing(
     assert yesterdays.read_text() == YESTERDAY
 
 
+def test_the_summary_adds_the_path_of_suites_that_have_the_same_name(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    for name in ("one/shop.relevance.yaml", "two/shop.relevance.yaml"):
+        suite(MEAN, name=name)
+    other = suite(MEAN, name="two/books.relevance.yaml")
+    other.write_text(other.read_text(encoding="utf-8").replace("suite: shop", "suite: books"), encoding="utf-8")
+
+    result = run()
+
+    lines = [line.partition(": nDCG@10 ")[0] for line in result.outlines if ": nDCG@10 " in line]
+    assert lines == ["shop (one/shop.relevance.yaml)", "books", "shop (two/shop.relevance.yaml)"]
+
+
 def test_the_summary_has_a_line_for_each_suite(suite: Suite, run: Run, engine: object) -> None:
     engine.rankings["rubber boots"] = []
     suite(MEAN.replace("0.8", "0.5"))
