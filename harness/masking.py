@@ -6,10 +6,12 @@ import hashlib
 import json
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
+from enum import Enum
 from functools import cache, partial
 from html import escape
+from operator import is_
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
@@ -34,6 +36,7 @@ from harness.model import (
     Question,
     RankedDocument,
     Ranking,
+    Repeat,
     Run,
     ScorePart,
     ShardCopy,
@@ -252,8 +255,8 @@ The fields that are not masked, by class: ids, which connect values, names in su
 or are the harness's own. All others are, so that a new field is masked too.
 """
 
-WITHOUT_TEXT = re.compile(r"(int|float|bool|None)( \| (int|float|bool|None))*")
-"""The types of fields that have no text, and so are not looked at."""
+Rule: TypeAlias = Callable[[Any, Mask], Any]
+"""How a field is masked: its value, and the mask."""
 
 
 def redact(value: T, mask: Mask) -> T:
@@ -266,35 +269,78 @@ def redact(value: T, mask: Mask) -> T:
 
 
 def _masked(value: Any, mask: Mask) -> Any:
-    kind = type(value)
+    """*value* masked; itself where nothing in it is, as a run has millions of values without a secret."""
+    kind: type = type(value)
     if kind is str:
         return mask(value)
-    if kind in (tuple, list):
-        return kind(_masked(one, mask) for one in value)
-    if is_dataclass(kind):
-        found = ((name, getattr(value, name)) for name in _fields_of(kind))
-        changed = {name: masked for name, text in found if (masked := _field(name, text, mask)) is not text}
-        return replace(value, **changed) if changed else value
-    if kind is dict:
-        return {key: _masked(item, mask) for key, item in value.items()}
+    if kind in WITHOUT_TEXT:
+        return value
+    if kind is tuple or kind is list:
+        found = [_masked(one, mask) for one in value]
+        return value if all(map(is_, found, value)) else kind(found)
+    rules = _rules_of(kind)
+    if rules is None:
+        return _masked_other(value, mask)
+    changed = {}
+    for name, rule in rules:
+        held = getattr(value, name)
+        if held and (masked := rule(held, mask)) is not held:
+            changed[name] = masked
+    return replace(value, **changed) if changed else value
+
+
+def _masked_other(value: Any, mask: Mask) -> Any:
+    if isinstance(value, str):
+        return value if isinstance(value, Enum) else mask(value)
     if isinstance(value, QueryReports):
         return value.changed(partial(_masked, mask=mask))
-    return LazyMapping(value, partial(_masked, mask=mask)) if isinstance(value, Mapping) else value
+    if isinstance(value, dict):
+        return {key: _masked(item, mask) for key, item in value.items()}
+    if isinstance(value, Mapping):
+        return _on_access(value, mask)
+    if isinstance(value, (Sequence, Set)) and not isinstance(value, bytes):
+        kind = frozenset if isinstance(value, Set) else tuple
+        return kind(_masked(one, mask) for one in value)
+    return value
+
+
+def _on_access(values: Mapping[Any, Any], mask: Mask) -> Mapping[Any, Any]:
+    return LazyMapping(values, partial(_masked, mask=mask))
+
+
+def _with_names(values: Mapping[str, Any], mask: Mask) -> Mapping[str, Any]:
+    """*values* by names of indexes or of their shards, which are masked; a text is a fingerprint or a uuid."""
+    return {mask(name): one if isinstance(one, str) else _masked(one, mask) for name, one in values.items()}
+
+
+def _sort_values(values: tuple[Json, ...], mask: Mask) -> tuple[Json, ...]:
+    """No values where one is masked: two that differ might be equal then, and tie."""
+    return values if _masked(values, mask) == values else ()
+
+
+WITHOUT_TEXT = frozenset({type(None), bool, int, float})
+
+RULES: Mapping[type, Mapping[str, Rule]] = {
+    Run: {"responses": _on_access},
+    Repeat: {"responses": _on_access, "copies": _with_names},
+    IndexState: {"uuids": _with_names, "filters": _with_names, "copies": _with_names},
+    Hit: {"sort": _sort_values},
+    RankedDocument: {"sort": _sort_values},
+}
+"""The fields that are masked in a way of their own, by class."""
 
 
 @cache
-def _fields_of(kind: type) -> tuple[str, ...]:
-    """The names of the fields of a dataclass that may have texts to mask."""
-    kept = KEPT.get(kind, ())
-    return tuple(one.name for one in fields(kind) if not (one.name in kept or WITHOUT_TEXT.fullmatch(str(one.type))))
+def _rules_of(kind: type) -> tuple[tuple[str, Rule], ...] | None:
+    """The fields of a dataclass that may have texts to mask, and how; None for any other class."""
+    if not is_dataclass(kind):
+        return None
+    kept, own = KEPT.get(kind, ()), RULES.get(kind, {})
+    names = [one.name for one in fields(kind) if one.name not in kept and not _ONLY_NUMBERS.fullmatch(str(one.type))]
+    return tuple((name, own.get(name, _masked)) for name in names)
 
 
-def _field(name: str, value: Any, mask: Mask) -> Any:
-    if name == "sort":  # masked values that differ might be equal, and tie
-        return value if _masked(value, mask) == value else ()
-    if name in ("uuids", "filters", "copies") and value is not None:  # by names of indexes or of their shards
-        return {mask(key): item if isinstance(item, str) else _masked(item, mask) for key, item in value.items()}
-    return _masked(value, mask)
+_ONLY_NUMBERS = re.compile(r"(int|float|bool|None)( \| (int|float|bool|None))*")
 
 
 LARGEST_KEPT = 65_536

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 def exact_sum(values: Iterable[float]) -> float:
     """
-    The sum of *values*, rounded once; infinite, or not a number, if it is too large for a float.
+    The sum of *values*, rounded once; infinite, or not a number, if a part of it is too large for a float.
 
     Python's own `sum` rounds after each addition until 3.11, and otherwise from 3.12 on.
 

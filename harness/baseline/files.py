@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -104,23 +104,24 @@ def loads(text: str, path: str) -> BaselineFile:
         found = "has no schema version" if version is None else f"has schema version {version!r}"
         raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: {_written_by(version)}")
     try:
-        return _validated(text, raw)
+        baselines = _adapter().validate_python(raw)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise BaselineError(f"the baseline {path} cannot be read: at {place}: {first['msg']}") from None
+    for place in _truth_values(raw["requests"]):
+        raise BaselineError(f"the baseline {path} cannot be read: at {place}: Input should be a valid number")
+    return baselines
 
 
-def _validated(text: str, raw: Json) -> BaselineFile:
-    """The baselines in *text*, whose value is *raw*; strict, or true would become the number 1."""
-    from pydantic import ValidationError
-
-    try:
-        return _adapter().validate_json(text, strict=True)
-    except ValidationError as error:
-        if error.errors(include_url=False)[0]["type"] != "json_invalid":
-            raise
-    return _adapter().validate_python(raw)  # lone surrogates and deep nesting, which pydantic's own parser refuses
+def _truth_values(requests: Json) -> Iterator[str]:
+    """The places of scores that are true or false, which became numbers."""
+    for request, entry in requests.items():
+        for query, kept in entry["queries"].items():
+            at = f"requests.{request}.queries.{query}"
+            yield from (f"{at}.scores.{name}" for name, score in kept.get("scores", {}).items() if type(score) is bool)
+            hits = enumerate(kept.get("ranking") or ())
+            yield from (f"{at}.ranking.{place}.1" for place, (_, score, *_) in hits if type(score) is bool)
 
 
 def is_baseline_file(path: Path) -> bool:

@@ -160,7 +160,8 @@ def _members(path: Path) -> frozenset[str]:
     try:
         raw = json.loads(read_json_text(path))
     except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"{path} cannot be read as JSON: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path} cannot be read as JSON: {reason}") from None
     return frozenset(raw) if isinstance(raw, dict) else frozenset()
 
 

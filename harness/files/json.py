@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
+from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +23,15 @@ def read_json_text(path: Path) -> str:
         OSError: It cannot be read, or is larger than `MOST_READ`.
         UnicodeDecodeError: It is not UTF-8.
     """
-    held, size = [], 0
+    decoder, text, size = getincrementaldecoder("utf-8")(), StringIO(), 0
     with path.open("rb") as file:
         while chunk := file.read(2**20):
-            held.append(chunk)
             size += len(chunk)
             if size > MOST_READ:
                 raise OSError(errno.EFBIG, f"it is larger than {MOST_READ // 2**20} MiB, the limit")
-    return b"".join(held).decode()
+            text.write(decoder.decode(chunk))
+    text.write(decoder.decode(b"", final=True))
+    return text.getvalue()
 
 
 class WrongJson(ValueError):

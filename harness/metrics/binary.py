@@ -287,9 +287,9 @@ def expected_blend(
     blended = [of_rank * float(gain > 0) + of_gain * gain for gain in gains]
     value, above, best = 0.0, 0.0, 0.0
     for start, members in split_groups(blended, groups):
-        size, whole = len(members), sum(members)
+        size, whole = len(members), exact_sum(members)
         found = [worth for worth, gain in zip(members, gains[start : start + size], strict=True) if gain > 0]
-        of_found = sum(found)
+        of_found = exact_sum(found)
         for at in range(1, size + 1):
             rank = start + at
             best += ideal[rank - 1] if rank <= len(ideal) else 0.0

@@ -250,6 +250,7 @@ def test_every_score_is_a_number_whatever_the_numbers(data, profile):
         (lambda: user_models.rbp([0.3] * 6, p=0.5), 0.2953125),
         (lambda: binary.expected_found(grade_ranking([*"abcdefghij"], {"a": 1.0}), [10], Settings(None, Gain())), 1.0),
         (lambda: rank_correlation.rbo([*"abcdefghij"], [*"abcdefghij"], p=0.9), 1.0),
+        (lambda: binary.expected_blend([0.1] * 10, [0.1] * 10, [10], total=10, cutoff=None, beta=1.0), 1.0),
     ],
 )
 def test_a_sum_is_rounded_once_so_that_each_version_of_python_has_the_same_score(score, exact):

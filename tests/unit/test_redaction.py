@@ -1,11 +1,21 @@
 """No text of a report keeps a secret, wherever it came from."""
 
-from dataclasses import dataclass, fields, replace
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from datetime import date
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 
 from builders.comparisons import comparison_report, unjudged_report, verdicts
 from harness.masking import KEPT, redact
 from harness.model import (
+    ComparisonReport,
     Engine,
+    Explanation,
+    Failure,
+    IndexState,
     MeasureSummary,
     MissingDocument,
     MovedDocument,
@@ -13,6 +23,8 @@ from harness.model import (
     Profile,
     QueryReport,
     RankedDocument,
+    Ranking,
+    Run,
     Status,
     SuiteReport,
     Verdict,
@@ -105,3 +117,91 @@ def test_what_nobody_named_is_masked():
 def test_what_is_not_masked_exists():
     for kind, names in KEPT.items():
         assert set(names) <= {one.name for one in fields(kind)}, kind
+
+
+STAYING = {
+    "BaselineSummary": {"created"},
+    "ClauseMatch": {"place"},
+    "Comparison": {"alternative", "candidate", "correction", "left_out", "reference", "test"},
+    "ComparisonReport": {"gain", "harness", "only_candidate", "only_reference", "suite"},
+    "Engine": {"kind", "version"},
+    "Explanation": {"document", "index", "nearest"},
+    "Failure": {"reason"},
+    "Hit": {"id", "snippet", "texts"},
+    "IndexFacts": {"mapping", "mapping_json", "missing", "settings", "settings_json"},
+    "IndexState": {"filters", "uuids", "writes"},
+    "LatencyFigures": {"blamed", "reason"},
+    "Mark": {"path"},
+    "MeasureComparison": {"measure", "moved"},
+    "MeasureSummary": {"gain", "measure"},
+    "MissingDocument": {"id", "similar"},
+    "MovedDocument": {"id"},
+    "NamedField": {"place"},
+    "QueryBaseline": {"scores"},
+    "QueryComparison": {"id", "scores", "tags"},
+    "QueryReport": {"duplicates", "id", "question", "scores", "tags", "tail"},
+    "RankedDocument": {"id"},
+    "Ranking": {"duplicates", "took_doubt", "total_doubt"},
+    "Repeat": {"responses"},
+    "ReportTiming": {"created"},
+    "Route": {"client_cert", "client_key", "client_key_password", "proxy", "proxy_login"},
+    "Run": {"index", "request", "resent", "responses", "target_changed", "titles"},
+    "ScoreFactor": {"name"},
+    "ScorePart": {"field"},
+    "SentRequest": {"body", "ca_certs", "encoded", "fingerprint", "headers", "login", "method", "url", "variables"},
+    "ShardCopy": {"allocation", "node"},
+    "Side": {"created", "engine", "name", "request", "unanswered"},
+    "SuiteReport": {"gain", "path", "request", "searched"},
+    "SuiteTiming": {"copies", "repeats", "resent"},
+    "TagSummary": {"tag", "verdicts"},
+    "TargetChecks": {"absent", "examples", "unread"},
+    "TextDiff": {"name"},
+    "UnstableQuery": {"query"},
+    "Verdict": {"blamed", "caveat", "id", "markers", "measure", "query", "tag"},
+}
+"""By class, the fields whose texts stay: ids and names, which connect values, and what was masked before."""
+
+
+def filled(kind, response):
+    """A value of a type of the model in which every text is the secret; *response* is that of each query."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        hints = get_type_hints(kind, vars(sys.modules[kind.__module__]) | {"Mapping": Mapping})
+        return kind(**{one.name: filled(hints[one.name], response) for one in fields(kind)})
+    if origin in (Union, UnionType):
+        others = [one for one in parts if one is not NoneType]
+        return filled(response if response in others else str if str in others else others[0], response)
+    if origin is tuple:
+        return tuple(filled(one, response) for one in parts if one is not Ellipsis)
+    if origin in (Mapping, dict):
+        return {filled(parts[0], response): filled(parts[1], response)}
+    if origin in (Sequence, Collection):
+        return (filled(parts[0], response),)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
+    if kind in (bool, int, float, date):
+        return {bool: True, int: 1, float: 1.0, date: date(2029, 12, 31)}[kind]
+    return f"of {SECRET}"
+
+
+def find_secrets(value, found):
+    """Add to *found*, by class, the fields of *value* and below that hold the secret."""
+    if is_dataclass(value):
+        for one in fields(value):
+            if find_secrets(getattr(value, one.name), found):
+                found.setdefault(type(value).__name__, set()).add(one.name)
+        return False
+    if isinstance(value, Mapping):
+        return max((find_secrets(one, found) for pair in value.items() for one in pair), default=False)
+    if isinstance(value, (tuple, list)):
+        return max((find_secrets(one, found) for one in value), default=False)
+    return isinstance(value, str) and SECRET in value
+
+
+def test_ids_and_names_stay_and_every_other_text_is_masked():
+    found: dict[str, set[str]] = {}
+    for kind in (Run, SuiteReport, ComparisonReport, Explanation, IndexState):
+        for response in (Ranking, Failure):
+            find_secrets(redact(filled(kind, response), mask), found)
+
+    assert found == STAYING
