@@ -92,8 +92,11 @@ def missing_package(what_needs: str, package: str, extra: str) -> UsageError:
     return UsageError(f"{what_needs} the package {package}: {pip_install(extra)}")
 
 
-ProblemKind: TypeAlias = Literal["", "unknown measure", "no judgments"]
-"""The kinds of problems that code distinguishes: an unknown measure, and a suite without judgments."""
+ProblemKind: TypeAlias = Literal["", "unknown measure", "no judgments", "no text", "no value"]
+"""
+The kinds of problems that code distinguishes: an unknown measure, a suite without judgments, a query without the text
+that the request uses, and a key without a value.
+"""
 
 
 @dataclass(frozen=True, slots=True, order=True)

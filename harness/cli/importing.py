@@ -12,6 +12,7 @@ import click
 
 from harness.cli.exits import COMMAND
 from harness.cli.options import existing_file
+from harness.errors import SuiteError
 from harness.files.records import read_number
 from harness.migrate import FORMATS, Format, ImportOptions, MigrationResult, import_suites
 from harness.migrate.click_logs import CLICKS
@@ -139,13 +140,20 @@ def _click_model(
 
 
 def say_migrated(migrated: MigrationResult, *, strict: bool) -> int:
-    """Print what was written, and on standard error what was not carried over; returns the exit status."""
+    """
+    Print what was written, and on standard error what was not carried over; returns the exit status.
+
+    Raises:
+        SuiteError: `harness validate` would refuse a suite that was written.
+    """
     for path in migrated.written:
         click.echo(f"wrote {printable(str(path))}")
-    if not migrated.leftovers:
-        return 0
-    click.echo("not carried over:", err=True)
-    for leftover in migrated.leftovers:
-        click.echo(f"  {printable(str(leftover))}", err=True)
-    click.echo(count(len(migrated.leftovers), "thing"), err=True)
-    return LEFT_OVER if strict else 0
+    if migrated.leftovers:
+        click.echo("not carried over:", err=True)
+        for leftover in migrated.leftovers:
+            click.echo(f"  {printable(str(leftover))}", err=True)
+        click.echo(count(len(migrated.leftovers), "thing"), err=True)
+    if migrated.problems:
+        click.echo("harness validate refuses what was written; the files stay, to be corrected by hand:", err=True)
+        raise SuiteError(migrated.problems)
+    return LEFT_OVER if strict and migrated.leftovers else 0

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from harness.errors import UsageError
+from harness.errors import Problem, SuiteError, UsageError
 from harness.files.writing import write_whole
 from harness.words import unused
 
@@ -85,6 +85,8 @@ class MigrationResult:
 
     written: tuple[Path, ...]
     leftovers: tuple[Leftover, ...]
+    problems: tuple[Problem, ...] = ()
+    """What `harness validate` refuses in the suites, unless it is only what the sources do not say."""
 
 
 def import_suites(kind: str, sources: Sequence[str], output: Path, given: ImportOptions) -> MigrationResult:
@@ -154,7 +156,7 @@ def write_drafts(
         beside: The texts of other files to write, by path.
 
     Returns:
-        The files that were written, and what was not carried over.
+        The files that were written, what was not carried over, and the problems of the suites.
 
     Raises:
         UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
@@ -162,12 +164,31 @@ def write_drafts(
     from harness.migrate.suite_yaml import suite_files
 
     files: dict[Path, str] = {}
-    for draft, path in zip(drafts, _suite_paths(output, drafts, given.name), strict=True):
+    suites = _suite_paths(output, drafts, given.name)
+    for draft, path in zip(drafts, suites, strict=True):
         _apply_options(draft, given)
         files |= suite_files(draft, path)
     files |= beside or {}
     write_files(files)
-    return MigrationResult(tuple(files), tuple(leftover for draft in drafts for leftover in draft.leftovers.values()))
+    leftovers = tuple(leftover for draft in drafts for leftover in draft.leftovers.values())
+    problems = [problem for draft, path in zip(drafts, suites, strict=True) for problem in _problems(draft, path)]
+    return MigrationResult(tuple(files), leftovers, tuple(dict.fromkeys(problems)))
+
+
+def _problems(draft: Draft, path: Path) -> tuple[Problem, ...]:
+    """The problems of the suite at *path*; none if all that is wrong is what the source of *draft* does not say."""
+    from harness.suites.loading import load_unchecked
+
+    has_texts = any(query.text for query in draft.queries)
+    to_fill_in = {"no value"} if has_texts else {"no value", "no text"}
+    try:
+        loaded = load_unchecked(path, None)
+        problems = loaded.reading.problems
+        problems.extend(one for one in loaded.judgments.problems.found if one.kind != "no judgments")
+        loaded.require_sound(but={one for one in problems.found if one.kind in to_fill_in})
+    except SuiteError as error:
+        return error.problems
+    return ()
 
 
 def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> MigrationResult:

@@ -240,7 +240,7 @@ def import_clicks(
     texts = {provenance: _provenance(names, log, model, rates, found)}
     if suffix in (".yaml", ".yml"):
         migrated = write_drafts([_draft(found, output)], output, given, beside=texts)
-        return MigrationResult(migrated.written, (*log.leftovers.values(), *migrated.leftovers))
+        return replace(migrated, leftovers=(*log.leftovers.values(), *migrated.leftovers))
     if suffix not in (".csv", ".jsonl"):
         raise UsageError(f"{output}: expected a file .csv or .jsonl for judgments, or .relevance.yaml for a suite")
     files = {output: (_csv(found, log) if suffix == ".csv" else _lines(found)), **texts}

@@ -221,7 +221,7 @@ def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, in
         sentence = _gap(name, text, params, inside=inside)
         if sentence:
             query = queries[place]
-            problems.at(query.mark, f"query {query.id!r} {sentence}")
+            problems.at(query.mark, f"query {query.id!r} {sentence}", "no text" if name == "text" else "")
 
 
 def _gap(name: str, text: str, params: Mapping[str, Json], *, inside: bool) -> str | None:

@@ -231,7 +231,8 @@ def _note(failure: Any, problems: Problems, *, with_key: bool) -> None:
         return
     expected = {"list_type": "a list", "dict_type": "a mapping", "either": failure["msg"]}.get(kind, failure["msg"])
     message = failure["msg"] if kind == "harness" else f"found {describe(node)}, expected {expected}"
-    problems.at(mark, f"{failure['loc'][0]}: {message}" if with_key and failure["loc"] else message)
+    message = f"{failure['loc'][0]}: {message}" if with_key and failure["loc"] else message
+    problems.at(mark, message, "no value" if isinstance(node, Written) and node.empty else "")
 
 
 def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:

@@ -185,8 +185,9 @@ def test_a_run_gives_the_depth_and_is_listed(capsys):
 
 
 def test_qrels_alone_lack_the_texts_and_validate_says_so(capsys):
-    write_files({"qrels.txt": QRELS})
+    write_files({"qrels.txt": QRELS + "".join(f"{query} 0 d 1\n" for query in range(400, 500))})
     assert main(["import", "trec", "qrels.txt", *REQUEST, "--output", "moved.relevance.yaml"]) == 0
+    assert capsys.readouterr().err == ""
     assert main(["validate", "moved.relevance.yaml"]) == 2
     assert "301" in capsys.readouterr().err
 

@@ -118,6 +118,23 @@ def test_strict_ends_with_1_where_something_is_left_out(tmp_path, monkeypatch):
     assert main([*words, "other.relevance.yaml"]) == 0
 
 
+@pytest.mark.parametrize("words", [[], ["--strict"]])
+def test_a_suite_that_validate_refuses_is_written_with_its_problems(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    metric = {"expected_reciprocal_rank": {"maximum_relevance": 1, "k": 3}}
+    body = {**one_request({"match": {"title": "tent"}}), "metric": metric}
+    body["requests"][0]["ratings"] = [{"_index": "shop", "_id": "a", "rating": 2}]
+    (tmp_path / "eval.json").write_text(json.dumps(body))
+    assert main(["import", "rank_eval", "eval.json", "--output", "shop.relevance.yaml", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == "wrote shop.relevance.yaml\n"
+    assert err.startswith("harness validate refuses what was written; the files stay, to be corrected by hand:\n")
+    assert main(["validate", "shop.relevance.yaml"]) == 2
+    refused = capsys.readouterr().err
+    assert "shop.relevance.yaml:9:1: ERR(max=1)@3 cannot score query" in refused
+    assert err.endswith(refused)
+
+
 def test_nothing_is_replaced(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "eval.json").write_text(BODY)

@@ -95,6 +95,22 @@ def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, s
     assert said in capsys.readouterr().err
 
 
+def test_what_is_to_be_filled_in_hides_no_other_problem(capsys):
+    write_files({"a.csv": f"query,document,grade\nrope,007,{2**70}\n", "b.csv": "query,document,grade\nrope,007,1\n"})
+    assert main(["import", "csv", "b.csv", "--strict", "--output", "b.relevance.yaml"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["import", "csv", "a.csv", "--strict", "--output", "a.relevance.yaml"]) == 2
+    assert "a.relevance.yaml:1:1: an exponential gain cannot be computed for grade" in capsys.readouterr().err
+
+
+def test_a_text_that_some_queries_lack_is_a_problem(capsys):
+    write_files(
+        {"a.jsonl": '{"id": "q1", "text": "tent", "judgments": {"a": 1}}\n{"id": "q2", "judgments": {"a": 1}}\n'}
+    )
+    assert main(["import", "jsonl", "a.jsonl", *REQUEST, "--strict", "--output", "moved.relevance.yaml"]) == 2
+    assert "query 'q2' has no text, but the request uses {{text}}" in capsys.readouterr().err
+
+
 def test_judgments_by_text_are_of_the_query_that_has_it(capsys):
     queries = "id,text\n1,tent\n2,rope\n3,rope\n"
     write_files({"q.csv": queries, "j.csv": "query,document,grade\ntent,a,1\nrope,b,1\nrope,c,0\n"})

@@ -139,6 +139,16 @@ def test_a_template_of_solr_is_listed(capsys):
     assert main(["validate", "moved.relevance.yaml"]) == 2
 
 
+def test_a_placeholder_that_a_query_lacks_is_a_problem(capsys):
+    queries = [
+        {"template": "m.json", "placeholders": given} for given in ({"$query": "a", "$lang": "en"}, {"$query": "b"})
+    ]
+    template = '{"query": {"match": {"t": "$query $lang"}}}'
+    write_files({"r/a.json": {"index": "i", "queries": queries}, "templates/m.json": template})
+    assert main(["import", "rre", "r/a.json", "--strict", "--output", "moved.relevance.yaml"]) == 2
+    assert "moved.relevance.yaml:14:10: query 'b' has no param 'lang', which the request" in capsys.readouterr().err
+
+
 def test_placeholders_that_differ_in_punctuation_stay_apart(capsys):
     given = {"$query-a": "1", "$query_a": "2", "$query.a": "3", "$größe": "4", "$text": "5", "$query": "a"}
     ratings = {"index": "i", "queries": [{"template": "m.json", "placeholders": given}]}
