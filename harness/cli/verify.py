@@ -45,8 +45,8 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
 
     The same requests and judgments are sent to _rank_eval for each measure that it has, or one that differs in rules
     only. Each difference is listed with its reasons. No threshold is decided: the exit status is 0 where every
-    difference has a known reason, 1 where one has none, 2 where a suite or the command line is wrong, and 3 where the
-    engine has no _rank_eval or could not answer.
+    difference has a known reason, 1 where one has none or nothing was compared, 2 where a suite or the command line is
+    wrong, and 3 where the engine has no _rank_eval or could not answer.
     """
     options, matrix = run_choices(**given, all_titles=False)
     found = found_suites(suites)

@@ -87,7 +87,8 @@ def verify_suites(
         found = tuple(_Verifying.of(one, tolerance).verification() for one in answered)
     if any(one.unanswered for one in found):
         return VerificationReport(found, 3)
-    return VerificationReport(found, 1 if any(one.unexplained for one in found) else 0)
+    sound = any(one.compared for one in found) and not any(one.unexplained for one in found)
+    return VerificationReport(found, 0 if sound else 1)
 
 
 def _check(suites: Sequence[Suite]) -> None:

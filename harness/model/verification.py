@@ -108,6 +108,11 @@ class Verification:
     """Whether the suite's means are weighted; those of `_rank_eval` are not."""
 
     @property
+    def compared(self) -> int:
+        """The number of scores compared."""
+        return sum(measure.queries for measure in self.measures)
+
+    @property
     def unexplained(self) -> int:
         """The number of differences that known reasons do not fully explain."""
         return sum(not one.is_explained for measure in self.measures for one in measure.differences)
@@ -119,6 +124,6 @@ class VerificationReport:
 
     verifications: tuple[Verification, ...]
     exit_status: int
-    """3 if a query is unanswered, else 1 if a difference is unexplained, else 0."""
+    """3 if a query is unanswered, else 1 if a difference is unexplained or no score was compared, else 0."""
     schema: int = 1
     """The version of the JSON form."""

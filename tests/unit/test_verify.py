@@ -182,6 +182,21 @@ def test_a_query_that_it_could_not_answer_is_named(verify, fault):
     assert "no such thing" in told.out
 
 
+def test_a_comparison_of_nothing_does_not_pass(verify, tmp_path):
+    skipped = SUITE.replace("judgments:", "skip: {{reason: later}}, judgments:")
+    fault = rated(0.5, [("a", 9.0), ("b", 8.0)])
+    status, told = verify(fault, 2, "--no-checks", "--query", "red", suite=skipped)
+    assert status == 1
+    assert told.out.rstrip().endswith("nothing was compared")
+    status, told = verify(fault, 2, "--no-checks", "--json", suite=skipped)
+    assert (status, json.loads(told.out)["exit_status"]) == (1, 1)
+    sound = tmp_path / "sound.relevance.yaml"
+    sound.write_text(SUITE.format(size=2))
+    status, told = verify(fault, 2, "--no-checks", str(sound), suite=skipped)
+    assert status == 0
+    assert "nothing was compared" in told.out
+
+
 def test_what_can_be_compared_with_nothing_is_refused(engine, tmp_path, capsys):
     path = tmp_path / "ap.relevance.yaml"
     path.write_text(SUITE.format(size=2).replace("P@2", "AP@2"))

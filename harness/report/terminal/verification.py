@@ -108,10 +108,9 @@ def _digits(one: ScoreDifference) -> int:
 
 def _closing(verification: Verification) -> str:
     different = sum(len(measure.differences) for measure in verification.measures)
-    compared = sum(measure.queries for measure in verification.measures)
-    if not compared:
+    if not verification.compared:
         return "nothing was compared"
-    scores = f"{count(compared, 'score')} compared within {verification.tolerance:g}"
+    scores = f"{count(verification.compared, 'score')} compared within {verification.tolerance:g}"
     if not different:
         return f"{scores}: all equal"
     unknown = verification.unexplained
