@@ -224,7 +224,7 @@ class BaselineError(HarnessError):
 
 
 class UnwritableBaseline(BaselineError):
-    """The file of a baseline cannot be written."""
+    """A run cannot be saved as a baseline: the file cannot be written, or the run does not belong to what it has."""
 
     exit_status = 2
 

@@ -27,7 +27,7 @@ from harness.baseline.entries import (
     with_entry,
 )
 from harness.baseline.files import baseline_path, is_baseline_file, read_baselines, remedy_for, write_baselines
-from harness.errors import BaselineError, UsageError
+from harness.errors import BaselineError, UnwritableBaseline, UsageError
 from harness.gate.finding import changed_question
 from harness.gate.selection import compares_with_baseline
 from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
@@ -87,7 +87,8 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
 
 def entry_of(found: BaselineFile, path: Path, suite: Suite, request: str) -> Baseline:
     """The baseline of *request* in a file that was read from *path*; raises as `read_entry`."""
-    _refuse_another(found, path, suite)
+    if found.suite != suite.name:
+        raise BaselineError(_of_another(found, path, suite))
     if request not in found.requests:
         known = ", ".join(sorted(found.requests)) or "none"
         raise BaselineError(f"there is no baseline of the request {request!r}: {path.as_posix()} has {known}")
@@ -117,9 +118,8 @@ def reference_to(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Qu
     )
 
 
-def _refuse_another(found: BaselineFile, path: Path, suite: Suite) -> None:
-    if found.suite != suite.name:
-        raise BaselineError(f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}")
+def _of_another(found: BaselineFile, path: Path, suite: Suite) -> str:
+    return f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}"
 
 
 # Saving.
@@ -241,14 +241,15 @@ def keep_run(
 
     Raises:
         UnansweredBaseline: A query has no ranking.
-        BaselineError: No query ran; a part of a suite cannot be merged into the entry; or *file* is another suite's.
+        UnwritableBaseline: No query ran; a part of a suite cannot be merged into the entry; or *file* is another
+            suite's.
     """
     entry = make_baseline(suite, run, scores, created=created, harness=__version__)
     path = file or baseline_path(suite.path)
     kept_before = (standing or {}).get(path)
     found, notes = (kept_before, []) if kept_before else _found(path, partial=partial)
-    if found is not None and file is not None:
-        _refuse_another(found, path, suite)
+    if found is not None and file is not None and found.suite != suite.name:
+        raise UnwritableBaseline(_of_another(found, path, suite))
     whole = replace(suite, queries=(*suite.queries, *others))
     if found is not None:
         found, more = _sound(found, path, run.request, whole, partial=partial)
@@ -301,5 +302,5 @@ def _sound(
 
 def _replaced(error: BaselineError, *, partial: bool) -> str:
     if partial:
-        raise BaselineError(f"{error}; save the whole suite") from None
+        raise UnwritableBaseline(f"{error}; save the whole suite") from None
     return f"{error}; it is replaced"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain, repeat
 
-from harness.errors import BaselineError, UnansweredBaseline
+from harness.errors import UnansweredBaseline, UnwritableBaseline
 from harness.gate.stability import why_moving
 from harness.gate.ties import bands_of, cut
 from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
@@ -150,12 +150,12 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
 
     Raises:
         UnansweredBaseline: A query that was not skipped has no ranking, or a measure cannot score one.
-        BaselineError: No query ran.
+        UnwritableBaseline: No query ran.
     """
     refuse_unanswered(suite, run, REFUSAL)
     _refuse_unscored(suite, scores)
     if not run.responses:
-        raise BaselineError(f"{suite.path}: no baseline is saved from a run without queries")
+        raise UnwritableBaseline(f"{suite.path}: no baseline is saved from a run without queries")
     values = {(score.query, score.measure): score.value for score in scores}
     masker = Masker(suite.variables)
     return Baseline(
@@ -267,7 +267,7 @@ def with_entry(
         partial: Whether only a part of the suite was selected.
 
     Raises:
-        BaselineError: Queries that would stay were kept under another request, depth, gain, profile, engine or
+        UnwritableBaseline: Queries that would stay were kept under another request, depth, gain, profile, engine or
             index than the new entry states.
     """
     requests = dict(file.requests) if file else {}
@@ -297,7 +297,7 @@ def _refuse_mixture(path: str, old: Baseline, new: Baseline, staying: Sequence[s
     )
     changed = [name for name, before, now in facts if before != now]
     if staying and changed:
-        raise BaselineError(
+        raise UnwritableBaseline(
             f"{path}: a baseline of a part of the queries is not put beside {count(len(staying), 'query')} "
             f"({listed(staying)}) that were kept under another {', '.join(changed)}; save the whole suite"
         )

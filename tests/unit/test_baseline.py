@@ -11,7 +11,7 @@ from harness.baseline.entries import as_run, changes_since, make_baseline, refus
 from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.compare.forms import read_form
 from harness.compare.sides import report_side
-from harness.errors import BaselineError, UnansweredBaseline, UsageError
+from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
 from harness.gate import decide
 from harness.gate.finding import changed_question
 from harness.masking import LARGEST_KEPT, names_login
@@ -274,7 +274,7 @@ def test_a_skipped_query_is_left_out():
 
 def test_where_no_query_ran_nothing_is_kept():
     suite = suite_of(replace(QUERIES[0], skip=Waiver("winter")))
-    with pytest.raises(BaselineError, match="a run without queries"):
+    with pytest.raises(UnwritableBaseline, match="a run without queries"):
         make(suite, replace(run_of(), responses={}))
 
 
@@ -315,7 +315,8 @@ def test_a_whole_run_drops_what_the_suite_no_longer_has_and_keeps_what_it_skippe
 )
 def test_a_partial_run_of_something_else_is_not_mixed_in(change, name):
     part = make(suite_of(QUERIES[0]), run_of())
-    with pytest.raises(BaselineError, match=rf"1 query \(boots\) that were kept under another {name}; save the whole"):
+    sentence = rf"1 query \(boots\) that were kept under another {name}; save the whole"
+    with pytest.raises(UnwritableBaseline, match=sentence):
         with_entry(file_of(make()), suite_of(), "current", replace(part, **change), partial=True)
     whole = replace(make(), **change)
     assert with_entry(file_of(make()), suite_of(), "current", whole, partial=True).requests["current"] == whole

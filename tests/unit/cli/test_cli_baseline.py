@@ -211,7 +211,7 @@ def test_a_file_of_something_else_is_not_replaced(folder, engine, capsys, name):
 def test_a_file_of_another_version_is_replaced_by_a_whole_suite_and_not_by_a_part(folder, engine, capsys):
     path = folder / "shop.baseline.json"
     path.write_text('{"schema": 99}')
-    assert harness_baseline("save", "shop.relevance.yaml", "--tag", "head") == 1
+    assert harness_baseline("save", "shop.relevance.yaml", "--tag", "head") == 2
     assert "has schema version 99, expected 2" in capsys.readouterr().err
     assert path.read_text() == '{"schema": 99}'
     assert harness_baseline("save", "shop.relevance.yaml") == 0
@@ -219,10 +219,20 @@ def test_a_file_of_another_version_is_replaced_by_a_whole_suite_and_not_by_a_par
     assert set(kept(folder)) == {"current"}
 
 
+def test_a_part_of_the_queries_is_not_put_beside_entries_of_another_depth(folder, engine, capsys):
+    harness_baseline("save", "shop.relevance.yaml")
+    before = kept(folder)
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text() + "depth: 50\n")
+    assert harness_baseline("save", "shop.relevance.yaml", "--query", "q") == 2
+    assert "1 query (r) that were kept under another depth; save the whole suite" in capsys.readouterr().err
+    assert kept(folder) == before
+
+
 def test_a_file_of_another_suite_is_not_written_over(folder, engine, capsys):
     (folder / "store.relevance.yaml").write_text(SUITE.format(name="store"))
     harness_baseline("save", "store.relevance.yaml")
-    assert harness_baseline("save", "shop.relevance.yaml", "--baseline", "store.baseline.json") == 1
+    assert harness_baseline("save", "shop.relevance.yaml", "--baseline", "store.baseline.json") == 2
     assert "holds the baseline of the suite 'store', not of 'shop'" in capsys.readouterr().err
     assert harness_baseline("save", ".", "--baseline", "store.baseline.json") == 2
 
@@ -337,7 +347,7 @@ def test_diff_compares_with_nothing_that_contradicts_itself(contradicting, capsy
 
 def test_a_baseline_that_contradicts_itself_is_replaced_and_no_part_is_put_beside_it(contradicting, folder, capsys):
     before = kept(folder)
-    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head") == 1
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head") == 2
     assert f"{contradicting}; save the whole suite" in capsys.readouterr().err
     assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "head", "--request", "candidate") == 0
     assert kept(folder)["current"] == before["current"]
