@@ -26,7 +26,14 @@ from harness.baseline.entries import (
     request_fingerprint,
     with_entry,
 )
-from harness.baseline.files import baseline_path, is_baseline_file, read_baselines, remedy_for, write_baselines
+from harness.baseline.files import (
+    baseline_path,
+    is_baseline_file,
+    read_baselines,
+    refuse_irregular,
+    remedy_for,
+    write_baselines,
+)
 from harness.errors import BaselineError, UnwritableBaseline, UsageError
 from harness.gate.finding import changed_question
 from harness.gate.selection import compares_with_baseline
@@ -274,8 +281,10 @@ def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
 def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
     """
     The file so far, and notes. A file that cannot be read is replaced, but never by a part of a suite, nor if it is
-    another file, such as the suite: neither its name nor its content is that of baselines.
+    another file, such as the suite: neither its name nor its content is that of baselines. A pipe or a device is
+    refused: to read it may wait for ever.
     """
+    refuse_irregular(path)
     if not path.exists():
         return None, []
     try:

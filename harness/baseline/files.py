@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import BaselineError, UnwritableBaseline
 from harness.files.json import WrongJson, each_key_once, read_json_text
-from harness.files.writing import write_whole
+from harness.files.writing import is_replaceable, write_whole
 from harness.model import BaselineFile, Json, Suite
 from harness.options import option_words
 
@@ -138,6 +138,17 @@ def _written_by(version: object) -> str:
     if version == 1:
         return "an older version of the harness wrote it, without the texts of queries"
     return "another version of the harness wrote it"
+
+
+def refuse_irregular(path: Path) -> None:
+    """
+    Refuse to save baselines at *path* if that is a device, a pipe or a folder, whose content cannot be replaced.
+
+    Raises:
+        UnwritableBaseline: Neither a regular file nor nothing is there.
+    """
+    if not is_replaceable(path):
+        raise UnwritableBaseline(f"the baseline {path.as_posix()} cannot be written: it is not a regular file")
 
 
 def write_baselines(path: Path, file: BaselineFile) -> None:

@@ -15,7 +15,7 @@ from rich.text import Text
 from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
-from harness.baseline.files import baseline_path, read_baselines, remedy_for
+from harness.baseline.files import baseline_path, read_baselines, refuse_irregular, remedy_for
 from harness.cli.options import cell_options, engine_options, found_suites, quiet_option, say_left_out, suites_argument
 from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress
@@ -72,6 +72,8 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         raise click.UsageError("a baseline has one run per request; give one --index")
     if file is not None and not file.absolute().parent.is_dir():
         raise click.UsageError(f"--baseline {file}: the folder {file.parent} does not exist; create it first")
+    if file is not None:
+        refuse_irregular(file)
     found = found_suites(suites)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
         finished = runner.run(found.suites, options, matrix=matrix)

@@ -23,7 +23,7 @@ def write_whole(
         OSError: it cannot be written.
     """
     parts = [content] if isinstance(content, (str, bytes)) else content
-    if is_device(path) or (path.exists() and not path.is_file()):
+    if not is_replaceable(path):
         with path.open("ab" if path.is_file() else "wb") as file:
             file.writelines(map(_encoded, parts))
         return
@@ -39,6 +39,11 @@ def write_whole(
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def is_replaceable(path: Path) -> bool:
+    """Whether `write_whole` replaces what is at *path*: a regular file or nothing, not a device, a pipe or a folder."""
+    return not is_device(path) and (path.is_file() or not path.exists())
 
 
 def is_device(path: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import errno
 import json
+import os
 
 import pytest
 
@@ -227,6 +228,25 @@ def test_a_part_of_the_queries_is_not_put_beside_entries_of_another_depth(folder
     assert harness_baseline("save", "shop.relevance.yaml", "--query", "q") == 2
     assert "1 query (r) that were kept under another depth; save the whole suite" in capsys.readouterr().err
     assert kept(folder) == before
+
+
+@pytest.mark.parametrize("words", [(), ("--baseline", "shop.baseline.json"), ("--baseline", "/dev/stdout")])
+def test_nothing_is_saved_into_a_pipe_or_a_device(folder, engine, capsys, words):
+    """A pipe would be read first, and nobody writes to it."""
+    os.mkfifo(folder / "shop.baseline.json")
+    assert harness_baseline("save", "shop.relevance.yaml", *words) == 2
+    path = words[-1] if words else "shop.baseline.json"
+    assert f"the baseline {path} cannot be written: it is not a regular file" in capsys.readouterr().err
+    assert bool(engine.requests) == (not words)
+
+
+def test_a_baseline_is_read_from_a_pipe(folder, engine):
+    harness_baseline("save", "shop.relevance.yaml")
+    reader, writer = os.pipe()
+    os.write(writer, (folder / "shop.baseline.json").read_bytes())
+    os.close(writer)
+    assert harness_baseline("show", "shop.relevance.yaml", "--baseline", f"/dev/fd/{reader}") == 0
+    os.close(reader)
 
 
 def test_a_file_of_another_suite_is_not_written_over(folder, engine, capsys):
