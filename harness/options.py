@@ -25,12 +25,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The type of an argument: *expected* in words, whether a value *fits*, *made* converts it; *optional*: or None."""
+    """
+    The type of an argument: *expected* in words, whether a value *fits*, *made* converts it; *optional*: or None.
+
+    *each* is the type of the elements of a sequence.
+    """
 
     expected: str
     fits: Callable[[Any], bool]
     made: Callable[[Any], Any] = lambda given: given
     optional: bool = False
+    each: Kind | None = None
 
 
 def _is(*types: type) -> Callable[[Any], bool]:
@@ -41,9 +46,9 @@ def _is_path(given: Any) -> bool:
     return isinstance(given, str | os.PathLike) and "\0" not in os.fsdecode(given)
 
 
-def _is_texts(given: Any) -> bool:
-    """Whether *given* is an ordered collection of texts: not one text, which iterates over letters, and not a set."""
-    return isinstance(given, Sequence) and not isinstance(given, str | bytes) and all(map(_is(str), given))
+def _is_sequence(given: Any) -> bool:
+    """Whether *given* is an ordered collection: not one text, which iterates over letters, and not a set."""
+    return isinstance(given, Sequence) and not isinstance(given, str | bytes)
 
 
 def _is_positive(given: Any) -> bool:
@@ -57,9 +62,9 @@ FILE = Kind("the path of a file", _is_path, lambda given: Path(os.fspath(given))
 WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
 COUNT = Kind("a whole number from 1 on", lambda given: WHOLE_NUMBER.fits(given) and given > 0)
 SECONDS = Kind("a number of seconds above 0", _is_positive, float)
-TAGS = Kind("a sequence of tags, such as ['head']", _is_texts, tuple)
-IDS = Kind("a sequence of query ids, such as ['red-shoes']", _is_texts, tuple)
-MEASURES = Kind("a sequence of measures, such as ['nDCG@10']", _is_texts, tuple)
+TAGS = Kind("a sequence of tags, such as ['head']", _is_sequence, tuple, each=TEXT)
+IDS = Kind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, each=TEXT)
+MEASURES = Kind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, each=TEXT)
 DAY = Kind("a datetime.date without a time", lambda given: isinstance(given, date) and not isinstance(given, datetime))
 CLIENT = Kind("a client object", lambda _: True)
 SHARD = Kind("a part of the queries", lambda given: isinstance(given, Shard))

@@ -70,6 +70,10 @@ def read_argument(name: str, given: Any) -> Any:
         return None
     if not kind.fits(given):
         refuse(name, given, kind.expected + (" or None" if kind.optional else ""))
+    if kind.each is not None:
+        for place, element in enumerate(given):
+            if not kind.each.fits(element):
+                refuse(f"{name}[{place}]", element, kind.each.expected)
     return kind.made(given)
 
 
