@@ -269,12 +269,15 @@ def test_where_workers_cannot_share_a_run_each_sends_it_once_and_says_why(
     pytester.makeconftest(
         """
         import errno, os
-        import harness.pytest_plugin.runs as runs
+        import pytest
 
         def write_run(file, done):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-        runs.write_run = write_run
+        def pytest_configure(config):
+            patch = pytest.MonkeyPatch()
+            patch.setattr("harness.pytest_plugin.runs.write_run", write_run)
+            config.add_cleanup(patch.undo)
         """
     )
 
