@@ -26,13 +26,17 @@ def whole(number: float) -> float:
 
 def json_lines(entries: Iterable[Json]) -> str:
     """*entries* as JSON lines; what a text file must not contain is escaped."""
-    text = "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
-    return NOT_TEXT.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return "".join(map(_json, entries))
 
 
 def json_text(value: Json) -> str:
-    """*value* as JSON for people: indented, and with characters beyond ASCII as they are."""
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    """*value* as JSON for people: indented, and with characters beyond ASCII as they are, as in `json_lines`."""
+    return _json(value, indent=2)
+
+
+def _json(value: Json, indent: int | None = None) -> str:
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return NOT_TEXT.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n"
 
 
 @dataclass(slots=True)

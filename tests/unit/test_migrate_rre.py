@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from builders.moving import bodies, exported, judgments, moved, write_files
@@ -265,6 +265,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_
 
 
 @settings(max_examples=50, deadline=None)
+@example([("0", "\ufeff", {})])
 @given(
     st.lists(st.tuples(TEXTS, TEXTS, st.dictionaries(TEXTS, st.sampled_from([0, 1, 2.5, -1]), max_size=3)), min_size=1)
 )
