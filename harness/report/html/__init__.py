@@ -145,12 +145,10 @@ def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, 
 
     *rows* says which queries have no row, *details* which of those with a row have no rankings.
     """
-    verdicts, queries, most = report.verdicts, len(report.queries), limits.thresholds
-    bad = sum(verdict.status in BAD for verdict in verdicts)
-    if bad > most:
-        yield f"{count(bad - most, 'threshold')} that did not hold"
-    if len(verdicts) > max(bad, most):
-        yield f"{count(len(verdicts) - max(bad, most), 'threshold')} that held"
+    queries = len(report.queries)
+    hidden = sorted(report.verdicts, key=_urgency)[limits.thresholds :]
+    for ending, number in Counter(map(_describe_ending, hidden)).items():
+        yield f"{count(number, 'threshold')} that {ending}"
     if queries > limits.rows:
         yield f"{count(queries - limits.rows, 'query')} {rows}"
     if min(queries, limits.rows) > limits.details:
@@ -172,6 +170,12 @@ def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
 def listed_verdicts(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
     """All of *verdicts* in the suite's order; at most *most*, those to look at first, then the suite's own."""
     return list(verdicts) if len(verdicts) <= most else sorted(verdicts, key=_urgency)[:most]
+
+
+def _describe_ending(verdict: Verdict) -> str:
+    if verdict.status not in BAD:
+        return "held"
+    return "passed though expected to fail" if verdict.is_unexpected_pass else "did not hold"
 
 
 def _urgency(verdict: Verdict) -> tuple[bool, bool, bool]:

@@ -261,6 +261,16 @@ def test_thresholds_that_did_not_hold_and_are_left_out_are_told_apart(report, su
     assert "omits 1 threshold that held" in text
 
 
+def test_a_strict_unexpected_pass_that_is_left_out_is_not_told_as_a_threshold_that_did_not_hold(report, suite):
+    """The page counted it among those that did not hold, though its value holds."""
+    unexpected = replace(suite.verdicts[0], status=Status.FAILED, waiver=Waiver("known"))
+    assert unexpected.is_unexpected_pass
+    many = replace(suite, verdicts=tuple(replace(unexpected, id=f"f{n}") for n in range(7)))
+    text = Page(render(replace(report, suites=(many,)), limits=Limits(thresholds=5))).text
+    assert "omits 2 thresholds that passed though expected to fail" in text
+    assert "did not hold" not in text[text.index("omits 2 thresholds") :].split(".", 1)[0]
+
+
 def test_what_is_cut_from_a_query_is_counted(report, suite):
     query = replace(
         suite.queries[0],
