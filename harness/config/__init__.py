@@ -24,7 +24,7 @@ from harness.config.addresses import (
 )
 from harness.errors import ConfigError, InputError, Option, Problem, UsageError
 from harness.files.opening import Source, read_source
-from harness.model import Cluster, Mark, Target
+from harness.model import AddressOrigin, Cluster, Mark, Target
 from harness.words import did_you_mean
 
 __all__ = [
@@ -198,7 +198,8 @@ def read_config(path: Path) -> Config:
     if problems:
         raise ConfigError(problems)
     marked = {
-        name: replace(cluster, mark=places.mark(("clusters", name), source.path)) for name, cluster in clusters.items()
+        name: replace(cluster, mark=places.mark(("clusters", name), source.path), origin=AddressOrigin.CONFIGURATION)
+        for name, cluster in clusters.items()
     }
     return Config(path, marked, variables)
 
@@ -223,18 +224,21 @@ def resolve_cluster(target: Target, config: Config | None, *, url: str | None) -
         if cluster is None:
             raise _unknown_cluster(name, config)
     else:
-        cluster = _cluster_at(name, clusters, target.service)
+        origin = AddressOrigin.SUITE if url is None else AddressOrigin.COMMAND_LINE
+        cluster = _find_or_create_cluster(name, clusters, service=target.service, origin=origin)
     return _with_files(cluster, config)
 
 
-def _cluster_at(url: str, clusters: Mapping[str, Cluster], service: str) -> Cluster:
+def _find_or_create_cluster(
+    url: str, clusters: Mapping[str, Cluster], *, service: str, origin: AddressOrigin
+) -> Cluster:
     sentence = url_problem(url)
     if sentence:
         raise UsageError(sentence)
     for cluster in clusters.values():
         if cluster.url is not None and cluster.url.rstrip("/") == url.rstrip("/"):
             return cluster
-    return Cluster(name=url, url=url, service=service)
+    return Cluster(name=url, url=url, service=service, origin=origin)
 
 
 def _unknown_cluster(name: str, config: Config | None) -> UsageError:

@@ -63,7 +63,7 @@ from harness.model.report import (
     SuiteReport,
     TagSummary,
 )
-from harness.model.request import ANY_TEXT, Cluster, Route, SearchRequest, SentRequest, sort_places
+from harness.model.request import ANY_TEXT, AddressOrigin, Cluster, Route, SearchRequest, SentRequest, sort_places
 from harness.model.run import (
     Engine,
     Failure,
@@ -130,6 +130,7 @@ from harness.model.verification import (
 __all__ = [
     "ANY_TEXT",
     "Absence",
+    "AddressOrigin",
     "Agreement",
     "AgreementCondition",
     "Baseline",

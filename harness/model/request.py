@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 from harness.model.suite import HttpRequest, Json, Mark, Query
 
 ANY_TEXT = "*"
 """The field of a snippet if none is named: the longest text that is not the title."""
+
+
+class AddressOrigin(Enum):
+    """Who wrote the address of a server. A suite may come from somebody who may not use the login of its owner."""
+
+    SUITE = "suite"
+    """The suite itself, or a file beside it."""
+    CONFIGURATION = "configuration"
+    """The configuration of the person who runs the harness."""
+    COMMAND_LINE = "command line"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +49,7 @@ class Cluster:
     batch: int | None = None
     """The largest number of searches in one request; None for the default."""
     mark: Mark = Mark()
+    origin: AddressOrigin = AddressOrigin.SUITE
     nodes: tuple[str, ...] = ()
     """More URLs of the same cluster."""
     bearer_token_env: str | None = None

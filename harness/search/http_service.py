@@ -18,6 +18,7 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from harness.errors import EngineUnreachable, Option, SearchError, UsageError
 from harness.model import (
+    AddressOrigin,
     Cluster,
     Engine,
     Failure,
@@ -26,7 +27,6 @@ from harness.model import (
     IndexFacts,
     IndexState,
     Json,
-    Mark,
     Response,
     SearchRequest,
 )
@@ -239,7 +239,7 @@ def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -
     Raises:
         UsageError: The URL, the CA file or the fingerprint is not one.
     """
-    trusted = allow_write or cluster.mark != Mark()
+    trusted = allow_write or cluster.origin is AddressOrigin.CONFIGURATION
     return HttpSearch(
         WebConnection(cluster, login),
         Engine("http"),

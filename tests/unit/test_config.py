@@ -7,7 +7,7 @@ import pytest
 from harness import config
 from harness.config import Config, Configs, config_path, read_config, resolve_cluster
 from harness.errors import ConfigError, UsageError
-from harness.model import Cluster, Mark, Target
+from harness.model import AddressOrigin, Cluster, Mark, Target
 
 FULL = """\
 # clusters of the shop
@@ -58,7 +58,9 @@ def test_every_key_of_a_cluster_is_read(write):
     path = write(FULL)
     clusters = read_config(path).clusters
     assert list(clusters) == ["default", "staging", "the cloud", "api"]
-    assert clusters["default"] == Cluster("default", url="http://localhost:9200", mark=Mark(str(path), 2, 1))
+    assert clusters["default"] == Cluster(
+        "default", url="http://localhost:9200", mark=Mark(str(path), 2, 1), origin=AddressOrigin.CONFIGURATION
+    )
     staging = clusters["staging"]
     assert (staging.url, staging.engine, staging.timeout) == (
         "https://search.example.org:9243/es",
@@ -408,7 +410,7 @@ def test_a_cluster_is_found_by_its_name(tmp_path):
 def test_a_url_takes_the_place_of_the_suites_cluster(tmp_path):
     url = "http://other.example.org:9200"
     config = config_of(LOCAL, folder=tmp_path)
-    assert resolve_cluster(Target(), config, url=url) == Cluster(url, url=url)
+    assert resolve_cluster(Target(), config, url=url) == Cluster(url, url=url, origin=AddressOrigin.COMMAND_LINE)
     assert resolve_cluster(Target(url), None, url=None) == Cluster(url, url=url)
 
 

@@ -19,7 +19,7 @@ from builders.engine import Fault, ScriptedEngine
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.metrics.score import failure_text
-from harness.model import Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Mark, Ranking, SearchRequest
+from harness.model import AddressOrigin, Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
 from harness.model import Response as SearchResponse
 from harness.search import open_search
 from harness.search.http_service import HttpSearch, WebConnection
@@ -27,7 +27,7 @@ from harness.search.login import Login
 from harness.search.server_health import MOST_REFUSALS, Clock, Retries
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
-DEFINED = Mark("harness.toml", 1, 1)
+DEFINED = AddressOrigin.CONFIGURATION
 """The place of a service that harness.toml defines."""
 
 
@@ -72,7 +72,9 @@ def test_a_post_with_json_and_headers(httpserver: HTTPServer) -> None:
     ).respond_with_json({"ids": ["a", 2]})
     http = HttpRequest("POST", "/search", "$.ids", json=body, headers={"X-Locale": "de"})
 
-    found = ask(httpserver, http, environ={"TOKEN": "Bearer t-1"}, headers_env={"Authorization": "TOKEN"}, mark=DEFINED)
+    found = ask(
+        httpserver, http, environ={"TOKEN": "Bearer t-1"}, headers_env={"Authorization": "TOKEN"}, origin=DEFINED
+    )
 
     assert found == [Ranking((Hit("a"), Hit("2")))]
 
@@ -329,7 +331,7 @@ def test_what_may_change_data_is_not_sent_to_a_url(httpserver: HTTPServer, http:
 @pytest.mark.parametrize("consent", ["harness.toml", "allow_write"])
 def test_it_is_sent_where_somebody_vouches_for_the_service(httpserver: HTTPServer, consent: str) -> None:
     httpserver.expect_request("/api/search").respond_with_json({"ids": ["a"]})
-    cluster = service(httpserver, mark=DEFINED if consent == "harness.toml" else Mark())
+    cluster = service(httpserver, origin=DEFINED if consent == "harness.toml" else AddressOrigin.SUITE)
     http = HttpRequest("POST", "/search", "$.ids", json={"q": "shoes"})
 
     with open_search(cluster, {}, allow_write=consent == "allow_write") as search:
@@ -355,7 +357,7 @@ def test_an_engine_is_no_service(httpserver: HTTPServer, root: str, path: str) -
     httpserver.expect_request(path).respond_with_response(ROOTS[root])
 
     with pytest.raises(SearchError, match=r"/ is Elasticsearch or OpenSearch, and `http` requests are for services"):
-        ask(httpserver, HttpRequest("POST", "/victim/_delete_by_query", "$.ids"), mark=DEFINED)
+        ask(httpserver, HttpRequest("POST", "/victim/_delete_by_query", "$.ids"), origin=DEFINED)
     assert searches(httpserver) == []
 
 
