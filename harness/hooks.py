@@ -33,9 +33,14 @@ ENTRY_POINTS = "relevance_harness.hooks"
 class Hooks:
     """Calls the implementations of the hooks; their errors become a HookError that names the hook and its place."""
 
-    def __init__(self, relay: Any = None) -> None:
-        """*relay* is that of pluggy or pytest, with a caller for each hook; None without implementations."""
+    def __init__(self, relay: Any = None, ending: tuple[type[BaseException], ...] = (KeyboardInterrupt,)) -> None:
+        """
+        Args:
+            relay: That of pluggy or pytest, with a caller for each hook; None without implementations.
+            ending: What ends the whole run if a hook raises it; anything else is an error of the hook.
+        """
         self._relay = relay
+        self._ending = ending
 
     @property
     def concern_searches(self) -> bool:
@@ -99,7 +104,11 @@ class Hooks:
     def _call(self, name: str, **arguments: Any) -> Any:
         try:
             return getattr(self._relay, name)(**arguments)
-        except Exception as error:
+        except self._ending:
+            raise
+        # What `pytest.skip`, `pytest.xfail` and `sys.exit` raise is no Exception: it would skip all items of a suite,
+        # or end the command with 0.
+        except BaseException as error:
             raise self.wrong(name, f"failed{self._line(name, error)}: {_first_line(error)}") from error
 
     def _implementations(self, name: str) -> list[Any]:
@@ -110,7 +119,7 @@ class Hooks:
         """The file of each implementation, the first to be called first."""
         return [_shown(_file(each)) or each.plugin_name for each in reversed(self._implementations(name))]
 
-    def _line(self, name: str, error: Exception) -> str:
+    def _line(self, name: str, error: BaseException) -> str:
         """The line of an implementation in the traceback of *error*, if it is known."""
         files = {_file(each) for each in self._implementations(name)}
         passed = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in files]
@@ -354,7 +363,9 @@ def installed_plugins() -> Iterator[tuple[str, Any]]:
         called = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
         try:
             plugin = entry_point.load()
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # `pytest.importorskip` would skip the suite
             raise UsageError(f"{called} cannot be loaded: {_first_line(error)}") from error
         if not any(name.startswith(PREFIX) for name in dir(plugin)):
             raise UsageError(f"{called} has no hook, expected functions {CLIENT}, {REQUEST} or {RESPONSE}")

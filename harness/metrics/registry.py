@@ -127,7 +127,9 @@ class Registry:
             called = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
             try:
                 definition = entry_point.load()
-            except (Exception, SystemExit) as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # `pytest.importorskip` would skip the suite
                 raise UsageError(f"{called} cannot be loaded: {_in_words(error)}") from error
             if not isinstance(definition, Definition):
                 raise UsageError(f"{called} is no measure Definition")
@@ -196,9 +198,9 @@ def _call(name: str, what: str, function: Callable[..., Given], *given: object) 
     """Call a user's function; errors of the harness, such as `UndefinedScore`, pass through."""
     try:
         return function(*given)
-    except HarnessError:
+    except (HarnessError, KeyboardInterrupt):
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # `pytest.skip` would skip the items of the suite
         raise MeasureError(f"the {what} of {name} raised {_in_words(error)}") from error
 
 

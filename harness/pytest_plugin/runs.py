@@ -20,6 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeAlias
 
+import pytest
 from filelock import FileLock
 
 from harness.baseline import reference_for
@@ -46,6 +47,9 @@ from harness.suites import load_suite
 class RunFailed(HarnessError):
     """A suite could not run; the text is that of the first error, in whichever process it occurred."""
 
+
+ENDING = (KeyboardInterrupt, pytest.exit.Exception)
+"""What ends the session, also where a hook raises it. Other outcomes of pytest, such as a skip, belong to no suite."""
 
 Execute: TypeAlias = "Callable[[Path, RunOptions, Finished | None], FinishedSuite]"
 """Runs a suite under its options; given an earlier run, sends only the queries without an answer."""
@@ -131,8 +135,10 @@ class SuiteRuns:
             text = error.text(EntryPoint.PYTEST)
             problems = error.problems if isinstance(error, InputError) else ()
             return Failed(str(path), text, text.partition("\n")[0], problems)
-        except Exception:
-            # A bug of the harness or of a plugin: every further item would only raise it again.
+        except ENDING:
+            raise
+        except BaseException:
+            # A bug of the harness or of a plugin: every further item would only raise it again, or be skipped by it.
             text = traceback.format_exc()
             return Failed(str(path), text, text.strip().splitlines()[-1])
         return Finished(finished.report, lambda: finished.run, finished.suite, finished.others)
@@ -416,7 +422,7 @@ class SessionRuns:
         for name, plugin in installed_plugins():
             if not manager.is_registered(plugin):
                 manager.register(plugin, name)
-        return Hooks(self.session.collector.gethookproxy(path))
+        return Hooks(self.session.collector.gethookproxy(path), ENDING)
 
     def _node(self, version: str | None) -> LocalNode | RemoteNode:
         """The node of *version*: a worker gets the session's from the controller, and starts any other itself."""

@@ -127,11 +127,11 @@ class ClientConnection:
         try:
             content = within(timeout, lambda: self._send(method, path, body, mime, timeout))
             return Answer(_status_of(content), _dump(getattr(content, "body", content)))
-        except HarnessError:
+        except (HarnessError, KeyboardInterrupt):
             raise
         except TimeoutError as error:
             raise NoAnswerInTime(f"the given client had no answer within {timeout:g} s") from error
-        except Exception as error:  # what a client raises is its own affair, whatever the client
+        except BaseException as error:  # what a client raises is its own affair, `pytest.skip` and `sys.exit` too
             return _answer_in(error)
 
     def mask(self, text: str) -> str:
@@ -142,7 +142,7 @@ class ClientConnection:
         """Do nothing: the user closes the client."""
 
 
-def _answer_in(error: Exception) -> Answer:
+def _answer_in(error: BaseException) -> Answer:
     """
     The answer that the client raised instead of returning it.
 

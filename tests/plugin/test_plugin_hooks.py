@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from builders.engine import ScriptedEngine
 from harness.hooks import ENTRY_POINTS
+from harness.metrics import registry
+from harness.metrics.registry import Registry
 
 MEAN = 'thresholds: ["mean nDCG@10 >= 0.9"]'
 
@@ -173,6 +176,104 @@ def test_a_hook_that_fails_is_an_error_of_the_items(
     assert re.search(rf"the hook pytest_relevance_\w+ \(conftest.py\) {re.escape(said)}", text)
     assert "Traceback" not in text
     assert "_callers.py" not in text
+
+
+OUTCOMES = {
+    "skip": ("import pytest", "pytest.skip('not today')", "Skipped: not today"),
+    "xfail": ("import pytest", "pytest.xfail('not yet')", "XFailed: not yet"),
+    "importorskip": ("import pytest", "pytest.importorskip('no_such_package')", "Skipped: could not import"),
+    "fail": ("import pytest", "pytest.fail('no')", "Failed: no"),
+    "SkipTest": ("import unittest", "raise unittest.SkipTest('no')", "SkipTest: no"),
+    "exit": ("import sys", "sys.exit(0)", "SystemExit: 0"),
+    "cancelled": ("import asyncio", "raise asyncio.CancelledError", "CancelledError"),
+}
+
+
+@pytest.mark.parametrize("name", ["request", "response"])
+@pytest.mark.parametrize(("imports", "statement", "said"), OUTCOMES.values(), ids=list(OUTCOMES))
+def test_an_outcome_of_pytest_that_a_hook_raises_is_an_error_of_its_query(
+    suite: Suite, run: Run, pytester: pytest.Pytester, name: str, imports: str, statement: str, said: str
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.1"]', shoes='expect: ["b in top 1"]', boots='expect: ["d in top 3"]')
+    pytester.makeconftest(
+        f"{imports}\ndef pytest_relevance_{name}(query):\n    if query.id == 'boots':\n        {statement}"
+    )
+
+    result = run("--relevance-report", "report.json")
+
+    result.assert_outcomes(failed=1, errors=2)  # the expectation of shoes fails as it does without the hook
+    assert result.ret == 1
+    assert reported(pytester)["queries"][1]["outcome"] == "error"
+    assert (
+        f"the hook pytest_relevance_{name} (conftest.py) failed in line 4: {said}"
+        in reported(pytester)["queries"][1]["reason"]
+    )
+
+
+SKIP = "    import pytest\n    pytest.skip('not today')\n"
+
+SKIPPING = {
+    "client": f"def pytest_relevance_client(cluster):\n{SKIP}",
+    "request": f"def pytest_relevance_request(request):\n{SKIP}",
+    "response": f"def pytest_relevance_response(response):\n{SKIP}",
+    "formula": "from harness.metrics import Definition, Needs, register_measure\n"
+    f"def formula(ranking, settings):\n{SKIP}"
+    "register_measure(Definition('Mine', formula, needs=Needs.NOTHING))\n",
+    "msearch": f"class Client:\n  def msearch(self, body):\n{SKIP}"
+    "def pytest_relevance_client(cluster):\n    return Client()\n",
+}
+
+
+@pytest.mark.parametrize("workers", [[], ["-p", "xdist", "-n1"]], ids=["here", "in a worker"])
+@pytest.mark.parametrize("code", SKIPPING.values(), ids=list(SKIPPING))
+def test_code_of_a_user_s_cannot_skip_the_items_of_a_suite(
+    suite: Suite, run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, code: str, workers: list[str]
+) -> None:
+    monkeypatch.setattr(registry, "_REGISTRY", Registry(registry.DEFINITIONS))
+    suite(f'thresholds: ["mean {"Mine" if "Mine" in code else "nDCG"}@10 >= 0.1"]')
+    pytester.makeconftest(code)
+
+    result = run(*workers)
+
+    result.assert_outcomes(errors=1)
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)  # the second while it is collected
+
+
+@pytest.mark.parametrize("group", ["hooks", "measures"])
+def test_a_package_that_cannot_be_imported_here_skips_no_suite(
+    suite: Suite, run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, group: str
+) -> None:
+    monkeypatch.setattr(registry, "_REGISTRY", Registry(registry.DEFINITIONS))
+    suite('thresholds: ["mean Mine@10 >= 0.1"]' if group == "measures" else MEAN)
+    pytester.makepyfile(acme="import pytest\npytest.importorskip('no_such_package')")
+    package = pytester.mkdir("acme-1.0.dist-info")
+    package.joinpath("METADATA").write_text("Name: acme\nVersion: 1.0\n")
+    package.joinpath("entry_points.txt").write_text(f"[relevance_harness.{group}]\nacme = acme\n")
+    pytester.syspathinsert()
+
+    result = run()
+
+    result.assert_outcomes(errors=1)
+    assert result.ret in (pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.INTERRUPTED)
+    result.stdout.fnmatch_lines(
+        ["*entry point acme of * cannot be loaded: Skipped: could not import 'no_such_package'*"]
+    )
+
+
+@pytest.mark.parametrize("raised", ["pytest.exit('enough', returncode=7)", "raise KeyboardInterrupt"])
+@pytest.mark.parametrize("name", ["client", "request", "response"])
+def test_what_ends_a_session_ends_it_from_a_hook_too(
+    suite: Suite, engine: ScriptedEngine, pytester: pytest.Pytester, name: str, raised: str
+) -> None:
+    suite(MEAN)
+    pytester.makeconftest(f"import pytest\ndef pytest_relevance_{name}():\n    {raised}")
+    pytester.makepyfile("def test_it(): pass")
+
+    result = pytester.runpytest_subprocess("--relevance-url", engine.url)
+
+    assert result.ret == (7 if "exit" in raised else pytest.ExitCode.INTERRUPTED)
+    assert result.parseoutcomes().get("errors") is None
+    result.stdout.fnmatch_lines(["*Exit: enough*" if "exit" in raised else "*KeyboardInterrupt*"])
 
 
 def test_hooks_of_installed_packages_work_too(

@@ -156,6 +156,27 @@ def test_a_hook_that_fails_for_one_query_leaves_the_others_their_answers(shop, i
     assert ("rubber boots" in shop.asked) == (name == "response")
 
 
+@pytest.mark.parametrize("name", ["request", "response"])
+@pytest.mark.parametrize("error", [SystemExit(0), pytest.skip.Exception("no"), pytest.exit.Exception("no")], ids=repr)
+def test_what_a_hook_raises_does_not_end_the_command(shop, install, capsys, name, error):
+    def fails(query):
+        raise error
+
+    install(SimpleNamespace(**{f"pytest_relevance_{name}": fails}))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 3
+    assert f"line {fails.__code__.co_firstlineno + 1}: {type(error).__name__}: {error}" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
+def test_ctrl_c_in_a_hook_ends_the_command(shop, install):
+    def fails(query):
+        raise KeyboardInterrupt
+
+    install(SimpleNamespace(pytest_relevance_request=fails))
+    assert main(["run", "shop.relevance.yaml", "--url", shop.url]) == 130
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
