@@ -27,7 +27,8 @@ from urllib3.exceptions import (
 )
 
 from harness.errors import EngineUnreachable, UsageError
-from harness.model import Cluster
+from harness.model import AddressOrigin, Cluster
+from harness.search.addresses import check_pool, refuse_address
 from harness.search.connection import (
     CHUNK,
     PLAIN_JSON,
@@ -120,11 +121,18 @@ class TransportConnection:
 class Node(Urllib3HttpNode):
     """A node whose answers are limited in size, also after decompression, and in time."""
 
-    def __init__(self, config: NodeConfig, tls: Mapping[str, Any], proxy: Proxy | None) -> None:
+    def __init__(
+        self, config: NodeConfig, tls: Mapping[str, Any], proxy: Proxy | None, *, origin: AddressOrigin
+    ) -> None:
         super().__init__(config)
-        manager = PoolManager() if proxy is None else ProxyManager(proxy.url, proxy_headers=proxy.headers)
         # elastic_transport's looks for a fingerprint in the whole chain of certificates
-        manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, config.scheme: type(self.pool)}
+        pool_class = type(self.pool)
+        if proxy is None:
+            manager = PoolManager()
+            pool_class = check_pool(pool_class, origin)
+        else:
+            manager = ProxyManager(proxy.url, proxy_headers=proxy.headers)
+        manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, config.scheme: pool_class}
         options = {"maxsize": MOST_CONNECTIONS, **tls}
         self.pool = manager.connection_from_host(config.host, config.port, config.scheme, options)
         self._is_verified = tls.get("cert_reqs") != "CERT_NONE" or "assert_fingerprint" in tls
@@ -166,7 +174,7 @@ def connect(cluster: Cluster, login: Login) -> TransportConnection:
     A connection to *cluster*, which opens with the first request.
 
     Raises:
-        UsageError: A URL, the cloud id, the CA file or the fingerprint is invalid.
+        UsageError: A URL, the cloud id, the CA file or the fingerprint is invalid, or a URL may not be connected to.
     """
     try:
         return TransportConnection([_node(url, cluster, login) for url in urls_of(cluster)], login, cluster.timeout)
@@ -199,7 +207,8 @@ def _cloud_url(cloud_id: str) -> str:
 
 def _node(url: str, cluster: Cluster, login: Login) -> Node:
     config = url_to_node_config(checked_url(url), use_default_ports_for_scheme=True)
-    return Node(config, tls_options(cluster, login, url), login.proxy_for(url))
+    refuse_address(url, cluster.origin)
+    return Node(config, tls_options(cluster, login, url), login.proxy_for(url), origin=cluster.origin)
 
 
 def _url_of(node: NodeConfig) -> str:
