@@ -28,12 +28,10 @@ from harness.model import (
     MissingDocument,
     MovedDocument,
     NamedField,
-    Query,
     QueryBaseline,
     QueryComparison,
     QueryReport,
     QueryReports,
-    Question,
     RankedDocument,
     Ranking,
     Repeat,
@@ -366,40 +364,42 @@ LONGEST_LIST = 64
 """The least length of a list of numbers that counts as a vector; few vectors are shorter."""
 
 
-def without_vectors(value: Json) -> Json:
+def is_vector(value: Json) -> bool:
+    """Whether *value* is a list of `LONGEST_LIST` or more numbers."""
+    return isinstance(value, list) and len(value) >= LONGEST_LIST and set(map(type, value)) <= {int, float}
+
+
+def without_vectors(value: Json, known: Sequence[Json] = ()) -> Json:
     """
-    *value* with each list of `LONGEST_LIST` or more numbers as a text: their number, the first, and a fingerprint.
+    *value* with each vector as a text: a list of `LONGEST_LIST` or more numbers, and any list that is in *known*.
 
     >>> without_vectors({"k": 5, "query_vector": [0.25] * 384})
     {'k': 5, 'query_vector': '384 numbers: 0.25, 0.25, 0.25, … (fingerprint 2fc556c3a7540062)'}
     """
     if isinstance(value, Mapping):
-        return {key: without_vectors(member) for key, member in value.items()}
+        return {key: without_vectors(member, known) for key, member in value.items()}
     if not isinstance(value, list):
         return value
-    if len(value) < LONGEST_LIST or not set(map(type, value)) <= {int, float}:
-        return [without_vectors(item) for item in value]
+    if is_vector(value) or value in known:
+        return shorten_vector(value)
+    return [without_vectors(item, known) for item in value]
+
+
+def shorten_vector(vector: list[float]) -> Json:
+    """
+    The length of *vector* and a fingerprint, with the first numbers of a long one; *vector* itself if it is empty.
+
+    >>> shorten_vector([0.5, -1])
+    '2 numbers (fingerprint 5d6c2a2f4f8f5d9b)'
+    """
     try:
-        digest = hashlib.sha256(struct.pack(f"<{len(value)}d", *value)).hexdigest()[:16]
+        digest = hashlib.sha256(struct.pack(f"<{len(vector)}d", *vector)).hexdigest()[:16]
     except OverflowError:
-        return value
-    return f"{len(value)} numbers: {', '.join(map(str, value[:3]))}, … (fingerprint {digest})"
-
-
-def question_fingerprint(query: Query) -> str:
-    """A fingerprint of the text and the params of *query*, which does not depend on logins in them."""
-    return fingerprint(_asked(query))
-
-
-def question_of(query: Query, masker: Masker) -> Question:
-    """Text and params of *query* for a baseline, with secrets hidden by *masker*."""
-    asked = masker.mask_json(_asked(query))
-    return Question(question_fingerprint(query), asked["text"], if_small(asked["params"]))
-
-
-def _asked(query: Query) -> Json:
-    asked: Json = {"text": query.text, "params": query.params} if query.masked is None else query.masked
-    return {**asked, "params": without_vectors(asked["params"])}
+        return vector
+    if not vector:
+        return vector
+    first = f": {', '.join(map(str, vector[:3]))}, …" if len(vector) >= LONGEST_LIST else ""
+    return f"{len(vector)} numbers{first} (fingerprint {digest})"
 
 
 def _canonical(value: Json) -> str:

@@ -108,9 +108,10 @@ def reference_to(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Qu
     """
     *baseline* scored by the judgments, the gain, the profile and the measures of today.
 
-    Queries whose text or params changed are left out: their rankings answered another query.
+    Queries of which the text, the params or the vectors that the request uses changed are left out: their rankings
+    answered another query.
     """
-    changed = changed_questions(baseline, suite)
+    changed = changed_questions(baseline, suite, run.request, hooked=run.hooked)
     same = {query: kept for query, kept in baseline.queries.items() if query not in changed}
     kept = as_run(replace(baseline, queries=same), run.request, depth=suite.depth)
     return Reference(
@@ -263,16 +264,16 @@ def keep_run(
         notes += more
     before = found.requests.get(run.request) if found else None
     kept = with_entry(found, whole, run.request, entry, partial=partial)
-    notes += _outdated(kept.requests[run.request], whole)
+    notes += _outdated(kept.requests[run.request], whole, run)
     if not compares_with_baseline(whole):
         measure = next(iter(common_measures(whole)), DEFAULT_MEASURE)
         notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
     return BaselineUpdate(path, kept, run.request, before, tuple(notes))
 
 
-def _outdated(entry: Baseline, suite: Suite) -> Iterator[str]:
+def _outdated(entry: Baseline, suite: Suite, run: Run) -> Iterator[str]:
     """A note on kept queries of a new entry, which did not run, whose text or params differ from the suite's."""
-    changed = changed_questions(entry, suite)
+    changed = changed_questions(entry, suite, run.request, hooked=run.hooked)
     if changed:
         changes = listed([changed_question(query, *both) for query, both in changed.items()])
         yield f"what was kept of {count(len(changed), 'query')} that did not run is of a changed query: {changes}"

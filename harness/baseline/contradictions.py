@@ -7,7 +7,6 @@ Scores of queries whose judgments changed since cannot be checked against their 
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,12 +16,12 @@ from datetime import date
 
 from harness import __version__
 from harness.baseline.entries import as_run, judgments_fingerprint
+from harness.baseline.questions import fits_fingerprint, fits_fingerprints
 from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.grammar import TOLERANCE
-from harness.masking import fingerprint
 from harness.metrics import is_built_in, measure_range, parse_measure, read_gain
 from harness.metrics.score import score_of
-from harness.model import Baseline, BaselineQuery, Json, Measure, Outcome, Suite
+from harness.model import Baseline, BaselineQuery, Measure, Outcome, Suite
 from harness.words import count
 
 OF_A_SCORE = (Outcome.SCORED, Outcome.ZERO_HITS)
@@ -81,13 +80,8 @@ def _of_entry(baseline: Baseline) -> Iterator[str]:
         "settings": (index.settings_json, index.settings),
     }
     for name, (value, digest) in texts.items():
-        if value is not None and not _fits(value, digest):
+        if value is not None and not fits_fingerprint(value, digest):
             yield f"the fingerprint of its {name} differs"
-
-
-def _fits(value: Json, digest: str | None) -> bool:
-    """Whether *digest* is that of *value*; true where a part of *value* is masked, which cannot be checked."""
-    return "${" in json.dumps(value) or fingerprint(value) == digest
 
 
 def _measures(baseline: Baseline) -> dict[str, Measure]:
@@ -137,7 +131,7 @@ def _of_query(
     yield from _of_numbers(kept)
     yield from _of_outcome(kept)
     yield from _of_ranking(kept, baseline.depth)
-    if kept.params is not None and not _fits({"text": kept.text, "params": kept.params}, kept.question):
+    if not fits_fingerprints(kept):
         yield "the fingerprint of its text and params differs"
     version = "" if baseline.harness == __version__ else f" by version {baseline.harness}"
     for measure, value in kept.scores.items():

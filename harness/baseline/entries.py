@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain, repeat
 
+from harness.baseline.questions import UsedValues
 from harness.errors import UnansweredBaseline, UnwritableBaseline
 from harness.gate.stability import why_moving
 from harness.gate.ties import bands_of, cut
-from harness.masking import Masker, fingerprint, if_small, question_fingerprint, question_of
+from harness.masking import Masker, fingerprint, if_small
 from harness.metrics.score import measures_of, outcome_of
 from harness.model import (
     Baseline,
@@ -69,14 +70,34 @@ def changed_judgments(baseline: Baseline, suite: Suite) -> list[str]:
     ]
 
 
-def changed_questions(baseline: Baseline, suite: Suite) -> dict[str, tuple[Question, Question]]:
-    """The queries of *suite* whose text or params changed since *baseline* was saved, with those of then and now."""
+def changed_questions(
+    baseline: Baseline, suite: Suite, request: str, *, hooked: bool = False
+) -> dict[str, tuple[Question, Question]]:
+    """
+    The queries of *suite* of which a value that *request* uses changed since *baseline* was saved.
+
+    Args:
+        baseline: The baseline of that request.
+        suite: Today's suite.
+        request: The name of the request.
+        hooked: Whether hooks may have used any value of a query.
+
+    Returns:
+        By query: its question then and now.
+    """
     masker = Masker(suite.variables)
-    return {
-        query.id: (Question(kept.question, kept.text, kept.params), question_of(query, masker))
-        for query in suite.queries
-        if (kept := baseline.queries.get(query.id)) and kept.question != question_fingerprint(query)
-    }
+    everything = UsedValues.of_all(suite)
+    used = everything if hooked else UsedValues.of_request(suite, request)
+    used_then = used if request_fingerprint(suite, request) == baseline.template else everything
+    found = {}
+    for query in suite.queries:
+        kept = baseline.queries.get(query.id)
+        if kept is None or kept.question == used.fingerprint(query):
+            continue
+        then, now = used_then.read_question(kept), used.question(query, masker)
+        if then.is_another(now):
+            found[query.id] = (then, now)
+    return found
 
 
 def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Query] | None = None) -> tuple[str, ...]:
@@ -86,7 +107,7 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Q
     *others* are the queries of the suite that were not selected; None where they are unknown, and so which it lost.
     Facts on an index that the login could not read, then or now, are not reported as changed.
     """
-    found = [*_of_suite(baseline, suite, run.request), *_of_index(baseline.index, run.facts or IndexFacts())]
+    found = [*_of_suite(baseline, suite, run), *_of_index(baseline.index, run.facts or IndexFacts())]
     if str(run.engine) != baseline.engine:
         found.append(f"the engine was {baseline.engine} and is {run.engine}")
     known = baseline.queries if others is None else {*ids_of(suite.queries), *ids_of(others)}
@@ -95,10 +116,10 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Q
     return tuple(f"since the baseline of {baseline.created} {sentence}" for sentence in found)
 
 
-def _of_suite(baseline: Baseline, suite: Suite, request: str) -> Iterator[str]:
-    if request_fingerprint(suite, request) != baseline.template:
+def _of_suite(baseline: Baseline, suite: Suite, run: Run) -> Iterator[str]:
+    if request_fingerprint(suite, run.request) != baseline.template:
         yield "the request changed"
-    changed = list(changed_questions(baseline, suite))
+    changed = list(changed_questions(baseline, suite, run.request, hooked=run.hooked))
     if changed:
         yield f"the text or params changed: {counted(changed, 'query')}"
     judged = changed_judgments(baseline, suite)
@@ -157,7 +178,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
     if not run.responses:
         raise UnwritableBaseline(f"{suite.path}: no baseline is saved from a run without queries")
     values = {(score.query, score.measure): score.value for score in scores}
-    masker = Masker(suite.variables)
+    masker, used = Masker(suite.variables), UsedValues.of_run(suite, run)
     return Baseline(
         created=created,
         harness=harness,
@@ -168,7 +189,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         template=request_fingerprint(suite, run.request) or "",
         index=_masked(run.facts or IndexFacts(missing=("mapping", "settings", "documents")), masker),
         queries={
-            query.id: _keep(suite, query, ranking, values, masker)
+            query.id: _keep(suite, query, ranking, values, used.question(query, masker))
             for query in suite.queries
             if isinstance(ranking := run.responses.get(query.id), Ranking)
         },
@@ -215,12 +236,11 @@ def _refuse_unscored(suite: Suite, scores: Sequence[Score]) -> None:
 
 
 def _keep(
-    suite: Suite, query: Query, ranking: Ranking, values: Mapping[tuple[str, str], float | None], masker: Masker
+    suite: Suite, query: Query, ranking: Ranking, values: Mapping[tuple[str, str], float | None], question: Question
 ) -> BaselineQuery:
     measures = measures_of(suite, query)
     scores = {measure.text: values.get((query.id, measure.text)) for measure in measures}
     undefined = bool(scores) and all(value is None for value in scores.values())
-    question = question_of(query, masker)
     return BaselineQuery(
         outcome=Outcome.UNDEFINED if undefined else outcome_of(query, ranking)[0],
         question=question.fingerprint,

@@ -116,7 +116,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
                 problems.append(f"{error}; {remedy_for(suite, file)}")
                 continue
             of_suite = loaded is None or loaded.name == found.suite
-            otherwise = _asked_otherwise(entry, loaded) if of_suite else ()
+            otherwise = _asked_otherwise(entry, loaded, request) if of_suite else ()
             print_all(chain(entry_renderables(request, entry), otherwise))
     say_left_out(files)
     if problems:
@@ -156,12 +156,12 @@ def _loaded(suite: Path) -> Suite | None:
         return None
 
 
-def _asked_otherwise(entry: Baseline, suite: Suite | None) -> Iterator[RenderableType]:
+def _asked_otherwise(entry: Baseline, suite: Suite | None, request: str) -> Iterator[RenderableType]:
     """The queries of *suite* whose text or params changed since *entry* was saved."""
     if suite is None:
         yield Text("  cannot check whether queries changed: the suite cannot be read")
         return
-    for query, both in changed_questions(entry, suite).items():
+    for query, both in changed_questions(entry, suite, request).items():
         yield Text(printable(f"  changed query: {changed_question(query, *both)}"))
 
 

@@ -231,7 +231,7 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
     deeper = [measure.text for measure in common_measures(suite) if (measure.cutoff or 0) > entry.depth]
     measures = tuple(measure for measure in common_measures(suite) if measure.text not in deeper)
     notes = [f"{text} is not compared: the baseline keeps {count(entry.depth, 'hit')} a query" for text in deeper]
-    pair = (side_of_baseline("baseline", entry, run.request), side_of_run(name, SideKind.REQUEST, suite, run))
+    pair = (side_of_baseline("baseline", entry, run.request, suite), side_of_run(name, SideKind.REQUEST, suite, run))
     options = CompareOptions(answered.options.day())
     prepared = PreparedComparison(ComparisonRequest(*pair, options, measures=measures), pair, selection, None)
     report = prepared.report()

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from harness import __version__
 from harness.baseline.differences import DocumentNotes, are_only_ties, changed_ranks, compare_documents
+from harness.baseline.questions import UsedValues
 from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
-from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, questions_of
+from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, read_questions
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.finding import changed_question, weights_of
@@ -274,7 +275,7 @@ def same_questions(
         Both sides, and a sentence on each that has other texts or params.
     """
     reference, candidate = pair
-    now = questions_of(suite) if suite is not None else {}
+    now = {} if suite is None else read_questions(suite, UsedValues.of_all(suite))
     known = {query: one for query, one in candidate.questions.items() if not now or query in now}
     then = _changed(reference.questions, known) | _changed(reference.questions, now)
     strange = {

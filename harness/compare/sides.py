@@ -11,13 +11,14 @@ from harness.baseline import entry_of
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import baseline_path, read_baselines
+from harness.baseline.questions import UsedValues
 from harness.compare.forms import Form, FormKind
 from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.files.json import read_json_text
 from harness.files.runs import read_run
 from harness.gate.ties import cut
-from harness.masking import Masker, question_of
+from harness.masking import Masker
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
 from harness.metrics.score import failure_text
@@ -91,7 +92,7 @@ def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSi
         suite.depth,
         suite.queries,
         template=request_fingerprint(suite, run.request),
-        questions=questions_of(suite),
+        questions=read_questions(suite, UsedValues.of_run(suite, run)),
     )
 
 
@@ -194,7 +195,7 @@ def baseline_side(name: str, path: Path | None, suite: Suite | None, request: st
         found = read_baselines(file)
         usual = found.requests if len(found.requests) == 1 else suite.requests
         chosen = request or next(iter(usual))
-        return side_of_baseline(name, entry_of(found, file, suite, chosen), chosen)
+        return side_of_baseline(name, entry_of(found, file, suite, chosen), chosen, suite)
     assert path is not None
     entries = read_baselines(path).requests
     chosen = _choose(name, entries, request)
@@ -215,8 +216,9 @@ def _choose(name: str, known: Iterable[str], request: str | None) -> str:
     )
 
 
-def side_of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
-    """The side of *entry*, the baseline of *request*, called *name*."""
+def side_of_baseline(name: str, entry: Baseline, request: str, suite: Suite | None = None) -> ComparedSide:
+    """The side of *entry*, the baseline of *request*, called *name*; *suite* is its suite as it is today."""
+    used = UsedValues(None) if suite is None else UsedValues.of_all(suite)
     run = as_run(entry, request, depth=entry.depth)
     side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
     scores = (
@@ -234,7 +236,7 @@ def side_of_baseline(name: str, entry: Baseline, request: str) -> ComparedSide:
         entry.profile,
         template=entry.template or None,
         fingerprints={query: kept.judgments for query, kept in entry.queries.items()},
-        questions={query: Question(one.question, one.text, one.params) for query, one in entry.queries.items()},
+        questions={query: used.read_question(kept) for query, kept in entry.queries.items()},
     )
 
 
@@ -329,7 +331,7 @@ def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
     return replace(one, run=run, queries=(*one.queries, *(Query(query, query) for query in absent)))
 
 
-def questions_of(suite: Suite) -> dict[str, Question]:
-    """Text and params of each query of *suite*; none for a suite without requests, which only holds judgments."""
+def read_questions(suite: Suite, used: UsedValues) -> dict[str, Question]:
+    """What is *used* of each query of *suite*; nothing for a suite without requests, which only holds judgments."""
     masker = Masker(suite.variables)
-    return {query.id: question_of(query, masker) for query in suite.queries} if suite.requests else {}
+    return {query.id: used.question(query, masker) for query in suite.queries} if suite.requests else {}

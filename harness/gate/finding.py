@@ -235,6 +235,8 @@ def changed_question(query: str, before: Question, now: Question) -> str:
     """
     How the text and params of *query* changed; params that are not known are named only where the texts are the same.
 
+    Params that only one of two different requests uses did not change.
+
     >>> changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
     "shoes (its text was 'red shoes' and is 'blue shoes')"
     """
@@ -243,7 +245,7 @@ def changed_question(query: str, before: Question, now: Question) -> str:
         look_alike = normalize("NFC", before.text) == normalize("NFC", now.text)
         write = ascii if look_alike else repr
         said.append("its text was {} and is {}".format(*_where_they_differ(write(before.text), write(now.text))))
-    params = _params_text(before.params), _params_text(now.params)
+    params = _params_text(before.params, now.params), _params_text(now.params, before.params)
     if params[0] != params[1] and (not said or None not in (before.params, now.params)):
         said.append("its params were {} and are {}".format(*_where_they_differ(*params)))
     if not said:
@@ -252,8 +254,12 @@ def changed_question(query: str, before: Question, now: Question) -> str:
     return f"{query} ({', '.join(said)})"
 
 
-def _params_text(params: Json) -> str:
-    return "not known" if params is None else json.dumps(params, ensure_ascii=False, sort_keys=True)
+def _params_text(params: Json, others: Json) -> str:
+    """*params* as text, without those that *others* lack."""
+    if params is None:
+        return "not known"
+    shared = {name: value for name, value in params.items() if others is None or name in others}
+    return json.dumps(shared, ensure_ascii=False, sort_keys=True)
 
 
 def _where_they_differ(first: str, second: str) -> tuple[str, str]:

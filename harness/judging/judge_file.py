@@ -13,22 +13,42 @@ from typing import Any
 
 from harness.errors import FormatError, UsageError
 from harness.judging.agreement import Pair
-from harness.masking import question_fingerprint
-from harness.model import Suite
+from harness.masking import fingerprint, is_vector, without_vectors
+from harness.model import Json, Query, Suite
 from harness.words import count, counted
 
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What is judged: the name of a *suite*, and the fingerprints of the text and params of its queries, by id."""
+    """
+    What is judged: the name of a *suite*, and a fingerprint of what the page shows of each query, by id.
+
+    *older* are the fingerprints that older versions of the harness wrote, which depend on vectors too.
+    """
 
     suite: str
     fingerprints: Mapping[str, str]
+    older: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, suite: Suite) -> Questions:
         """The questions of *suite*, which has its variables as they are written."""
-        return cls(suite.name, {query.id: question_fingerprint(query) for query in suite.queries})
+        shown, older = {}, {}
+        for query in suite.queries:
+            values = query.masked or {"text": query.text, "params": query.params}
+            shown[query.id] = fingerprint({**values, "params": read_shown_params(suite, query)})
+            older[query.id] = fingerprint({**values, "params": without_vectors(values["params"])})
+        return cls(suite.name, shown, older)
+
+
+def read_shown_params(suite: Suite, query: Query) -> dict[str, Json]:
+    """The params of *query* that the page shows: all but vectors, which tell a person nothing; values are masked."""
+    params = {**query.params, **((query.masked or {}).get("params") or {})}
+    return {
+        name: without_vectors(value)
+        for name, value in params.items()
+        if name not in suite.vectors and not is_vector(value)
+    }
 
 
 _NAME = re.compile(r"\w[\w-]{0,63}")
@@ -72,8 +92,8 @@ class JudgeFile:
 
     *given* are all grades that a document ever had, *steps* what can be undone: each a document and its grade before.
     *lines* are the lines of the file with the grades that were read. Each line written says what was judged, by
-    *questions*; *outdated* are documents whose last grade was given for another text or other params of its query, and
-    does not count. A line that does not say what was judged counts.
+    *questions*; *outdated* are documents whose last grade does not count, as the page showed another text or other
+    params of the query. A line that does not say what was judged counts.
     """
 
     path: Path
@@ -102,14 +122,20 @@ class JudgeFile:
         except OSError as error:
             raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
         for number, one in enumerate(_entries(path, content, questions), start=1):
-            now = kept._question(one.pair)
-            is_outdated = now is not None and one.question not in (None, now)
+            is_outdated = kept._is_outdated(one)
             kept._apply(one.pair, None if is_outdated else one.grade, undoes=one.undoes)
             if is_outdated and one.grade is not None:
                 kept.outdated.add(one.pair)
                 kept.given.setdefault(one.pair, set()).add(one.grade)
             kept.lines[one.pair] = number
         return kept
+
+    def _is_outdated(self, entry: _Entry) -> bool:
+        """Whether the page shows something else of the query than when *entry* was written."""
+        now = self._question(entry.pair)
+        if self.questions is None or now is None or entry.question is None:
+            return False
+        return entry.question not in (now, self.questions.older.get(entry.pair[0]))
 
     def _question(self, pair: Pair) -> str | None:
         """The fingerprint of the query of a document; None where that is not known."""

@@ -16,7 +16,7 @@ from harness.errors import FormatError, Problem, UsageError
 from harness.judging import PoolOptions, pool_suites
 from harness.judging.agreement import Pair, differing
 from harness.judging.findings import Scale, scales_of
-from harness.judging.judge_file import JudgeFile, outdated_lines
+from harness.judging.judge_file import JudgeFile, outdated_lines, read_shown_params
 from harness.judging.writing import number_text
 from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.report.sentences import zero_hit_lines
@@ -176,7 +176,7 @@ class Session:
                 {
                     "query": one.query,
                     "document": one.document,
-                    **_question(queries[one.query]),
+                    **_question(self.suite, queries[one.query]),
                     "title": one.title,
                     "snippet": one.snippet,
                     "fields": dict(one.texts),
@@ -201,10 +201,10 @@ class Session:
         return sum((one.query, one.document) in self.file.grades for one in self.documents)
 
 
-def _question(query: Query) -> dict[str, Any]:
+def _question(suite: Suite, query: Query) -> dict[str, Any]:
     """The query's text, or its id where it has none, and its params as texts; values of the environment are masked."""
     masked = query.masked or {}
-    params = {**query.params, **(masked.get("params") or {})}
+    params = read_shown_params(suite, query)
     texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in params.items()}
     return {"text": masked.get("text") or query.text or query.id, "params": texts}
 

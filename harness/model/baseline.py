@@ -16,9 +16,9 @@ class BaselineQuery:
 
     outcome: Outcome
     question: str
-    """A fingerprint of its text and params."""
+    """See `Question.fingerprint`."""
     text: str
-    """Masked, as are *params*."""
+    """Masked, as are *params*. Kept for readers even if the request does not use it."""
     judgments: str
     """A fingerprint of the judgments of *scores*."""
     ranking: tuple[tuple[str, float | None], ...] = ()
@@ -30,7 +30,7 @@ class BaselineQuery:
     weight: float = 1.0
     """Its weight in means."""
     params: Mapping[str, Json] | None = field(default_factory=dict)
-    """None if they are too large."""
+    """Those that the request uses; None if they are too large."""
     tail: tuple[str, ...] = ()
     """Documents below the ranking that tie with its last hit."""
     closed: bool = False
@@ -70,21 +70,48 @@ class BaselineFile:
     """The version of the file format."""
 
 
+TEXT = "text"
+"""The placeholder of the text of a query."""
+
+
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The text and params of a query."""
+    """What a request asked: the text and the params of a query that it uses."""
 
     fingerprint: str
-    """Empty if it is unknown."""
+    """
+    The name and the fingerprint of each value that the request uses: "near:a66c04a3661eb02f text:2c26b46b68ffc68f".
+    Older versions of the harness wrote one fingerprint of the text and all params. Empty if it is unknown.
+    """
     text: str
-    """Masked, as are *params*."""
+    """Masked, as are *params*. Known even if the request does not use it."""
     params: Json = None
-    """None if they are unknown or too large."""
+    """Those that the request uses; None if they are unknown or too large."""
+    older: frozenset[str] = frozenset()
+    """The fingerprints that older versions of the harness may have written for the same values."""
+
+    @property
+    def fingerprints(self) -> dict[str, str]:
+        """The fingerprint of each value by its name; empty if unknown."""
+        pairs = (part.partition(":") for part in self.fingerprint.split())
+        return {name: value for name, is_named, value in pairs if is_named}
 
     def is_another(self, other: Question) -> bool:
-        """Whether *other* has another text or other params; only the texts are compared if a fingerprint is unknown."""
+        """
+        Whether *other* has another text or other params.
+
+        Two requests may use different values, such as the text and a vector. Then those that both use are compared,
+        and the text if one of them uses it. Only the texts are compared if a fingerprint is unknown.
+        """
+        mine, theirs = self.fingerprints, other.fingerprints
+        if mine and theirs:
+            if any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys()):
+                return True
+            is_used_once = (TEXT in mine) != (TEXT in theirs)
+            return is_used_once and self.text != other.text
         if self.fingerprint and other.fingerprint:
-            return self.fingerprint != other.fingerprint
+            known, others = {self.fingerprint, *self.older}, {other.fingerprint, *other.older}
+            return known.isdisjoint(others)
         return self.text != other.text
 
 

@@ -113,7 +113,7 @@ class QueryReport:
     weight: float = 1.0
     """Its weight in means."""
     question: str = ""
-    """A fingerprint of its text and params."""
+    """The name and a fingerprint of each value of the query that its request used: its text, params and vectors."""
     tail: tuple[str, ...] = ()
     """Documents below *ranking* that have the score of its last hit."""
     closed: bool = False

@@ -285,6 +285,8 @@ class Run:
     """Whether *responses* are of several runs or parts, and it is unknown whether their target was the same."""
     window_is_full: bool = False
     """Whether the index has no room in its `index.max_result_window` for the hit more than needed."""
+    hooked: bool = False
+    """Whether hooks could change the requests, and so use values of a query that the request does not name."""
 
     @property
     def has_rankings(self) -> bool:

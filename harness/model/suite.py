@@ -6,6 +6,7 @@ A condition is what a threshold or a rank expectation requires: one type for eac
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -36,6 +37,26 @@ def members(value: Json) -> Iterator[tuple[str, Json]]:
             left += one.values()
         elif isinstance(one, list | tuple) and not (one and isinstance(one[0], float)):
             left += one
+
+
+PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
+"""A placeholder of a request; the name is the first group, perhaps between blanks."""
+
+
+def find_placeholders(value: Json) -> set[str]:
+    """
+    The names of all placeholders in the texts of *value*, including its keys.
+
+    >>> sorted(find_placeholders({"knn": {"{{field}}": ["{{ near }}", 3]}, "name": "for {{text}}"}))
+    ['field', 'near', 'text']
+    """
+    if isinstance(value, str):
+        return {match[1].strip() for match in PLACEHOLDER.finditer(value)}
+    if isinstance(value, Mapping):
+        return find_placeholders([*value, *value.values()])
+    if isinstance(value, list | tuple):
+        return set().union(*map(find_placeholders, value))
+    return set()
 
 
 class GainKind(StrEnum):
@@ -360,6 +381,22 @@ class RequestTemplate:
     url_params: Mapping[str, Json] = field(default_factory=dict)
     """URL parameters of `_search`, including `routing`; a value is a string, a number, a boolean or a list."""
 
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """
+        The names of the placeholders that each query fills: what the request uses of a query.
+
+        The braces in the source of a search template belong to the engine, which only gets the template's params.
+        """
+        body = self.body
+        if isinstance(body, Mapping) and isinstance(body.get("template"), Mapping):
+            template = {key: value for key, value in body["template"].items() if key != "source"}
+            body = {**body, "template": template}
+        parts = [body, self.url_params]
+        if self.http is not None:
+            parts += [self.http.path, self.http.params, self.http.headers, self.http.json]
+        return frozenset(find_placeholders(parts))
+
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
@@ -414,6 +451,8 @@ class Suite:
     """The number of documents without a grade in judgment files."""
     checks: bool = True
     """Whether runs check the target; ``checks: false`` turns that off."""
+    vectors: tuple[str, ...] = ()
+    """The names of the params that are vectors from files."""
     warm_up: int = 0
     """How often all queries are sent before the run; these responses are dropped."""
 

@@ -24,10 +24,11 @@ import pytest
 from filelock import FileLock
 
 from harness.baseline import reference_for
+from harness.baseline.questions import UsedValues
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.gate.selection import QueryFilter, compares_with_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
-from harness.masking import Environment, question_fingerprint
+from harness.masking import Environment
 from harness.metrics.score import score_run
 from harness.model import MissingSuite, Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
@@ -242,7 +243,8 @@ class SessionRuns:
         if suite is None:
             selection = select(self.load(path, environ), QueryFilter.of(options), self.session.today)
             suite, others = selection.selected, selection.others
-            questions = {query.id: question_fingerprint(query) for query in suite.queries}
+            used = UsedValues.of_run(suite, run)
+            questions = {query.id: used.fingerprint(query) for query in suite.queries}
             if questions != {query.id: query.question for query in done.report.queries}:
                 raise RunFailed(f"{from_here(path)}: the suite was changed after it ran")
         return FinishedSuite(suite, run, score_run(suite, run), done.report, others)

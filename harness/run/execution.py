@@ -211,7 +211,7 @@ class SuiteExecution:
         return AnsweredSuite(
             self.selection,
             self.options,
-            run,
+            replace(run, hooked=self.options.hooks.concern_searches),
             self.cluster,
             self.masker,
             search,
@@ -475,8 +475,11 @@ def _sent(answered: AnsweredSuite, run: Run, verdicts: Sequence[Verdict]) -> dic
         sent = sent_requests(suite, run, server, first, answered.options.hooks, answered.sent)
     except HookError:
         return {}
-    masker = answered.masker
-    return {
-        query: replace(one, url=masker.mask(one.url), body=masker.mask_json(if_small(without_vectors(one.body))))
-        for query, one in sent.items()
-    }
+    shown = {}
+    for query in suite.queries:
+        if query.id in sent:
+            request = sent[query.id]
+            body = without_vectors(request.body, [query.params[name] for name in suite.vectors])
+            url, body = answered.masker.mask(request.url), answered.masker.mask_json(if_small(body))
+            shown[query.id] = replace(request, url=url, body=body)
+    return shown

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from harness import __version__
+from harness.baseline.questions import UsedValues
 from harness.gate.selection import Selection
 from harness.gate.stability import why_moving
 from harness.masking import Masker, fingerprint, names_login
@@ -139,19 +140,21 @@ def header_of(
     """
     mask = masker.mask
     suite = selection.suite
-    template = suite.requests.get(options.request or next(iter(suite.requests)))
+    request = options.request or next(iter(suite.requests))
+    template = suite.requests.get(request)
     given = {name: getattr(options, name) for name in SENT_BY}
+    used = UsedValues.of_all(suite) if options.hooks.concern_searches else UsedValues.of_request(suite, request)
     queries = suite.queries
     values: dict[str, Iterable[Json]] = {
         "judgments": chain([suite.gain, suite.grades], ([one.id, one.judgments] for one in queries)),
-        "queries": chain(map(_question, queries), ids_of(selection.active.queries)),
+        "queries": chain((_sent_parts(query, used) for query in queries), ids_of(selection.active.queries)),
         "request": [template, suite.depth, suite.title_field],
         "thresholds": chain(
             [suite.thresholds],
             ([query.id, query.thresholds] for query in chosen(queries, column(queries, "thresholds"))),
         ),
         "other settings of the suite": [
-            replace(suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None)
+            replace(suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None, vectors=())
         ],
         "index": [options.index, suite.target.index],
         "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
@@ -184,10 +187,14 @@ def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
     return found
 
 
-def _question(query: Query) -> Json:
-    """The parts of *query* that decide what is sent and how it counts, without judgments and thresholds."""
-    left_out = ("judgments", "thresholds", "skip", "mark")
-    return [getattr(query, one.name) for one in fields(query) if one.name not in left_out]
+def _sent_parts(query: Query, used: UsedValues) -> Json:
+    """
+    The parts of *query* that decide what is sent and how it counts, without judgments and thresholds: of its params
+    and vectors those that are *used*.
+    """
+    left_out = ("judgments", "thresholds", "skip", "mark", "params", "masked")
+    parts = [getattr(query, part.name) for part in fields(query) if part.name not in left_out]
+    return [*parts, used.fingerprint(query)]
 
 
 def _plain(value: object) -> Json:

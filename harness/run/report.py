@@ -9,10 +9,10 @@ from itertools import chain, groupby
 from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries
+from harness.baseline.questions import UsedValues
 from harness.gate.stability import unstable_queries, why_moving
 from harness.gate.ties import tie
 from harness.lazy import LazySequence
-from harness.masking import question_fingerprint
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
 from harness.model import (
@@ -103,7 +103,7 @@ def assemble(
     located = chain.from_iterable(decided.located.values())
     titles = found.titles | {one.id: one.title for one in located if one.title is not None}
     before = compare_queries(suite, run, columns, reference, titles) if reference else {}
-    known = _DocumentFacts(decided.located, titles, before, sent, run.checks)
+    known = _DocumentFacts(decided.located, titles, before, sent, run.checks, UsedValues.of_run(suite, run))
     checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
     return SuiteReport(
         name=suite.name,
@@ -161,7 +161,7 @@ def _timing(run: Run) -> SuiteTiming:
 class _DocumentFacts:
     """
     What the reports of all queries share: the missing documents that were *located*, *titles* by document, the queries
-    *before*, in the baseline, the requests *sent*, and the *checks* of the target.
+    *before*, in the baseline, the requests *sent*, the *checks* of the target, and what the request *used* of a query.
     """
 
     located: Mapping[str, tuple[MissingDocument, ...]]
@@ -169,6 +169,7 @@ class _DocumentFacts:
     before: Mapping[str, QueryBaseline]
     sent: Mapping[str, SentRequest]
     checks: TargetChecks | None
+    used: UsedValues
 
 
 @dataclass(slots=True)
@@ -295,7 +296,7 @@ def _query_report(
         judged=len(query.judgments),
         duplicates=tuple(dict.fromkeys(ranking.duplicates)),
         weight=query.weight,
-        question=question_fingerprint(query),
+        question=known.used.fingerprint(query),
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
         failure=response if isinstance(response, Failure) else None,

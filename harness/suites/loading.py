@@ -93,6 +93,7 @@ class LoadedSuite:
             mark=reading.root.mark,
             baseline_optional=shape.baseline == "optional",
             checks=shape.checks,
+            vectors=tuple(map(str, shape.vectors)),
             warm_up=shape.warm_up or 0,
             ungraded=self.judgments.ungraded,
         )

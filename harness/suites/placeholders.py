@@ -19,6 +19,7 @@ from typing import Any
 
 from harness.errors import UsageError
 from harness.model import Json, Query, chosen, column
+from harness.model.suite import PLACEHOLDER
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, Written
 from harness.words import did_you_mean
@@ -26,7 +27,6 @@ from harness.words import did_you_mean
 RESERVED = ("text", "depth")
 """Placeholders that every query fills: its text, and the number of hits requested."""
 
-_PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
@@ -37,7 +37,7 @@ def is_name(text: str) -> bool:
 
 def placeholders_in(text: str) -> Iterator[tuple[str, int, bool]]:
     """Each placeholder in *text*: its name, its offset, and whether it is inserted as text."""
-    matches = list(_PLACEHOLDER.finditer(text))
+    matches = list(PLACEHOLDER.finditer(text))
     for match in matches:
         yield match[1].strip(), match.start(), len(matches) > 1 or match.group() != text
 
@@ -58,7 +58,7 @@ def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], 
     {'terms': {'brand': ['a', 'b']}, 'name': 'for "x" {{y}}'}
     """
     if isinstance(template, str):
-        whole = _PLACEHOLDER.fullmatch(template) if "{{" in template else None
+        whole = PLACEHOLDER.fullmatch(template) if "{{" in template else None
         if whole and is_name(whole[1].strip()):
             return values[whole[1].strip()]
         return fill_text(template, values, encode=encode)
@@ -71,7 +71,7 @@ def fill_text(template: str, values: Mapping[str, Json], *, encode: Callable[[st
     """*template* with each placeholder inserted as text, even if it is the whole string."""
     if "{{" not in template:
         return template
-    return _PLACEHOLDER.sub(lambda match: encode(as_text(values[match[1].strip()], match[1].strip())), template)
+    return PLACEHOLDER.sub(lambda match: encode(as_text(values[match[1].strip()], match[1].strip())), template)
 
 
 def as_text(value: Json, name: str) -> str:

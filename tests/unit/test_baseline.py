@@ -44,6 +44,8 @@ from harness.suites import load_suites
 from tests.builders.gating import TODAY, threshold
 
 FACTS = IndexFacts("m1", "s1", 10)
+PARAMS = ("size", "brands", "p", "ids", "more", "q0", "q1")
+BODY = {"query": {"match": {"title": "{{text}}"}}, "ext": [f"{{{{{name}}}}}" for name in PARAMS]}
 QUERIES = (
     Query("shoes", "red shoes", judgments={"a": 3, "b": 1}),
     Query("boots", "rubber boots", judgments={"d": 2}),
@@ -51,7 +53,7 @@ QUERIES = (
 
 
 def suite_of(*queries, **fields):
-    template = RequestTemplate("current", {"query": {"match": {"title": "{{text}}"}}})
+    template = RequestTemplate("current", BODY)
     known = {"measures": (parse_measure("nDCG@10"), parse_measure("RR@10")), **fields}
     return Suite(
         "shop", "suites/shop.relevance.yaml", Target(), {"current": template}, queries=queries or QUERIES, **known
@@ -345,7 +347,7 @@ def test_the_request_and_what_is_known_of_the_index_are_kept_to_be_read():
     mapping = [{"properties": {"title": {"type": "text"}, "tags": {"type": "keyword"}}}]
     run = replace(run_of(), facts=replace(FACTS, mapping_json=mapping, settings_json=[{"number_of_shards": "1"}]))
     entry = loads(dumps(file_of(make(run=run))), "x").requests["current"]
-    assert entry.request == {"body": {"query": {"match": {"title": "{{text}}"}}}}
+    assert entry.request == {"body": BODY}
     assert (entry.index.mapping_json, entry.index.settings_json) == (mapping, [{"number_of_shards": "1"}])
     lines = [line.strip() for line in dumps(file_of(entry)).splitlines()]
     assert '"tags": {"type": "keyword"},' in lines, "a field of the mapping has a line of its own"
@@ -362,7 +364,9 @@ def test_params_are_kept_and_written_where_there_are_some():
 def test_what_is_too_large_to_be_read_is_kept_as_its_fingerprint_alone():
     large = {"ids": list(map(str, range(LARGEST_KEPT // 4)))}
     suite = suite_of(replace(QUERIES[0], params=large), QUERIES[1])
-    suite = replace(suite, requests={"current": RequestTemplate("current", {"query": "{{text}}", **large})})
+    suite = replace(
+        suite, requests={"current": RequestTemplate("current", {"query": "{{text}}", "filter": "{{ids}}", **large})}
+    )
     entry = make(suite)
     assert (entry.request, entry.queries["shoes"].params) == (None, None)
     assert loads(dumps(file_of(entry)), "x").requests["current"] == entry
@@ -491,19 +495,23 @@ def test_todays_judgments_score_the_baseline_anew():
 
 ASKED = {
     "another text": ({"text": "blue shoes"}, "shoes (its text was 'red shoes' and is 'blue shoes')"),
-    "other params": ({"params": {"size": 1}}, 'shoes (its params were {} and are {"size": 1})'),
-    "a number that was another": ({"params": {"size": True}}, 'shoes (its params were {} and are {"size": true})'),
+    "other params": ({"params": {"size": 2}}, 'shoes (its params were {"size": 1} and are {"size": 2})'),
+    "a number that was another": (
+        {"params": {"size": True}},
+        'shoes (its params were {"size": 1} and are {"size": true})',
+    ),
     "both": (
         {"text": "", "params": {"size": "s"}},
-        "shoes (its text was 'red shoes' and is '', its params were {} and are {\"size\": \"s\"})",
+        'shoes (its text was \'red shoes\' and is \'\', its params were {"size": 1} and are {"size": "s"})',
     ),
 }
 
 
 @pytest.mark.parametrize(("changed", "sentence"), ASKED.values(), ids=ASKED)
 def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have(changed, sentence):
-    suite = suite_of(replace(QUERIES[0], **changed), QUERIES[1], thresholds=(threshold("drop RR@10 <= 1"),))
-    reference = reference_to(make(), suite, run_of())
+    before = replace(QUERIES[0], params={"size": 1})
+    suite = suite_of(replace(before, **changed), QUERIES[1], thresholds=(threshold("drop RR@10 <= 1"),))
+    reference = reference_to(make(suite_of(before, QUERIES[1])), suite, run_of())
     assert set(reference.run.responses) == {"boots"}
     assert changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
     assert reference.changes == ("since the baseline of 2026-05-01 the text or params changed: 1 query (shoes)",)
@@ -538,7 +546,7 @@ def test_texts_that_look_alike_are_written_as_their_characters():
 def test_what_cannot_be_shown_is_said_to_differ():
     large = {"ids": list(map(str, range(LARGEST_KEPT)))}
     entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
-    other = suite_of(replace(QUERIES[0], params={**large, "more": 1}), QUERIES[1])
+    other = suite_of(replace(QUERIES[0], params={"ids": [*large["ids"], "more"]}), QUERIES[1])
     [change] = reference_to(entry, other, run_of()).changed_questions.values()
     assert changed_question("shoes", *change) == "shoes (its params, which are too large to be stored)"
 

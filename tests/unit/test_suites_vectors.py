@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from builders.executions import run_suite
+from harness.baseline.questions import UsedValues
 from harness.errors import SuiteError
-from harness.masking import Masker, question_fingerprint, question_of
+from harness.masking import Masker
 from harness.model import Report, ReportTiming
 from harness.options import RunOptions
 from harness.report.html import render
@@ -196,12 +197,10 @@ def test_a_query_that_has_such_a_param_is_refused(write):
 
 def test_a_changed_vector_is_another_question_and_baselines_do_not_hold_it(write):
     long = [0.1] * 384
-    one, other = (
-        load_suite(write("near.npy", near_npy=np.array([long, [*long[1:], last]])), {}).queries[1]
-        for last in (0.1, 0.2)
-    )
-    assert question_fingerprint(one) != question_fingerprint(other)
-    params = question_of(one, Masker({})).params
+    suites = [load_suite(write("near.npy", near_npy=np.array([long, [*long[1:], last]])), {}) for last in (0.1, 0.2)]
+    used = UsedValues.of_request(suites[0], "request")
+    assert used.fingerprint(suites[0].queries[1]) != used.fingerprint(suites[1].queries[1])
+    params = used.question(suites[0].queries[1], Masker({})).params
     assert params["near"].startswith("384 numbers: 0.1, 0.1, 0.1, … (fingerprint ")
 
 
@@ -225,12 +224,13 @@ FUSED = """\
     url_params: {search_pipeline: normalize}
     body: {query: {hybrid: {queries: [{match: {title: "{{text}}"}}, {knn: {place: {vector: "{{near}}", k: 3}}}]}}}
 """
+SHOWN = "2 numbers (fingerprint 79eefa853821e579)"
 SENT = {
     "rrf": ("/products/_search?allow_partial_search_results=false&preference=relevance-harness", {
         "size": 10,
         "retriever": {"rrf": {"retrievers": [
             {"standard": {"query": {"match": {"title": "tent"}}}},
-            {"knn": {"field": "place", "query_vector": [0.5, 1], "k": 3, "num_candidates": 9}},
+            {"knn": {"field": "place", "query_vector": SHOWN, "k": 3, "num_candidates": 9}},
         ]}},
         "_source": False,
     }),
@@ -238,7 +238,7 @@ SENT = {
                "&search_pipeline=normalize", {
         "size": 10,
         "query": {"hybrid": {"queries": [
-            {"match": {"title": "tent"}}, {"knn": {"place": {"vector": [0.5, 1], "k": 3}}},
+            {"match": {"title": "tent"}}, {"knn": {"place": {"vector": SHOWN, "k": 3}}},
         ]}},
         "_source": False,
     }),

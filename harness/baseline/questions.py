@@ -1,0 +1,117 @@
+"""
+What a request asked of each query: the values of the query that the request uses.
+
+Only these decide what was sent. So a baseline of a lexical request stays valid where `vectors:`, a param, or anything
+else that another request uses, is added or changed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from harness.masking import Masker, fingerprint, if_small, shorten_vector, without_vectors
+from harness.model import BaselineQuery, Json, Query, Question, Run, Suite
+from harness.model.baseline import TEXT
+
+
+@dataclass(frozen=True, slots=True)
+class UsedValues:
+    """The values of a query that a request uses, by the *names* of its placeholders; None for all that a query has."""
+
+    names: frozenset[str] | None
+    vectors: frozenset[str] = frozenset()
+    """The names of params that are vectors from files, of any length."""
+
+    @classmethod
+    def of_request(cls, suite: Suite, request: str) -> UsedValues:
+        """What the request of that name uses; all values if *suite* has no such request."""
+        template = suite.requests.get(request)
+        return cls(None if template is None else template.placeholders, frozenset(suite.vectors))
+
+    @classmethod
+    def of_run(cls, suite: Suite, run: Run) -> UsedValues:
+        """What the request of *run* used; all values if hooks, which see the whole query, could change it."""
+        return cls.of_all(suite) if run.hooked else cls.of_request(suite, run.request)
+
+    @classmethod
+    def of_all(cls, suite: Suite) -> UsedValues:
+        """All values of a query."""
+        return cls(None, frozenset(suite.vectors))
+
+    def fingerprint(self, query: Query) -> str:
+        """
+        The name and a fingerprint of each value of *query* that is used. Logins in a value do not count.
+
+        >>> UsedValues(frozenset({"near"})).fingerprint(Query("q", "tent", {"near": [0.5, 1], "brand": "Acme"}))
+        'near:a66c04a3661eb02f'
+        """
+        asked = _masked_values(query)
+        found = {}
+        for name, value in self._select(asked["text"], asked["params"]).items():
+            written = json.dumps(value)
+            variables = {name: each for name, each in asked.get("values", {}).items() if f"${{{name}}}" in written}
+            found[name] = fingerprint([value, variables]) if variables else fingerprint(value)
+        return _join(found)
+
+    def question(self, query: Query, masker: Masker) -> Question:
+        """The text of *query* and the params that are used, with secrets hidden by *masker*."""
+        asked = _masked_values(query)
+        params = self._select(asked["text"], asked["params"])
+        params.pop(TEXT, None)
+        older = [{**asked, "params": without_vectors(each)} for each in (asked["params"], params)]
+        return Question(
+            self.fingerprint(query),
+            masker.mask(asked["text"]),
+            if_small(masker.mask_json(params)),
+            frozenset(map(fingerprint, older)),
+        )
+
+    def read_question(self, kept: BaselineQuery) -> Question:
+        """
+        The question of a query in a baseline.
+
+        Older versions of the harness kept one fingerprint of the text and all params. It becomes one of each value if
+        it fits the text and the params that were kept, which it does unless variables or a large value are in them.
+        """
+        if kept.params is None or fingerprint({"text": kept.text, "params": kept.params}) != kept.question:
+            return Question(kept.question, kept.text, kept.params)
+        values = self._select(kept.text, kept.params)
+        fingerprints = _join({name: fingerprint(value) for name, value in values.items()})
+        values.pop(TEXT, None)
+        return Question(fingerprints, kept.text, values)
+
+    def _select(self, text: str, params: Mapping[str, Json]) -> dict[str, Json]:
+        """The used ones of *text* and *params*, with vectors shortened."""
+        values = {TEXT: text}
+        for name, value in params.items():
+            is_vector = name in self.vectors and isinstance(value, list)
+            values[name] = shorten_vector(value) if is_vector else without_vectors(value)
+        return {name: value for name, value in values.items() if self.names is None or name in self.names}
+
+
+def fits_fingerprints(kept: BaselineQuery) -> bool:
+    """Whether the fingerprints of *kept* are those of its text and params, as far as these are known and not masked."""
+    fingerprints = Question(kept.question, kept.text).fingerprints
+    if kept.params is None:
+        return True
+    if not fingerprints:
+        return fits_fingerprint({"text": kept.text, "params": kept.params}, kept.question)
+    if not kept.params.keys() <= fingerprints.keys():
+        return False
+    values = {**kept.params, TEXT: kept.text}
+    return all(name in values and fits_fingerprint(values[name], each) for name, each in fingerprints.items())
+
+
+def fits_fingerprint(value: Json, expected: str | None) -> bool:
+    """Whether *expected* is the fingerprint of *value*; true if a part of it is masked, which cannot be checked."""
+    return "${" in json.dumps(value) or fingerprint(value) == expected
+
+
+def _masked_values(query: Query) -> Json:
+    return {"text": query.text, "params": query.params} if query.masked is None else query.masked
+
+
+def _join(fingerprints: Mapping[str, str]) -> str:
+    return " ".join(f"{name}:{fingerprints[name]}" for name in sorted(fingerprints))
