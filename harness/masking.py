@@ -9,13 +9,12 @@ import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from functools import cache, partial
+from functools import cache
 from html import escape
 from operator import is_
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
 
-from harness.lazy import LazyMapping
 from harness.model import (
     BaselineSummary,
     ClauseMatch,
@@ -31,7 +30,6 @@ from harness.model import (
     QueryBaseline,
     QueryComparison,
     QueryReport,
-    QueryReports,
     RankedDocument,
     Ranking,
     Repeat,
@@ -258,11 +256,7 @@ Rule: TypeAlias = Callable[[Any, Mask], Any]
 
 
 def redact(value: T, mask: Mask) -> T:
-    """
-    *value*, such as a run or a report, with *mask* applied to its texts, except those of `KEPT`.
-
-    Responses, and the queries of a report, are masked on each access.
-    """
+    """*value*, such as a run or a report, with *mask* applied to its texts, except those of `KEPT`."""
     return _masked(value, mask)  # type: ignore[no-any-return]
 
 
@@ -290,20 +284,12 @@ def _masked(value: Any, mask: Mask) -> Any:
 def _masked_other(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
         return value if isinstance(value, Enum) else mask(value)
-    if isinstance(value, QueryReports):
-        return value.changed(partial(_masked, mask=mask))
-    if isinstance(value, dict):
-        return {key: _masked(item, mask) for key, item in value.items()}
     if isinstance(value, Mapping):
-        return _on_access(value, mask)
+        return {key: _masked(item, mask) for key, item in value.items()}
     if isinstance(value, (Sequence, Set)) and not isinstance(value, bytes):
         kind = frozenset if isinstance(value, Set) else tuple
         return kind(_masked(one, mask) for one in value)
     return value
-
-
-def _on_access(values: Mapping[Any, Any], mask: Mask) -> Mapping[Any, Any]:
-    return LazyMapping(values, partial(_masked, mask=mask))
 
 
 def _with_names(values: Mapping[str, Any], mask: Mask) -> Mapping[str, Any]:
@@ -319,8 +305,7 @@ def _sort_values(values: tuple[Json, ...], mask: Mask) -> tuple[Json, ...]:
 WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
 RULES: Mapping[type, Mapping[str, Rule]] = {
-    Run: {"responses": _on_access},
-    Repeat: {"responses": _on_access, "copies": _with_names},
+    Repeat: {"copies": _with_names},
     IndexState: {"uuids": _with_names, "filters": _with_names, "copies": _with_names},
     Hit: {"sort": _sort_values},
     RankedDocument: {"sort": _sort_values},

@@ -103,12 +103,12 @@ class Shard:
     def __str__(self) -> str:
         return f"{self.number}/{self.parts}"
 
-    def of(self, queries: Sequence[T]) -> Sequence[T]:
+    def take(self, queries: tuple[T, ...]) -> tuple[T, ...]:
         """
         The items of *queries* in this part.
 
-        >>> Shard(2, 3).of("abcdefg")
-        'be'
+        >>> Shard(2, 3).take(("a", "b", "c", "d", "e", "f", "g"))
+        ('b', 'e')
         """
         return queries[self.number - 1 :: self.parts]
 

@@ -24,10 +24,10 @@ from harness.model import (
     Ranking,
     Run,
     Score,
-    ScoreColumns,
     SideKind,
     Suite,
     Target,
+    index_scores,
 )
 from harness.words import count, did_you_mean, listed
 
@@ -102,7 +102,7 @@ class Scores:
 
     def _scope(self, text: str) -> Scope:
         measure = _measure(text)
-        scores = ScoreColumns(self._of(measure).values())
+        scores = index_scores(self._of(measure).values())
         scope = scope_scores(self._suite.queries, measure.text, scores, self._today)
         _check_complete(measure, scope, skip_undefined=self._suite.skip_undefined)
         return scope

@@ -28,9 +28,9 @@ from harness.model import (
     Reference,
     Run,
     Score,
-    ScoreColumns,
     Suite,
     TextDiff,
+    index_scores,
 )
 from harness.words import count, counted, listed
 
@@ -125,7 +125,7 @@ def compare_queries(
     """
     if reference.run is None:
         return {}
-    now, before = ScoreColumns.of(scores), ScoreColumns.of(reference.scores)
+    now, before = index_scores(scores), index_scores(reference.scores)
     found = {}
     for query in suite.queries:
         first, second = reference.run.responses.get(query.id), run.responses.get(query.id)
@@ -137,10 +137,11 @@ def compare_queries(
         documents = compare_documents(first, second, depth=depth, notes=notes, ties=reference.same_request, below=True)
         changed = changed_ranks(documents)
         reached = [one.text for one in measures if _reaches(reference, one, suite)]
-        old, new = before.values_of(query.id), now.values_of(query.id)
-        comparable = {
-            text: value for text in reached if (value := old.get(text)) is not None and new.get(text) is not None
-        }
+        comparable = {}
+        for text in reached:
+            old, new = before.get(query.id, {}).get(text), now.get(query.id, {}).get(text)
+            if old is not None and old.value is not None and new is not None and new.value is not None:
+                comparable[text] = old.value
         found[query.id] = QueryBaseline(comparable, changed, depth, are_only_ties(changed))
     return found
 

@@ -27,7 +27,6 @@ from harness.model import (
     Run,
     Score,
     Suite,
-    ids_of,
 )
 from harness.words import count, counted, listed
 
@@ -110,7 +109,7 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Q
     found = [*_of_suite(baseline, suite, run), *_of_index(baseline.index, run.facts or IndexFacts())]
     if str(run.engine) != baseline.engine:
         found.append(f"the engine was {baseline.engine} and is {run.engine}")
-    known = baseline.queries if others is None else {*ids_of(suite.queries), *ids_of(others)}
+    known = baseline.queries if others is None else {query.id for query in (*suite.queries, *others)}
     if lost := [query for query in baseline.queries if query not in known]:
         found.append(f"the suite lost {counted(lost, 'query')}")
     return tuple(f"since the baseline of {baseline.created} {sentence}" for sentence in found)

@@ -43,7 +43,6 @@ from harness.model import (
     Suite,
     Threshold,
     Verdict,
-    ids_of,
 )
 from harness.words import count, counted, did_you_mean, listed
 
@@ -94,7 +93,7 @@ def assemble_comparison(
         StatisticError: The test is the t test and no query differs.
     """
     suite, names = scored.suite, (pair[0].side.name, pair[1].side.name)
-    if not any(all(query in one.run.responses for one in pair) for query in ids_of(suite.queries)):
+    if not any(all(query.id in one.run.responses for one in pair) for query in suite.queries):
         raise UsageError(f"there is no query on which to compare {names[1]} with {names[0]}")
     Depths.of(pair, suite).refuse_ranks(options.depth)
     depth = options.depth or scored.depth or USUAL_DEPTH

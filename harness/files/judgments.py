@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping, MutableMapping
-from functools import partial
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TypeAlias
 
@@ -16,10 +15,9 @@ from harness.errors import InputError
 from harness.files.opening import JUDGMENTS, Findings, Form, Record, form_of
 from harness.files.records import check_ids, first_lines, read_number, read_pairs, read_records
 from harness.files.trec import Irregular, bulk_judgments
-from harness.model import GradeColumns
 from harness.words import did_you_mean
 
-_Judgments: TypeAlias = MutableMapping[str, dict[str, float]]
+_Judgments: TypeAlias = dict[str, dict[str, float]]
 _DECIMAL_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
 
 
@@ -29,7 +27,6 @@ def read_judgments(
     name: str | None = None,
     grade_names: Mapping[str, float] | None = None,
     ungraded: list[Record] | None = None,
-    places: Mapping[str, int] | None = None,
 ) -> _Judgments:
     """
     Read a judgment file.
@@ -43,23 +40,21 @@ def read_judgments(
         name: What errors call it; the path where left out.
         grade_names: Names that may stand for grades, but in TREC qrels.
         ungraded: Receives the documents without a grade; None refuses them.
-        places: The places of a suite's queries, by id, whose judgments are then in columns.
 
     Returns:
-        Query to document to grade, in the order of the file, or in that of *places*; grades are finite.
+        Query to document to grade, in the order of the file; grades are finite.
 
     Raises:
         FormatError: With each malformed line, grade that is not a finite number, and document judged twice for a query.
         UsageError: The file needs a package that is not installed.
     """
     called = str(path) if name is None else name
-    empty: Callable[[], _Judgments] = dict if places is None else partial(GradeColumns, places)
     if form_of(path) is Form.TREC:
         try:
-            return bulk_judgments(path, called, empty())
+            return bulk_judgments(path, called)
         except Irregular:
             grade_names = None
-    return _read_carefully(path, called, grade_names or {}, ungraded, empty())
+    return _read_carefully(path, called, grade_names or {}, ungraded)
 
 
 def judgment_lines(
@@ -94,7 +89,6 @@ def _read_carefully(
     name: str,
     grade_names: Mapping[str, float],
     ungraded: list[Record] | None = None,
-    into: _Judgments | None = None,
 ) -> _Judgments:
     def grade_of(record: Record, findings: Findings) -> float | None:
         if record.value == "" and ungraded is not None:
@@ -102,7 +96,7 @@ def _read_carefully(
             return None
         return read_grade(record, grade_names, findings)
 
-    return read_pairs(path, JUDGMENTS, name, grade_of, twice="is judged twice", into=into)
+    return read_pairs(path, JUDGMENTS, name, grade_of, twice="is judged twice")
 
 
 def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:

@@ -10,7 +10,7 @@ import csv
 import json
 import re
 from codecs import BOM_UTF8
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from decimal import Decimal
 from itertools import chain
 from pathlib import Path
@@ -319,8 +319,7 @@ def read_pairs(
     value_of: ValueOf,
     *,
     twice: str,
-    into: MutableMapping[str, dict[str, float]] | None = None,
-) -> MutableMapping[str, dict[str, float]]:
+) -> dict[str, dict[str, float]]:
     """
     Read a file that has one value for each query and document.
 
@@ -330,16 +329,15 @@ def read_pairs(
         name: The file's name in errors.
         value_of: Returns the value of a record, or None where it has none, with a finding if that is wrong.
         twice: The words for a document with a second line: "is judged twice".
-        into: Receives the values, empty before; None for a dictionary.
 
     Returns:
-        Query to document to value; a dictionary is in the order of the file.
+        Query to document to value, in the order of the file.
 
     Raises:
         FormatError: With each malformed line, wrong value, and document that comes twice for a query.
     """
     findings = Findings(name)
-    values = {} if into is None else into
+    values: dict[str, dict[str, float]] = {}
     repeated: list[Record] = []
     open_query, known = "", dict[str, float]()
     for record in read_records(path, layout, findings):

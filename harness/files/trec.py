@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -52,21 +52,20 @@ class _Grades(dict[str, float]):
         return grade
 
 
-def bulk_judgments(
-    path: Path, name: str, judgments: MutableMapping[str, dict[str, float]]
-) -> MutableMapping[str, dict[str, float]]:
+def bulk_judgments(path: Path, name: str) -> dict[str, dict[str, float]]:
     """
-    *judgments*, which are empty, with those of TREC qrels: query to document to grade.
+    The judgments of TREC qrels: query to document to grade.
 
     Raises:
         Irregular: A line is malformed, or a document is judged twice.
         FormatError: The file cannot be read.
     """
-    grades, known, is_shared = _Grades(), dict[str, str](), isinstance(judgments, dict)
+    judgments: dict[str, dict[str, float]] = {}
+    grades, known = _Grades(), dict[str, str]()
     open_query, judged = "", dict[str, float]()
     for queries, _, written, values in _columns(path, name, 4):
         documents = written
-        if is_shared and len(known) < MOST_SHARED:
+        if len(known) < MOST_SHARED:
             documents = list(map(known.setdefault, written, written))
         numbers = list(map(grades.__getitem__, values))
         for query, begin, end in _runs(queries):

@@ -28,7 +28,6 @@ from harness.model import (
     Reference,
     Run,
     Score,
-    ScoreColumns,
     ScoreCondition,
     Status,
     Suite,
@@ -37,6 +36,7 @@ from harness.model import (
     UnresolvedCondition,
     Verdict,
     Waiver,
+    index_scores,
     with_ids,
 )
 from harness.model.suite import first_ended, first_in_force, in_force
@@ -142,10 +142,10 @@ def decide(
     selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, query_filter))
     repeats = [repeat for repeat, _ in zip(run.repeats, repeated, strict=False)]
     runs = [run, *(replace(run, responses=repeat.responses) for repeat in repeats)]
-    before = ScoreColumns.of(reference.scores if reference else ())
+    before = index_scores(reference.scores if reference else ())
     judges = [
         _Judge(
-            Compared(suite, one, ScoreColumns.of(found), reference, before, today),
+            Compared(suite, one, index_scores(found), reference, before, today),
             requested_depth(suite, one),
             RunBands(suite, one),
         )

@@ -7,7 +7,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import partial
 from itertools import takewhile
 from unicodedata import normalize
 
@@ -18,15 +17,11 @@ from harness.model import (
     Operator,
     Outcome,
     Query,
-    QueryValues,
     Question,
     Score,
-    ScoreColumns,
+    ScoreTable,
     Status,
     Unit,
-    column,
-    ids_of,
-    places_of,
 )
 from harness.model.suite import in_force
 from harness.words import count, grouped, listed
@@ -69,7 +64,7 @@ class Scope:
     where they all weigh the same.
     """
 
-    counted: QueryValues
+    counted: Mapping[str, float]
     zero_hits: tuple[str, ...]
     unanswered: Mapping[str, str]
     undefined: tuple[str, ...]
@@ -88,7 +83,7 @@ class Scope:
         return f"no score for {len(self.unanswered):,} of {of}: {by_cause(self.unanswered)}"
 
 
-def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, today: date) -> Scope:
+def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, today: date) -> Scope:
     """
     Group the scores of *measure* by the outcome of *queries*.
 
@@ -101,42 +96,36 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreColumns, t
     Returns:
         Every query in exactly one group. A score that is absent or not a finite number is unanswered, never 0.
     """
-    counted = QueryValues(partial(places_of, queries))
+    counted: dict[str, float] = {}
     unanswered: dict[str, str] = {}
     undefined, skipped, zero_hits = [], [], []
-    ids = ids_of(queries)
-    for query, skip, score in zip(ids, column(queries, "skip"), scores.column(measure, ids), strict=True):
-        value = score.value if isinstance(score, Score) else score
-        outcome = score.outcome if isinstance(score, Score) else None
-        if in_force(skip, today):
-            skipped.append(query)
-        elif outcome is Outcome.UNDEFINED:
-            undefined.append(query)
-        elif value is None or not math.isfinite(value):
-            unanswered[query] = _what_is_missing(score)
+    for query in queries:
+        score = scores.get(query.id, {}).get(measure)
+        if in_force(query.skip, today):
+            skipped.append(query.id)
+        elif score is not None and score.outcome is Outcome.UNDEFINED:
+            undefined.append(query.id)
+        elif score is None or score.value is None or not math.isfinite(score.value):
+            unanswered[query.id] = _what_is_missing(score)
         else:
-            counted.append(query, value)
-            if outcome is Outcome.ZERO_HITS:
-                zero_hits.append(query)
+            counted[query.id] = score.value
+            if score.outcome is Outcome.ZERO_HITS:
+                zero_hits.append(query.id)
     weights = weights_of(queries, counted)
     return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
 
 
 def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
     """The weights of the queries *counted*; empty where they all weigh the same."""
-    if not are_weighted(column(queries, "weight")):
-        return {}
-    each = zip(ids_of(queries), column(queries, "weight"), strict=True)
-    weights = {query: weight for query, weight in each if query in counted}
+    weights = {query.id: query.weight for query in queries if query.id in counted}
     return weights if are_weighted(weights.values()) else {}
 
 
-def _what_is_missing(score: Score | float | None) -> str:
-    value = score.value if isinstance(score, Score) else score
-    if value is not None:
-        return f"the score is {value}, which is not a finite number"
-    if not isinstance(score, Score) or score.outcome is Outcome.SKIPPED:
+def _what_is_missing(score: Score | None) -> str:
+    if score is None or score.outcome is Outcome.SKIPPED:
         return "did not run"
+    if score.value is not None:
+        return f"the score is {score.value}, which is not a finite number"
     return score.reason or str(score.outcome)
 
 

@@ -12,7 +12,7 @@ from harness.gate.judge_scores import judge_scores
 from harness.gate.pairs import Compared, reference_problem
 from harness.gate.ties import in_the_order_of
 from harness.metrics.agreement import agreement_value
-from harness.model import AgreementCondition, Query, QueryValues, Ranking, Reference, Response, Status
+from harness.model import AgreementCondition, Query, Ranking, Reference, Response, Status
 from harness.model.suite import in_force
 from harness.words import count, listed
 
@@ -75,7 +75,7 @@ def _judge(
         query: agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
         for query, pair in pairs.items()
     }
-    scope = Scope(QueryValues.of(values), (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
+    scope = Scope(values, (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
     finding = judge_scores(condition.as_score, scope, gain="", skip_undefined=False)
     moved = [query for query, pair in pairs.items() if pair.after != pair.came]
     ties = [query for query in moved if pairs[query].after == pairs[query].before]

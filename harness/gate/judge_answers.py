@@ -26,8 +26,6 @@ from harness.model import (
     Suite,
     TargetChecks,
     Unit,
-    column,
-    ids_of,
 )
 from harness.model.suite import in_force
 from harness.words import count, listed, not_visible
@@ -240,8 +238,7 @@ def judge_latency(
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
     without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.
     """
-    each = zip(ids_of(queries), column(queries, "skip"), strict=True)
-    asked = [query for query, skip in each if not in_force(skip, today)]
+    asked = [query.id for query in queries if not in_force(query.skip, today)]
     left_out = len(queries) - len(asked)
     name = "max latency" if condition.percentile == 100 else f"p{condition.percentile} latency"
     times, untimed = _times(asked, responses)

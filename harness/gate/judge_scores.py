@@ -292,7 +292,7 @@ def with_short_rankings(
     for rankings in zip(*(_continued(query, short[query.id][0], asked) for query in queries), strict=True):
         run = replace(compared.run, responses=dict(zip(names, rankings, strict=True)))
         scores = {query.id: score_of(compared.suite, query, condition.measure, run).value for query in queries}
-        values = scope.counted.changed((name, value) for name, value in scores.items() if value is not None)
+        values = {**scope.counted, **{name: value for name, value in scores.items() if value is not None}}
         if not holds(_aggregate(condition, values, scope.weights), condition.operator, condition.required):
             reason = f"cannot be decided: {why}; {finding.reason}"
             return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(short))

@@ -13,7 +13,7 @@ from harness.gate.ties import TiedValue, read_ties, tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
-from harness.model import Measure, Query, Ranking, Reference, Run, ScoreColumns, Status, Suite, ids_of
+from harness.model import Measure, Query, Ranking, Reference, Run, ScoreTable, Status, Suite
 from harness.words import count, counted, listed
 
 
@@ -23,9 +23,9 @@ class Compared:
 
     suite: Suite
     run: Run
-    scores: ScoreColumns
+    scores: ScoreTable
     reference: Reference | None
-    reference_scores: ScoreColumns
+    reference_scores: ScoreTable
     today: date
 
     @property
@@ -189,7 +189,7 @@ def _pair(
         sentence = f"{reference.called} has no score for {count(len(failed), 'query')}: {listed(failed)}"
         return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(failed))
     undefined_ids = {*now.undefined, *then.undefined}
-    undefined = tuple(filter(undefined_ids.__contains__, ids_of(queries)))
+    undefined = tuple(query.id for query in queries if query.id in undefined_ids)
     if undefined and not compared.suite.skip_undefined:
         sentence = f"it {undefined_text(undefined, now.size)}"
         return _cannot(compared, measure, Status.FAILED, sentence, now, undefined)

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, zip_longest
-from operator import not_
 from unicodedata import category, normalize
 
 from harness.errors import UsageError
@@ -23,7 +22,6 @@ from harness.model import (
     Condition,
     DropCondition,
     Query,
-    QueryColumns,
     ScoreCondition,
     StatisticKind,
     Status,
@@ -31,9 +29,6 @@ from harness.model import (
     Threshold,
     Unit,
     Verdict,
-    chosen,
-    column,
-    ids_of,
     tagged,
 )
 from harness.model.suite import in_force
@@ -99,7 +94,7 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
     The ids are the same whether the suite was loaded with an environment or without one. A threshold that is repeated
     is numbered.
     """
-    with_own = chosen(suite.queries, column(suite.queries, "thresholds"))
+    with_own = [query for query in suite.queries if query.thresholds]
     names = query_ids(suite) if with_own else {}
     gated = _gated("", suite.thresholds, None)
     gated += [one for query in with_own for one in _gated(f"{names[query.id]}.", query.thresholds, query)]
@@ -118,7 +113,7 @@ def _gated(prefix: str, thresholds: Sequence[Threshold], query: Query | None) ->
 
 def query_ids(suite: Suite) -> dict[str, str]:
     """An id for each query of *suite*, by the query's own id; no threshold of the whole suite has such an id."""
-    return {query: f"query.{name}" for query, name in name_ids(ids_of(suite.queries)).items()}
+    return {query: f"query.{name}" for query, name in name_ids(query.id for query in suite.queries).items()}
 
 
 def name_ids(names: Iterable[str]) -> dict[str, str]:
@@ -183,7 +178,7 @@ class Selection:
 
 def compares_with_baseline(suite: Suite) -> bool:
     """Whether a threshold of *suite* or of one of its queries compares with a baseline."""
-    own = chain.from_iterable(column(suite.queries, "thresholds"))
+    own = [threshold for query in suite.queries for threshold in query.thresholds]
     conditions = (threshold.condition for threshold in chain(suite.thresholds, own))
     return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
@@ -207,14 +202,12 @@ def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
     selected = suite
     others: Sequence[Query] = ()
     if query_filter.is_part:
-        mine = list(map(query_filter.takes, suite.queries))
-        selected = replace(suite, queries=chosen(suite.queries, mine))
-        others = chosen(suite.queries, map(not_, mine))
+        selected = replace(suite, queries=tuple(filter(query_filter.takes, suite.queries)))
+        others = tuple(query for query in suite.queries if not query_filter.takes(query))
     active = selected
-    skips = list(column(selected.queries, "skip"))
-    if any(skips):
-        kept = chosen(selected.queries, [not in_force(skip, today) for skip in skips])
-        active = replace(selected, queries=QueryColumns(replace(query, skip=None) for query in kept))
+    if any(query.skip for query in selected.queries):
+        kept = [query for query in selected.queries if not in_force(query.skip, today)]
+        active = replace(selected, queries=tuple(replace(query, skip=None) for query in kept))
     return Selection(suite, selected, active, others)
 
 
@@ -245,7 +238,7 @@ def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
     Raises:
         UsageError: names every unknown tag, the nearest known one, and the known ones.
     """
-    known = sorted({tag for suite in suites for tags in column(suite.queries, "tags") for tag in tags})
+    known = sorted({tag for suite in suites for query in suite.queries for tag in query.tags})
     sentences = [_unknown_tag(tag, known) for tag in tags if tag not in known]
     if sentences:
         raise UsageError("\n".join(sentences))
@@ -258,7 +251,7 @@ def check_query_ids(suites: Sequence[Suite], ids: Collection[str]) -> None:
     Raises:
         UsageError: names every unknown id, and the nearest known one.
     """
-    known = {query for suite in suites for query in ids_of(suite.queries)} if ids else set()
+    known = {query.id for suite in suites for query in suite.queries}
     sentences = [f"no query has the id {one!r}{did_you_mean(one, known)}" for one in ids if one not in known]
     if sentences:
         raise UsageError("\n".join(sentences))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
-from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -20,16 +18,13 @@ from harness.model import (
     Measure,
     Profile,
     Query,
-    QueryValues,
     Ranking,
     RequestTemplate,
     Run,
     ScoreCondition,
     Suite,
     Threshold,
-    ids_of,
     members,
-    places_of,
     sort_places,
 )
 
@@ -162,33 +157,31 @@ class RunBands:
     def __init__(self, suite: Suite, run: Run) -> None:
         self._suite, self._run = suite, run
 
-    def extremes(self, measure: Measure, values: QueryValues) -> Iterator[QueryValues]:
+    def extremes(self, measure: Measure, values: Mapping[str, float]) -> Iterator[dict[str, float]]:
         """
         The *values* of queries by *measure* with the least ones over the orders of ties, then with the greatest ones;
         nothing where ties move none of them.
         """
-        moved = self._moved.get(measure.text)
-        rows = moved.rows_of(values) if moved is not None else []
-        if moved is None or not rows:
+        bands = self._bands.get(measure.text, {})
+        moved = {query: band for query, band in bands.items() if query in values}
+        if not moved:
             return
-        yield values.changed(moved.by_query(moved.least, rows))
-        yield values.changed(moved.by_query(moved.greatest, rows))
+        yield {**values, **{query: least for query, (least, _) in moved.items()}}
+        yield {**values, **{query: greatest for query, (_, greatest) in moved.items()}}
 
     @cached_property
-    def _moved(self) -> dict[str, _Moved]:
-        """The values that ties move, by measure."""
-        queries, found = self._suite.queries, dict[str, _Moved]()
-        ids, places = ids_of(queries), places_of(queries)
+    def _bands(self) -> dict[str, dict[str, tuple[float, float]]]:
+        """The least and the greatest value that ties allow, by measure and query, where ties move it."""
+        found: dict[str, dict[str, tuple[float, float]]] = {}
         common = lru_cache(maxsize=64)(self._measures_of_tags)
-        for place, identity in enumerate(ids):
-            ranking = self._run.responses.get(identity)
+        for query in self._suite.queries:
+            ranking = self._run.responses.get(query.id)
             if not isinstance(ranking, Ranking) or not _has_ties(ranking):
                 continue
-            query = queries[place]
             if _grades_tie(query, tie_groups(ranking)):
                 measures = common(query.tags) | _scored_by(query.thresholds)
-                for text, band in bands_of(self._suite, query, ranking, measures.values()).items():
-                    found.setdefault(text, _Moved(ids, places)).append(place, *band)
+                for measure, band in bands_of(self._suite, query, ranking, measures.values()).items():
+                    found.setdefault(measure, {})[query.id] = band
         return found
 
     def _measures_of_tags(self, tags: Collection[str]) -> dict[str, Measure]:
@@ -200,33 +193,6 @@ def _scored_by(thresholds: Iterable[Threshold]) -> dict[str, Measure]:
     """The measures whose scores *thresholds* compare with a number, by their text."""
     conditions = (one.condition for one in thresholds)
     return {one.measure.text: one.measure for one in conditions if isinstance(one, ScoreCondition)}
-
-
-class _Moved:
-    """The values of one measure that ties move, in columns: a row has 20 bytes, and rows are in the queries' order."""
-
-    def __init__(self, ids: Sequence[str], places: Mapping[str, int]) -> None:
-        """*ids* and *places* are those of all queries."""
-        self._ids, self._place_of = ids, places
-        self._places = array("I")  # of the query of each row
-        self.least, self.greatest = array("d"), array("d")
-
-    def append(self, place: int, least: float, greatest: float) -> None:
-        """Add a row for the query at *place*."""
-        self._places.append(place)
-        self.least.append(least)
-        self.greatest.append(greatest)
-
-    def rows_of(self, queries: Collection[str]) -> list[int]:
-        """The rows of those of *queries* that have one."""
-        if len(queries) > len(self._places):
-            return [row for row, place in enumerate(self._places) if self._ids[place] in queries]
-        found = ((bisect_left(self._places, place), place) for place in map(self._place_of.__getitem__, queries))
-        return [row for row, place in found if place in self._places[row : row + 1]]
-
-    def by_query(self, values: Sequence[float], rows: Iterable[int]) -> Iterator[tuple[str, float]]:
-        """The query of each of *rows*, with its value in *values*."""
-        return ((self._ids[self._places[row]], values[row]) for row in rows)
 
 
 def _has_ties(ranking: Ranking) -> bool:

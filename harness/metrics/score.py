@@ -39,7 +39,6 @@ from harness.model import (
     Response,
     Run,
     Score,
-    ScoreColumns,
     ScoreCondition,
     Suite,
     Threshold,
@@ -312,7 +311,7 @@ def _measures_of_tags(suite: Suite, tags: Collection[str]) -> tuple[Measure, ...
     return _each_once([*common_measures(suite), *map(measure_named, tagged)])
 
 
-def score_run(suite: Suite, run: Run) -> ScoreColumns:
+def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
     """
     Score every query of *suite* by each of its measures.
 
@@ -324,13 +323,11 @@ def score_run(suite: Suite, run: Run) -> ScoreColumns:
         Scores in the order of the queries, then of the measures.
     """
     of_tags = lru_cache(maxsize=64)(partial(_measures_of_tags, suite))
-
-    def scores() -> Iterator[Score]:
-        for query in suite.queries:
-            measures = measures_of(suite, query) if query.thresholds else of_tags(query.tags)
-            yield from _scores(suite, query, measures, run.responses.get(query.id))
-
-    return ScoreColumns(scores(), suite.queries)
+    scores: list[Score] = []
+    for query in suite.queries:
+        measures = measures_of(suite, query) if query.thresholds else of_tags(query.tags)
+        scores += _scores(suite, query, measures, run.responses.get(query.id))
+    return tuple(scores)
 
 
 def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:

@@ -46,7 +46,6 @@ from harness.model.judging import (
     QueryCoverage,
     UnjudgedBounds,
 )
-from harness.model.queries import GradeColumns, QueryColumns, chosen, column, ids_of, places_of, tagged, with_ids
 from harness.model.report import (
     Absence,
     BaselineSummary,
@@ -56,7 +55,6 @@ from harness.model.report import (
     MissingSuite,
     QueryBaseline,
     QueryReport,
-    QueryReports,
     RankedDocument,
     RepeatSummary,
     Report,
@@ -84,7 +82,7 @@ from harness.model.run import (
     UnstableQuery,
     Verdict,
 )
-from harness.model.scores import Outcome, QueryValues, Score, ScoreColumns
+from harness.model.scores import Outcome, Score, ScoreTable, index_scores
 from harness.model.suite import (
     AgreementCondition,
     BaselineCondition,
@@ -116,6 +114,8 @@ from harness.model.suite import (
     Waiver,
     WorseCondition,
     members,
+    tagged,
+    with_ids,
 )
 from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, ShardCopy, SuiteTiming
 from harness.model.verification import (
@@ -159,7 +159,6 @@ __all__ = [
     "Fixture",
     "Gain",
     "GainKind",
-    "GradeColumns",
     "Hit",
     "HitCount",
     "HttpRequest",
@@ -191,14 +190,11 @@ __all__ = [
     "Profile",
     "Query",
     "QueryBaseline",
-    "QueryColumns",
     "QueryComparison",
     "QueryCoverage",
     "QueryInspection",
     "QueryReport",
-    "QueryReports",
     "QueryTiming",
-    "QueryValues",
     "Question",
     "RankContribution",
     "RankedDocument",
@@ -213,11 +209,11 @@ __all__ = [
     "Route",
     "Run",
     "Score",
-    "ScoreColumns",
     "ScoreCondition",
     "ScoreDifference",
     "ScoreFactor",
     "ScorePart",
+    "ScoreTable",
     "SearchRequest",
     "SentRequest",
     "ShardCopy",
@@ -246,11 +242,8 @@ __all__ = [
     "VerifiedMeasure",
     "Waiver",
     "WorseCondition",
-    "chosen",
-    "column",
-    "ids_of",
+    "index_scores",
     "members",
-    "places_of",
     "sort_places",
     "tagged",
     "with_ids",

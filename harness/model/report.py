@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from harness.lazy import LazySequence
 from harness.model.baseline import TextDiff
 from harness.model.comparison import MovedDocument
 from harness.model.request import SentRequest
@@ -130,48 +129,6 @@ class QueryReport:
     timing: QueryTiming = field(default_factory=QueryTiming)
 
 
-class QueryReports(LazySequence[QueryReport]):
-    """
-    The reports on the queries of a suite, built on access.
-
-    Building one may read the response of its query from a file, so read all of them only once. *outlines* are the same
-    reports without what responses contain, such as documents and totals. *unscored* are the positions, from 0, of the
-    reports whose outcome is not SCORED.
-    """
-
-    def __init__(
-        self,
-        ids: Sequence[str],
-        build: Callable[[int], QueryReport],
-        *,
-        outlines: Sequence[QueryReport],
-        unscored: Sequence[int],
-    ) -> None:
-        """
-        Args:
-            ids: The ids of the queries, in the order of the suite.
-            build: Builds the report on the query at a position, from 0.
-            outlines: The same reports without what responses contain, cheap to build.
-            unscored: The positions of the reports whose outcome is not SCORED.
-        """
-        super().__init__(range(len(ids)), build, keep=REPORTS_KEPT)
-        self.build = build
-        self.ids = ids
-        self.outlines = outlines
-        self.unscored = unscored
-
-    def changed(self, change: Callable[[QueryReport], QueryReport]) -> QueryReports:
-        """The same reports, with *change* applied to each report and each outline when it is built."""
-        outlines = LazySequence(self.outlines, change)
-        return QueryReports(
-            self.ids, lambda place: change(self.build(place)), outlines=outlines, unscored=self.unscored
-        )
-
-
-REPORTS_KEPT = 1000
-"""The number of reports of a suite that stay in memory once they are built; a small suite keeps all."""
-
-
 @dataclass(frozen=True, slots=True)
 class MeanChange:
     """A mean in the baseline and in the run, over the queries that have scores in both."""
@@ -259,7 +216,7 @@ class SuiteReport:
     depth: int
     summaries: tuple[MeasureSummary, ...]
     verdicts: tuple[Verdict, ...]
-    queries: Sequence[QueryReport]
+    queries: tuple[QueryReport, ...]
     """The selected queries."""
     notes: tuple[str, ...] = ()
     deselected: int = 0
@@ -288,25 +245,13 @@ class SuiteReport:
     """None if the searches were made once."""
 
     @property
-    def ids(self) -> Sequence[str]:
-        """The ids of *queries*, in their order."""
-        return self.queries.ids if isinstance(self.queries, QueryReports) else [query.id for query in self.queries]
-
-    @property
-    def outlines(self) -> Sequence[QueryReport]:
-        """*queries*, possibly without documents and totals; iterating over them is cheap, see `QueryReports`."""
-        return self.queries.outlines if isinstance(self.queries, QueryReports) else self.queries
-
-    @property
-    def unscored(self) -> Iterator[QueryReport]:
-        """The outlines of the queries whose outcome is not SCORED."""
-        if isinstance(self.queries, QueryReports):
-            return (self.queries.outlines[place] for place in self.queries.unscored)
-        return (query for query in self.queries if query.outcome is not Outcome.SCORED)
+    def unscored(self) -> list[QueryReport]:
+        """The queries whose outcome is not SCORED."""
+        return [query for query in self.queries if query.outcome is not Outcome.SCORED]
 
     @property
     def unanswered(self) -> dict[str, QueryReport]:
-        """The outlines, by id, of the queries without a ranking: they failed or did not run."""
+        """The queries without a ranking, by id: they failed or did not run."""
         return {query.id: query for query in self.unscored if query.outcome.is_unanswered}
 
     @property
@@ -317,9 +262,8 @@ class SuiteReport:
 
     def named(self, ids: Iterable[str]) -> list[QueryReport]:
         """The queries with *ids*, in that order; those that are not in the report are left out."""
-        wanted = dict.fromkeys(ids)
-        places = {one: place for place, one in enumerate(self.ids) if one in wanted}
-        return [self.queries[places[one]] for one in wanted if one in places]
+        by_id = {query.id: query for query in self.queries}
+        return [by_id[query_id] for query_id in dict.fromkeys(ids) if query_id in by_id]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ A condition is what a threshold or a rank expectation requires: one type for eac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
@@ -428,8 +428,7 @@ class Suite:
     requests: Mapping[str, RequestTemplate]
     """At least one; the first is the default."""
     measures: tuple[Measure, ...]
-    queries: Sequence[Query]
-    """In columns if loaded from files; `column` reads one field of all queries without building them."""
+    queries: tuple[Query, ...]
     thresholds: tuple[Threshold, ...] = ()
     gain: Gain = Gain()
     profile: Profile = Profile.STANDARD
@@ -470,3 +469,13 @@ def first_in_force(today: date, *waivers: Waiver | None) -> Waiver | None:
 def first_ended(today: date, *waivers: Waiver | None) -> Waiver | None:
     """The first of *waivers* whose last day is before *today*, None if there is none."""
     return next((waiver for waiver in waivers if waiver is not None and not in_force(waiver, today)), None)
+
+
+def tagged(queries: Iterable[Query], tag: str) -> tuple[Query, ...]:
+    """The queries that have the *tag*."""
+    return tuple(query for query in queries if tag in query.tags)
+
+
+def with_ids(queries: Iterable[Query], ids: Container[str]) -> tuple[Query, ...]:
+    """The queries whose id is in *ids*, in the order of *queries*."""
+    return tuple(query for query in queries if query.id in ids)

@@ -257,8 +257,10 @@ class IndexedReport:
         decided = {name for item in items for name in item.verdicts if item.skip is None or name in skipped}
         self.unexpected = [verdict.id for verdict in report.verdicts if verdict.id not in decided]
         queries = {item.query for item in items}
-        self.unexpected += [query for query in report.ids if query not in queries] if each_query else []
-        self.places = {query: place for place, query in enumerate(report.ids)}
+        self.unexpected += (
+            [query for query in [query.id for query in report.queries] if query not in queries] if each_query else []
+        )
+        self.places = {query: place for place, query in enumerate([query.id for query in report.queries])}
         self.verdicts = {verdict.id: verdict for verdict in report.verdicts}
         self.unstable = {one.query: one.cause for one in report.repeats.unstable} if report.repeats else {}
         self.causes = tuple(ranking_causes(report.queries, report.checks))

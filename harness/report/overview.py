@@ -209,7 +209,7 @@ def _summary(cell: SuiteReport, measure: str) -> MeasureSummary | None:
 
 def _scored(cell: SuiteReport, measure: str) -> frozenset[str]:
     """The queries that have a score, which the mean is over."""
-    return frozenset(query.id for query in cell.outlines if query.scores.get(measure) is not None)
+    return frozenset(query.id for query in cell.queries if query.scores.get(measure) is not None)
 
 
 # The figures of each tag.
@@ -271,7 +271,7 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
     return TagTable(
         measures=tuple(summary.measure for summary in shown),
         rows=(TagRow("all", None, len(suite.queries), 1.0, shown), *rows),
-        weighted=are_weighted(query.weight for query in suite.outlines),
+        weighted=are_weighted(query.weight for query in suite.queries),
         held=any(row.statuses for row in rows),
         remarks=tuple(_remarks(suite, len(tagged) - len(kept), len(suite.summaries) - len(shown))),
     )
@@ -300,7 +300,7 @@ def _tag_row(summary: TagSummary, measures: int, statuses: dict[str, Status]) ->
 
 
 def _remarks(suite: SuiteReport, tags: int, measures: int) -> list[str]:
-    several = sum(len(query.tags) > 1 for query in suite.outlines)
+    several = sum(len(query.tags) > 1 for query in suite.queries)
     remarks = []
     if several:
         verb = "has several tags and is" if several == 1 else "have several tags and are"

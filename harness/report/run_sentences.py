@@ -86,7 +86,7 @@ def attention_of(suite: SuiteReport) -> Attention:
     unanswered = suite.unanswered
     verdicts = [one for one in suite.verdicts if _to_look_at(one) and not only_repeats_unanswered(one, unanswered)]
     if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
-        sent = (query.id for query in suite.outlines if query.outcome is not Outcome.SKIPPED)
+        sent = (query.id for query in suite.queries if query.outcome is not Outcome.SKIPPED)
         return Attention(tuple(verdicts), tuple(suite.named(one for one in sent if one not in unanswered)), 0)
     return _with_queries(suite, verdicts, unanswered)
 
@@ -119,7 +119,7 @@ def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verd
 
 
 def _with_queries(suite: SuiteReport, verdicts: Sequence[Verdict], unanswered: Collection[str]) -> Attention:
-    known = {query.id for query in suite.outlines} if any(verdict.blamed for verdict in verdicts) else set()
+    known = {query.id for query in suite.queries} if any(verdict.blamed for verdict in verdicts) else set()
     blamed = [[name for name in one.blamed if name in known and name not in unanswered] for one in verdicts]
     shown = worst_first([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
     left = len({name for names in blamed for name in names}) - len(shown)

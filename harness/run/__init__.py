@@ -71,7 +71,7 @@ def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] 
 
 def _part(selection: Selection, shard: Shard) -> Selection:
     """*selection* with the queries of *shard* as those that run."""
-    return replace(selection, active=replace(selection.active, queries=shard.of(selection.active.queries)))
+    return replace(selection, active=replace(selection.active, queries=shard.take(selection.active.queries)))
 
 
 def _to_depth(suite: Suite, depth: int | None) -> Suite:

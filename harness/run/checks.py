@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Self
 
 from harness.errors import SearchError
@@ -33,7 +32,6 @@ from harness.model import (
     SearchRequest,
     Suite,
     TargetChecks,
-    column,
 )
 from harness.search.answers import BAD_REQUEST, exceeds_window
 from harness.search.fields import has_fixed_fields, named_fields, parents_of, runtime_fields, unknown_among
@@ -238,8 +236,7 @@ class TargetCheck:
             return self._search.sent.values()
         if not has_fixed_fields(self._template.body):
             return self._sent
-        each = enumerate(column(self._queries, "params"))
-        others = (place for place, params in each if place and _may_name_fields(params))
+        others = (place for place, query in enumerate(self._queries) if place and _may_name_fields(query.params))
         return [self._sent[0], *(self._sent[place] for place in others)]
 
     def _meant(self, name: str) -> str | None:
@@ -360,7 +357,7 @@ def _relevant(suite: Suite) -> set[str]:
 
 def _expected(suite: Suite) -> set[str]:
     """The documents that expectations name."""
-    thresholds = chain.from_iterable(column(suite.queries, "thresholds"))
+    thresholds = [threshold for query in suite.queries for threshold in query.thresholds]
     return {document for threshold in thresholds for document in named_documents(threshold.condition)}
 
 

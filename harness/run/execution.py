@@ -36,7 +36,6 @@ from harness.model import (
     Suite,
     SuiteReport,
     Verdict,
-    places_of,
 )
 from harness.options import RunOptions
 from harness.process import gc_paused
@@ -46,7 +45,7 @@ from harness.run.header import NOT_ASKED
 from harness.run.journal import Section
 from harness.run.notes import run_notes
 from harness.run.report import DecidedRun, assemble
-from harness.run.responses import StoredResponses, failed_run, joined, kept_answers, without_answered
+from harness.run.responses import ReceivedResponses, failed_run, joined, kept_answers, without_answered
 from harness.run.watching import TargetWatch, watch_target, with_point_in_time
 
 if TYPE_CHECKING:
@@ -167,7 +166,7 @@ class SuiteExecution:
             if whole := self._whole(earlier, active, search):
                 return whole
             earlier, active = None, self._start(None)
-        sent, heard = dict[str, SearchRequest](), StoredResponses(places_of(active.queries))
+        sent, heard = dict[str, SearchRequest](), ReceivedResponses()
         budget = self.options.budget
         try:
             active = self._with_fixture(active, search)
@@ -291,7 +290,7 @@ class SuiteExecution:
         watch.read_state_if_due()
 
     def _search(
-        self, active: Suite, search: Search, earlier: Run | None, watch: TargetWatch, responses: StoredResponses
+        self, active: Suite, search: Search, earlier: Run | None, watch: TargetWatch, responses: ReceivedResponses
     ) -> Run:
         from harness.run.searching import execute
 

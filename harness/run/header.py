@@ -13,7 +13,7 @@ from harness.baseline.questions import UsedValues
 from harness.gate.selection import Selection
 from harness.gate.stability import why_moving
 from harness.masking import Masker, fingerprint, names_login
-from harness.model import Engine, IndexState, Json, Query, Run, Suite, chosen, column, ids_of
+from harness.model import Engine, IndexState, Json, Query, Run, Suite
 from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
 
 SCHEMA = 1
@@ -60,7 +60,7 @@ class Header:
     @property
     def own_queries(self) -> int:
         """The number of queries in the part that runs."""
-        return len(self.shard.of(range(self.queries)))
+        return len(range(self.queries)[self.shard.number - 1 :: self.shard.parts])
 
     @property
     def cell(self) -> Cell:
@@ -147,11 +147,13 @@ def header_of(
     queries = suite.queries
     values: dict[str, Iterable[Json]] = {
         "judgments": chain([suite.gain, suite.grades], ([one.id, one.judgments] for one in queries)),
-        "queries": chain((_sent_parts(query, used) for query in queries), ids_of(selection.active.queries)),
+        "queries": chain(
+            (_sent_parts(query, used) for query in queries), (query.id for query in selection.active.queries)
+        ),
         "request": [template, suite.depth, suite.title_field],
         "thresholds": chain(
             [suite.thresholds],
-            ([query.id, query.thresholds] for query in chosen(queries, column(queries, "thresholds"))),
+            ([query.id, query.thresholds] for query in queries if query.thresholds),
         ),
         "other settings of the suite": [
             replace(suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None, vectors=())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, groupby
 from types import MappingProxyType
@@ -12,7 +12,6 @@ from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues
 from harness.gate.stability import unstable_queries, why_moving
 from harness.gate.ties import tie
-from harness.lazy import LazySequence
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
 from harness.model import (
@@ -27,7 +26,6 @@ from harness.model import (
     Query,
     QueryBaseline,
     QueryReport,
-    QueryReports,
     QueryTiming,
     RankedDocument,
     Ranking,
@@ -36,14 +34,14 @@ from harness.model import (
     Response,
     Run,
     Score,
-    ScoreColumns,
+    ScoreTable,
     SentRequest,
     Suite,
     SuiteReport,
     SuiteTiming,
     TargetChecks,
     Verdict,
-    ids_of,
+    index_scores,
 )
 from harness.run.notes import (
     baseline_notes,
@@ -98,11 +96,11 @@ def assemble(
         searched: The options with which a command searches the same.
     """
     suite, run, verdicts, reference = decided.suite, decided.run, decided.verdicts, decided.reference
-    template, columns = suite.requests.get(run.request), ScoreColumns.of(decided.scores)
-    found, changed = _gone_through(suite, run, columns), why_moving(run)
+    template, scores = suite.requests.get(run.request), index_scores(decided.scores)
+    found, changed = _gone_through(suite, run, scores), why_moving(run)
     located = chain.from_iterable(decided.located.values())
     titles = found.titles | {one.id: one.title for one in located if one.title is not None}
-    before = compare_queries(suite, run, columns, reference, titles) if reference else {}
+    before = compare_queries(suite, run, decided.scores, reference, titles) if reference else {}
     known = _DocumentFacts(decided.located, titles, before, sent, run.checks, UsedValues.of_run(suite, run))
     checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
     return SuiteReport(
@@ -115,9 +113,9 @@ def assemble(
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=measure_summaries(suite, columns, before),
+        summaries=measure_summaries(suite, decided.scores, before),
         verdicts=tuple(verdicts),
-        queries=_query_reports(suite, run, columns, known, found.outcomes),
+        queries=_query_reports(suite, run, scores, known, found.outcomes),
         notes=(
             *notes,
             *baseline_notes(suite, run, reference, before),
@@ -129,7 +127,7 @@ def assemble(
             *ungraded_notes(suite),
         ),
         deselected=deselected,
-        tags=tag_summaries(suite, columns, verdicts, before),
+        tags=tag_summaries(suite, decided.scores, verdicts, before),
         baseline=None
         if reference is None or reference.run is None
         else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
@@ -193,11 +191,11 @@ class _Found:
     untimed: list[str] = field(default_factory=list)
 
 
-def _gone_through(suite: Suite, run: Run, scores: ScoreColumns) -> _Found:
+def _gone_through(suite: Suite, run: Run, scores: ScoreTable) -> _Found:
     found = _Found(titles=dict(run.titles))
     for place, query in enumerate(suite.queries):
         response = run.responses.get(query.id)
-        outcome = _outcome(query, response, scores.exceptions_of(query.id))
+        outcome = _outcome(query, response, scores.get(query.id, {}).values())
         if outcome[0] is not Outcome.SCORED:
             found.outcomes[place] = outcome
         if isinstance(response, Ranking):
@@ -246,27 +244,17 @@ def _invisible(document: MissingDocument, checks: TargetChecks | None) -> Missin
 def _query_reports(
     suite: Suite,
     run: Run,
-    scores: ScoreColumns,
+    scores: ScoreTable,
     known: _DocumentFacts,
     outcomes: Mapping[int, tuple[Outcome, str]],
-) -> QueryReports:
-    """The reports of all queries, built on access."""
-
-    def outline(place: int) -> QueryReport:
-        query, (outcome, reason) = suite.queries[place], outcomes.get(place, _SCORED)
-        values = scores.values_of(query.id)
-        return QueryReport(query.id, query.text, outcome, reason, query.tags, values, weight=query.weight)
-
-    def build(place: int) -> QueryReport:
-        query, outcome = suite.queries[place], outcomes.get(place, _SCORED)
-        return _query_report(suite, query, run.responses.get(query.id), outcome, scores.values_of(query.id), known)
-
-    return QueryReports(
-        ids_of(suite.queries),
-        build,
-        outlines=LazySequence(range(len(suite.queries)), outline),
-        unscored=sorted(outcomes),
-    )
+) -> tuple[QueryReport, ...]:
+    """The reports of all queries, in the order of the suite."""
+    reports = []
+    for place, query in enumerate(suite.queries):
+        values = {measure: score.value for measure, score in scores.get(query.id, {}).items()}
+        outcome = outcomes.get(place, _SCORED)
+        reports.append(_query_report(suite, query, run.responses.get(query.id), outcome, values, known))
+    return tuple(reports)
 
 
 _SCORED = (Outcome.SCORED, "")
@@ -306,7 +294,7 @@ def _query_report(
     )
 
 
-def _outcome(query: Query, response: Response | None, scores: Sequence[Score]) -> tuple[Outcome, str]:
+def _outcome(query: Query, response: Response | None, scores: Collection[Score]) -> tuple[Outcome, str]:
     """The outcome of a query as a whole, with its reason: a problem to be mended comes before scores."""
     failed = [score for score in scores if score.outcome is Outcome.ERROR]
     if failed and isinstance(response, Ranking):

@@ -24,14 +24,11 @@ from harness.model import (
     SearchRequest,
     SentRequest,
     Suite,
-    column,
-    ids_of,
     members,
-    places_of,
     with_ids,
 )
 from harness.process import gc_paused
-from harness.run.responses import StoredResponses, kept_answers, without_answered
+from harness.run.responses import ReceivedResponses, kept_answers, without_answered
 from harness.run.tails import cut_with_tail, hits_requested, search_tails
 from harness.run.watching import TargetWatch
 from harness.search.answers import exceeds_window, is_blocked
@@ -66,7 +63,7 @@ def execute(
     preference: str | None = None,
     warm_up: int = 0,
     earlier: Run | None = None,
-    responses: StoredResponses | None = None,
+    responses: ReceivedResponses | None = None,
 ) -> Run:
     """
     Send the request of every query of *suite*.
@@ -105,8 +102,8 @@ def execute(
     kept = kept_answers(earlier)
     left = without_answered(suite, kept)
     sent = requests_of(left, template, further=further, titles=titles, preference=preference)
-    stored = StoredResponses(places_of(suite.queries)) if responses is None else responses
-    stored.keep({query: kept[query] for query in ids_of(suite.queries) if query in kept})
+    stored = ReceivedResponses() if responses is None else responses
+    stored.keep({query.id: kept[query.id] for query in suite.queries if query.id in kept})
     bare = None
     if further and _may_request_more(template):
         bare = requests_of(left, template, further=False, titles=titles, preference=preference)
@@ -125,7 +122,7 @@ def execute(
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
         answers.keep(_sent_without_checks(answers, search, seconds_left))
     run = Run(
-        responses=stored,
+        responses=stored.in_order_of(suite),
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
@@ -151,7 +148,7 @@ class _Answers:
         template: RequestTemplate,
         sent: Sequence[SearchRequest],
         checks: int,
-        stored: StoredResponses,
+        stored: ReceivedResponses,
         on_answers: Callable[[Mapping[str, Response]], None] | None,
     ) -> None:
         from harness.suites.depth import collapses
@@ -159,7 +156,7 @@ class _Answers:
         self.sent = sent
         self.resent: dict[str, str] = {}
         self._suite, self._template = suite, template
-        self._queries = ids_of(suite.queries)
+        self._queries = [query.id for query in suite.queries]
         self._checked: dict[int, Response] = {}
         self._checks = checks
         self._stored = stored
@@ -413,7 +410,7 @@ def _size_with_one_more(request: SearchRequest) -> int:
 
 def _are_alike(suite: Suite, template: RequestTemplate) -> bool:
     """Whether the bodies for all queries have the same keys: params and texts may add some."""
-    if template.http is not None or any(column(suite.queries, "params")):
+    if template.http is not None or any(query.params for query in suite.queries):
         return False
     return not any("{{" in key for key, _ in members(template.body))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
 from statistics import median
 from types import MappingProxyType
 
@@ -16,16 +15,12 @@ from harness.model import (
     MeasureSummary,
     Query,
     QueryBaseline,
-    QueryValues,
     Score,
-    ScoreColumns,
+    ScoreTable,
     Suite,
     TagSummary,
     Verdict,
-    chosen,
-    column,
-    ids_of,
-    tagged,
+    index_scores,
 )
 from harness.words import grouped
 
@@ -40,7 +35,7 @@ def measure_summaries(
 
     *before* are the queries in the baseline, by id.
     """
-    return _summaries(suite.queries, _gains(suite), ScoreColumns.of(scores), before)
+    return _summaries(suite.queries, _gains(suite), index_scores(scores), before)
 
 
 def tag_summaries(
@@ -62,10 +57,10 @@ def tag_summaries(
         The tag with the greatest share first, equal ones by name, the queries without a tag last. Empty where no query
         has a tag.
     """
-    if not any(column(suite.queries, "tags")):
+    if not any(query.tags for query in suite.queries):
         return ()
-    groups = _groups(suite.queries)
-    gains, columns, shares = _gains(suite), ScoreColumns.of(scores), _shares(suite.queries, groups)
+    groups = _group_by_tag(suite.queries)
+    gains, columns, shares = _gains(suite), index_scores(scores), _shares(suite.queries, groups)
     by_tag = grouped((verdict.tag, verdict.id) for verdict in verdicts)
     found = [
         TagSummary(
@@ -80,18 +75,23 @@ def tag_summaries(
     return tuple(sorted(found, key=lambda one: (one.tag is None, -one.share, one.tag or "")))
 
 
-def _groups(queries: Sequence[Query]) -> dict[str | None, Sequence[Query]]:
-    tags = dict.fromkeys(chain.from_iterable(own or (None,) for own in column(queries, "tags")))
-    untagged = [not own for own in column(queries, "tags")]
-    return {tag: chosen(queries, untagged) if tag is None else tagged(queries, tag) for tag in tags}
+def _group_by_tag(queries: Sequence[Query]) -> dict[str | None, list[Query]]:
+    """The queries by tag, in the order in which tags are first used; those without any under None."""
+    groups: dict[str | None, list[Query]] = {}
+    for query in queries:
+        for tag in query.tags or (None,):
+            groups.setdefault(tag, []).append(query)
+    return groups
 
 
 def _shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
     """The share of each group in the weight of all queries."""
-    weights = weighed([1.0] * len(queries), list(column(queries, "weight")))
-    over_mean = dict(zip(ids_of(queries), weights, strict=True))
-    shares = {tag: math.fsum(map(over_mean.__getitem__, ids_of(members))) for tag, members in groups.items()}
-    return {tag: share / len(queries) for tag, share in shares.items()}
+    weights = weighed([1.0] * len(queries), [query.weight for query in queries])
+    weight_over_mean = {query.id: weight for query, weight in zip(queries, weights, strict=True)}
+    shares = {}
+    for tag, members in groups.items():
+        shares[tag] = math.fsum(weight_over_mean[query.id] for query in members) / len(queries)
+    return shares
 
 
 def _gains(suite: Suite) -> dict[str, str]:
@@ -100,20 +100,24 @@ def _gains(suite: Suite) -> dict[str, str]:
 
 
 def _summaries(
-    queries: Sequence[Query], gains: Mapping[str, str], scores: ScoreColumns, before: Mapping[str, QueryBaseline]
+    queries: Sequence[Query], gains: Mapping[str, str], scores: ScoreTable, before: Mapping[str, QueryBaseline]
 ) -> tuple[MeasureSummary, ...]:
     return tuple(_summary(queries, measure, gain, scores, before) for measure, gain in gains.items())
 
 
 def _summary(
-    queries: Sequence[Query], measure: str, gain: str, scores: ScoreColumns, before: Mapping[str, QueryBaseline]
+    queries: Sequence[Query], measure: str, gain: str, scores: ScoreTable, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
-    values, left_out = QueryValues(), 0
-    for query, score in zip(ids_of(queries), scores.column(measure, ids_of(queries)), strict=True):
-        value = score.value if isinstance(score, Score) else score
-        if value is not None:
-            values.append(query, value)
-        left_out += value is None and score is not None
+    values: dict[str, float] = {}
+    left_out = 0
+    for query in queries:
+        score = scores.get(query.id, {}).get(measure)
+        if score is None:
+            continue
+        if score.value is None:
+            left_out += 1
+        else:
+            values[query.id] = score.value
     weights = weights_of(queries, values)
     return MeasureSummary(
         measure=measure,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate.ties import cut, tie_groups
-from harness.model import Ranking, Response, Run, SearchRequest, Suite, TailSearch, chosen, ids_of
+from harness.model import Ranking, Response, Run, SearchRequest, Suite, TailSearch
 from harness.search.msearch import preferring
 
 if TYPE_CHECKING:
@@ -71,9 +71,7 @@ def search_tails(
     begun, queries, beyond = time.perf_counter(), 0, 0
     for size in SIZES:
         left = None if budget is None else budget - (time.perf_counter() - begun)
-        open_queries = chosen(
-            suite.queries, [_has_open_tail(run.responses.get(query)) for query in ids_of(suite.queries)]
-        )
+        open_queries = tuple(query for query in suite.queries if _has_open_tail(run.responses.get(query.id)))
         requests = build_requests(replace(suite, queries=open_queries), run.request)
         sent = [deep for one in requests if (deep := _deeper_request(one, suite, size, beyond)) is not None]
         sent = [one if preference is None else preferring(preference, one) for one in sent]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import measure_named
-from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, chosen, column, ids_of, tagged
+from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, tagged
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, Written, describe, resolve_number
@@ -34,7 +34,7 @@ class Judgments:
     """
 
     problems: Problems
-    grades: MutableMapping[str, dict[str, float]] = field(default_factory=dict)
+    grades: dict[str, dict[str, float]] = field(default_factory=dict)
     inline: dict[tuple[str, str], Mark] = field(default_factory=dict)
     files: list[NamedFile] = field(default_factory=list)
     named: list[NamedFile] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Judgments:
     def add_file(
         self,
         file: NamedFile,
-        queries: Mapping[str, int],
+        queries: Collection[str],
         names: Mapping[str, float],
         *,
         strict: bool,
@@ -61,7 +61,7 @@ class Judgments:
 
         Args:
             file: What to read.
-            queries: The places of the suite's, by id.
+            queries: The ids of the suite's.
             names: Names of grades.
             strict: Whether judgments for other queries are a problem; else they are left out.
             skip_ungraded: Whether documents without a grade are left out and counted; else they are a problem.
@@ -69,7 +69,7 @@ class Judgments:
         self.named.append(file)
         ungraded: list[Record] | None = [] if skip_ungraded else None
         try:
-            judgments = read_judgments(file.path, name=file.name, grade_names=names, ungraded=ungraded, places=queries)
+            judgments = read_judgments(file.path, name=file.name, grade_names=names, ungraded=ungraded)
         except InputError as error:
             self.problems.extend(error.problems)
             return
@@ -98,7 +98,7 @@ class Judgments:
         self.grades[query] = judged | known
         return twice
 
-    def _note_other_queries(self, file: NamedFile, others: list[str], queries: Mapping[str, int]) -> None:
+    def _note_other_queries(self, file: NamedFile, others: list[str], queries: Iterable[str]) -> None:
         line = query_line(file.path, others[0], name=file.name)
         shown = listed(list(map(repr, others)), 5)
         remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
@@ -239,20 +239,15 @@ def check_measures(
 
     The measure scores a ranking of the best and the worst document of each query, once for queries with equal grades.
     """
-    shared: dict[tuple[float, ...], tuple[float, ...]] = {}
-    of: Sequence[Query] | None = None
-    graded: list[tuple[float, ...]] = []
     for measure, mark, queries in measures:
-        if queries is not of:
-            each = map(tuple, map(sorted, column(queries, "grades")))
-            of, graded = queries, [shared.setdefault(grades, grades) for grades in each]
         known: dict[tuple[float, ...], str | None] = {}
-        for query, grades in zip(ids_of(queries), graded, strict=True):
+        for query in queries:
+            grades = tuple(sorted(query.judgments.values()))
             if grades not in known:
                 known[grades] = _refusal(measure, grades, gain, profile)
             sentence = known[grades]
             if sentence:
-                problems.at(mark, f"{measure} cannot score query {query!r}: {sentence}")
+                problems.at(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
                 break
 
 
@@ -281,10 +276,11 @@ def _refusal(measure: Measure, grades: Sequence[float], gain: Gain, profile: Pro
 
 def _gap(gain: Gain, queries: Sequence[Query]) -> str | None:
     """A sentence about the grades in use without a gain, with one document for each."""
+    if gain.kind is GainKind.LINEAR:
+        return None
     covered = {grade for grade, _ in gain.table}
     uncovered: dict[float, str] = {}
-    without = (any(not _covers(gain.kind, covered, grade) for grade in grades) for grades in column(queries, "grades"))
-    for query in chosen(queries, without) if gain.kind is not GainKind.LINEAR else ():
+    for query in queries:
         for document, grade in query.judgments.items():
             if not math.isnan(grade) and not _covers(gain.kind, covered, grade):
                 uncovered.setdefault(grade, f"grade {grade:g}, given to {document!r} for query {query.id!r}")

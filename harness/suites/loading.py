@@ -20,12 +20,9 @@ from harness.model import (
     Measure,
     Profile,
     Query,
-    QueryColumns,
     RequestTemplate,
     Suite,
     Threshold,
-    chosen,
-    column,
 )
 from harness.process import gc_paused
 from harness.suites.depth import choose_depth
@@ -162,7 +159,8 @@ class LoadedSuite:
     @property
     def all_thresholds(self) -> list[Threshold]:
         """The thresholds of the suite, and the thresholds and expectations of its queries."""
-        return [*self._thresholds, *chain.from_iterable(column(self._queries or (), "thresholds"))]
+        own = [query.thresholds for query in self._queries or ()]
+        return [*self._thresholds, *chain.from_iterable(own)]
 
     @property
     def scores_anything(self) -> bool:
@@ -180,11 +178,12 @@ class LoadedSuite:
         return Judgments(Problems(self.reading.problems.source))
 
     @cached_property
-    def _queries(self) -> QueryColumns | None:
+    def _queries(self) -> tuple[Query, ...] | None:
         self._require("queries", "the suite has no 'queries'; expected a list of queries, or the path of a query file")
         names = self._grade_names if self.is_whole("grades") else None
         queries = list_queries(self.reading, self._files, names, self.known_gain, self.judgments)
-        queries = queries and with_vectors(queries, self.reading, self._files)
+        if queries:
+            queries = with_vectors(queries, self.reading, self._files)
         if queries is not None and not queries and self.reading.shape.queries is not None and self.is_whole("queries"):
             self.reading.problems.at(
                 self.reading.key_mark("queries"), "the suite is empty; expected at least one query"
@@ -192,17 +191,19 @@ class LoadedSuite:
         return queries
 
     @cached_property
-    def _judged_queries(self) -> QueryColumns:
-        queries = self._queries or QueryColumns()
+    def _judged_queries(self) -> tuple[Query, ...]:
+        queries = self._queries or ()
+        query_ids = {query.id for query in queries}
         named = judgment_files(self.reading.shape.judgments)
         strict = named.strict and self.knows_queries
         for written in named.paths if self.is_whole("grades") else ():
             file = self._files.find(written)
             if file is not None:
                 self.judgments.add_file(
-                    file, queries.places, self._grade_names, strict=strict, skip_ungraded=named.skip_ungraded
+                    file, query_ids, self._grade_names, strict=strict, skip_ungraded=named.skip_ungraded
                 )
-        return queries.judged(self.judgments.grades)
+        grades = self.judgments.grades
+        return tuple(replace(query, judgments=grades.get(query.id, {})) for query in queries)
 
     @property
     def knows_queries(self) -> bool:
@@ -291,7 +292,7 @@ def _check_queries(parts: LoadedSuite) -> None:
 def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark, Sequence[Query]]]:
     scored: list[tuple[Measure, Mark, Sequence[Query]]] = [(measure, mark, suite.queries) for measure in suite.measures]
     scored += measures_of(suite.queries, suite.thresholds)
-    for query in chosen(suite.queries, column(suite.queries, "thresholds")):
+    for query in suite.queries:
         scored += measures_of([query], query.thresholds)
     return scored
 

@@ -14,11 +14,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from harness.errors import UsageError
-from harness.model import Json, Query, chosen, column
+from harness.model import Json, Query
 from harness.model.suite import PLACEHOLDER
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, Written
@@ -117,7 +116,7 @@ def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], p
 
     *requests* are the suite's, by name, as nodes of the file.
     """
-    params = set(chain.from_iterable(column(queries, "params")))
+    params = {name for query in queries for name in query.params}
     used: set[str] = set()
     for node in requests.values():
         named = _check_request(node, params, queries, problems)
@@ -217,10 +216,9 @@ def _unknown(name: str, params: set[str]) -> str | None:
 
 def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, inside: bool) -> None:
     """Check that each query has a value for the placeholder that can be inserted there."""
-    for place, (text, params) in enumerate(zip(column(queries, "text"), column(queries, "params"), strict=True)):
-        sentence = _gap(name, text, params, inside=inside)
+    for query in queries:
+        sentence = _gap(name, query.text, query.params, inside=inside)
         if sentence:
-            query = queries[place]
             problems.at(query.mark, f"query {query.id!r} {sentence}", "no text" if name == "text" else "")
 
 
@@ -243,7 +241,7 @@ def _gap(name: str, text: str, params: Mapping[str, Json], *, inside: bool) -> s
 def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) -> None:
     """Check that no param has a reserved name, or one that no request uses, which is noted once."""
     reported: set[str] = set()
-    for query in chosen(queries, column(queries, "params")):
+    for query in queries:
         for name in query.params:
             if name in RESERVED:
                 problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which is a reserved name")

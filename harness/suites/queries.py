@@ -11,9 +11,8 @@ import csv
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cache, partial
-from itertools import chain
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem, SuiteError
@@ -22,7 +21,7 @@ from harness.files.opening import read_source
 from harness.files.records import read_number, separator_of, without_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
-from harness.model import Gain, Json, Mark, Profile, Query, QueryColumns
+from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.judgments import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
 from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
@@ -50,29 +49,8 @@ class _WrittenQuery:
     given: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenQueries:
-    """Written queries in columns; each id once."""
-
-    queries: QueryColumns = field(default_factory=QueryColumns)
-    given: list[tuple[str, ...]] = field(default_factory=list)
-
-    def add(self, one: _WrittenQuery) -> Query | None:
-        """Add *one*, or return the query that has its id."""
-        first = self.get(one.query.id)
-        if first is None:
-            self.queries.append(one.query)
-            self.given.append(one.given)
-        return None if first is None else first.query
-
-    def get(self, identity: str) -> _WrittenQuery | None:
-        """The query of that id; None if there is none."""
-        place = self.queries.places.get(identity)
-        return None if place is None else _WrittenQuery(self.queries[place], self.given[place])
-
-    def __iter__(self) -> Iterator[_WrittenQuery]:
-        return map(_WrittenQuery, self.queries, self.given)
-
+_WrittenQueries: TypeAlias = dict[str, _WrittenQuery]
+"""Written queries by their id."""
 
 _Take: TypeAlias = Callable[[QueryShape, Problems], None]
 """Takes a query's shape, keeps what is needed of it, and notes its problems."""
@@ -224,7 +202,7 @@ def _mapping(pairs: Iterable[tuple[str, Node]], mark: Mark) -> MappingNode:
 
 def list_queries(
     reading: Reading, files: SuiteFiles, names: Mapping[str, float] | None, gain: Gain | None, judgments: Judgments
-) -> QueryColumns | None:
+) -> tuple[Query, ...] | None:
     """
     The suite's queries, each id once, without judgments; judgments written with a query go to *judgments*.
 
@@ -233,16 +211,19 @@ def list_queries(
     """
     written, problems = reading.shape.queries, reading.problems
     named = written.file if isinstance(written, QueryFileShape) else written
-    stored, added = _WrittenQueries(), _WrittenQueries()
+    stored: _WrittenQueries = {}
+    added: _WrittenQueries = {}
     masked = _masked_questions(reading) if reading.variables else {}
 
     def take(entry: QueryShape, noted: Problems, into: _WrittenQueries) -> None:
         query = _query(entry, gain, reading, noted, masked.get(entry.id.mark))
-        first = into.add(_WrittenQuery(query, _given(entry)))
-        if first is None:
-            _add_judgments(entry, names, judgments)
-        else:
+        if query.id in into:
+            first = into[query.id].query
             noted.at(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
+            return
+        given = tuple(key for key in _GIVEN if getattr(entry, key) is not None)
+        into[query.id] = _WrittenQuery(query, given)
+        _add_judgments(entry, names, judgments)
 
     if isinstance(named, Written):
         file = files.find(named)
@@ -256,9 +237,9 @@ def list_queries(
         problems.extend(noted.found)
     for entry in _inline(written):
         take(entry, problems, added)
-    joined = _all_joined(stored, added, problems) if stored.given and added.given else stored if stored.given else added
-    _check_weights(joined, reading)
-    return joined.queries
+    merged = _merge_queries(stored, added, problems)
+    _check_weights(list(merged.values()), reading)
+    return tuple(written_query.query for written_query in merged.values())
 
 
 def _inline(written: Any) -> Sequence[QueryShape]:
@@ -271,26 +252,17 @@ def _inline(written: Any) -> Sequence[QueryShape]:
 _GIVEN = ("text", "weight", *_WAIVERS)
 
 
-@cache
-def _shared(given: tuple[str, ...]) -> tuple[str, ...]:
-    """*given* as one shared object for all queries with the same keys."""
-    return given
-
-
-def _given(entry: QueryShape) -> tuple[str, ...]:
-    return _shared(tuple(key for key in _GIVEN if getattr(entry, key) is not None))
-
-
-def _all_joined(stored: _WrittenQueries, added: _WrittenQueries, problems: Problems) -> _WrittenQueries:
+def _merge_queries(stored: _WrittenQueries, added: _WrittenQueries, problems: Problems) -> _WrittenQueries:
     """The queries of the file, each with what the suite adds to it, and then the other queries of the suite."""
-    joined = _WrittenQueries()
-    both = {one.query.id: _joined(known, one, problems) for one in added if (known := stored.get(one.query.id))}
-    for one in chain(stored, added):
-        joined.add(both.get(one.query.id, one))
-    return joined
+    merged = dict(stored)
+    for query_id, written_query in added.items():
+        if query_id in stored:
+            written_query = _merge_query(stored[query_id], written_query, problems)
+        merged[query_id] = written_query
+    return merged
 
 
-def _joined(stored: _WrittenQuery, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
+def _merge_query(stored: _WrittenQuery, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
     """One query from its parts in the file and in the suite; keys in both must have the same value."""
     query, other = stored.query, added.query
 
@@ -373,16 +345,16 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
     return tuple(seen)
 
 
-def _check_weights(written: _WrittenQueries, reading: Reading) -> None:
+def _check_weights(written: Sequence[_WrittenQuery], reading: Reading) -> None:
     """Require a weight for all queries or none: a forgotten one would count as 1. Misspelt ones are noted already."""
-    lacking = [place for place, given in enumerate(written.given) if "weight" not in given]
-    if len(lacking) in (0, len(written.given)) or "weight" in reading.broken:
+    lacking = [written_query.query for written_query in written if "weight" not in written_query.given]
+    if len(lacking) in (0, len(written)) or "weight" in reading.broken:
         return
     verb = "has" if len(lacking) == 1 else "have"
-    named = listed([written.queries.ids[place] for place in lacking])
+    named = listed([query.id for query in lacking])
     reading.problems.at(
-        written.queries[lacking[0]].mark,
-        f"{len(lacking):,} of {count(len(written.given), 'query')} {verb} no weight: {named}; "
+        lacking[0].mark,
+        f"{len(lacking):,} of {count(len(written), 'query')} {verb} no weight: {named}; "
         "expected a weight for every query, or for none",
     )
 
@@ -394,7 +366,7 @@ def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgmen
             judgments.add_inline(str(entry.id), str(document), grade, document.mark)
 
 
-def with_vectors(queries: QueryColumns, reading: Reading, files: SuiteFiles) -> QueryColumns:
+def with_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles) -> tuple[Query, ...]:
     """
     *queries* with their vectors from files as params. Where a file is wrong or not known yet, the vectors are empty, so
     that requests that use them have no further problems.
@@ -409,7 +381,7 @@ def with_vectors(queries: QueryColumns, reading: Reading, files: SuiteFiles) -> 
         if taken is not None:
             reading.problems.at(taken.mark, f"query {taken.id!r} has a param {str(name)!r}, which `vectors` has too")
         vectors = _read_vectors(written, queries, reading, files) if taken is None else {}
-        queries = QueryColumns(_with_param(query, str(name), vectors.get(query.id, [])) for query in queries)
+        queries = tuple(_with_param(query, str(name), vectors.get(query.id, [])) for query in queries)
     return queries
 
 
@@ -419,7 +391,7 @@ def _with_param(query: Query, name: str, vector: Json) -> Query:
 
 
 def _read_vectors(
-    written: Written | VectorFileShape, queries: QueryColumns, reading: Reading, files: SuiteFiles
+    written: Written | VectorFileShape, queries: Sequence[Query], reading: Reading, files: SuiteFiles
 ) -> Mapping[str, Json]:
     """The vector of each query in a file, by id; none where the file has problems, which are noted."""
     shape = written if isinstance(written, VectorFileShape) else VectorFileShape.model_construct(file=written)
@@ -431,8 +403,10 @@ def _read_vectors(
         reading.problems.at(rows.written.mark, "only a .npy file has rows without ids; remove `ids`")
         return {}
     try:
-        ids = None if rows is None else read_ids(rows.path, rows.name)
-        return read_vectors(file.path, file.name, queries.ids, rows=ids, rows_of="" if rows is None else rows.name)
+        query_ids = [query.id for query in queries]
+        if rows is None:
+            return read_vectors(file.path, file.name, query_ids)
+        return read_vectors(file.path, file.name, query_ids, rows=read_ids(rows.path, rows.name), rows_of=rows.name)
     except InputError as error:
         reading.problems.extend(error.problems)
         return {}

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from itertools import chain
 from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
-from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, UnresolvedCondition, Waiver, column
+from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, UnresolvedCondition, Waiver
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, Written
 from harness.words import did_you_mean
@@ -89,7 +88,7 @@ def read_waiver(shape: WaiverShape | None) -> Waiver | None:
 
 def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], problems: Problems) -> None:
     """Check that the tag of each threshold is a tag of some query."""
-    tags = set(chain.from_iterable(column(queries, "tags")))
+    tags = {tag for query in queries for tag in query.tags}
     for threshold in thresholds:
         if threshold.tag is not None and threshold.tag not in tags:
             guess = did_you_mean(threshold.tag, tags)

@@ -270,9 +270,9 @@ def encoded(name: str) -> str:
 
 
 def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
-    tags = tuple(sorted({tag for query in suite.outlines for tag in query.tags}))
+    tags = tuple(sorted({tag for query in suite.queries for tag in query.tags}))
     bins = {
-        summary.measure: histogram(query.scores.get(summary.measure) for query in suite.outlines)
+        summary.measure: histogram(query.scores.get(summary.measure) for query in suite.queries)
         for summary in suite.summaries
     }
     queries = _query_views(address, suite, tags, bins, limits)
@@ -286,10 +286,10 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         bins=bins,
         queries=queries,
-        outcomes=Counter(query.outcome for query in suite.outlines),
+        outcomes=Counter(query.outcome for query in suite.queries),
         tags=tags,
         by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
-        weighted=are_weighted(query.weight for query in suite.outlines),
+        weighted=are_weighted(query.weight for query in suite.queries),
         left_out=tuple(left_out(suite, limits, "with the best scores", "with better scores than those shown")),
         causes=tuple(cause_lines(suite.queries, suite.checks)),
         remarks=(*outcome_lines(suite.unscored), *remark_lines(suite)),
@@ -306,7 +306,7 @@ def _query_views(
     numbers = {tag: number for number, tag in enumerate(tags)}
     own = grouped((verdict.query, verdict) for verdict in suite.verdicts)
     measure = suite.summaries[0].measure if suite.summaries else None
-    worst_first = sorted(suite.outlines, key=lambda query: _badness(query, measure, query.id in blamed))
+    worst_first = sorted(suite.queries, key=lambda query: _badness(query, measure, query.id in blamed))
     shown = suite.named(query.id for query in worst_first[: limits.rows])
     queries = shown if len(shown) == len(suite.queries) else suite.queries
     greatest = greatest_gain(document for query in queries for document in (*query.ideal, *query.ranking))
