@@ -24,6 +24,7 @@ from harness.baseline.entries import (
     changes_since,
     make_baseline,
     request_fingerprint,
+    saved_states,
     with_entry,
 )
 from harness.baseline.files import (
@@ -39,7 +40,7 @@ from harness.gate.finding import changed_question
 from harness.gate.selection import compares_with_baseline
 from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
 from harness.model import Baseline, BaselineFile, Query, Reference, Run, Score, Suite
-from harness.words import count, listed
+from harness.words import count, counted, listed
 
 __all__ = [
     "CI_VARIABLES",
@@ -204,7 +205,7 @@ class BaselineUpdate:
     The new content of a file after a run: *file* with the entry of *request*, ready to be written to *path*.
 
     *before* is the entry that it replaces. *notes* are remarks, such as that a file which could not be read is replaced
-    whole, or that kept queries have another text or params by now.
+    whole, or that kept queries have another text or params by now, or are from an index with other documents.
     """
 
     path: Path
@@ -264,7 +265,8 @@ def keep_run(
         notes += more
     before = found.requests.get(run.request) if found else None
     kept = with_entry(found, whole, run.request, entry, partial=partial)
-    notes += _outdated(kept.requests[run.request], whole, run)
+    entry = kept.requests[run.request]
+    notes += [*_outdated(entry, whole, run), *_of_other_states(entry)]
     if not compares_with_baseline(whole):
         measure = next(iter(common_measures(whole)), DEFAULT_MEASURE)
         notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
@@ -277,6 +279,20 @@ def _outdated(entry: Baseline, suite: Suite, run: Run) -> Iterator[str]:
     if changed:
         changes = listed([changed_question(query, *both) for query, both in changed.items()])
         yield f"what was kept of {count(len(changed), 'query')} that did not run is of a changed query: {changes}"
+
+
+def _of_other_states(entry: Baseline) -> Iterator[str]:
+    """A note on kept queries of a new entry that were saved when the index had another number of documents."""
+    for (created, documents), queries in saved_states(entry, entry.queries).items():
+        if documents != entry.index.documents:
+            before, now = (
+                "an unknown number of documents" if number is None else count(number, "document")
+                for number in (documents, entry.index.documents)
+            )
+            yield (
+                f"what was kept of {counted(queries, 'query')} that did not run was saved on {created} from an index "
+                f"of {before}, which has {now} now; save the whole suite to compare all with the same documents"
+            )
 
 
 def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:

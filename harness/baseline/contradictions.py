@@ -63,12 +63,7 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
 def _of_entry(baseline: Baseline) -> Iterator[str]:
     if baseline.depth < 1:
         yield f"its depth is {baseline.depth}"
-    try:
-        date.fromisoformat(baseline.created)
-    except ValueError:
-        yield f"its date is {baseline.created!r}, expected one such as '2026-05-01'"
-    if (documents := baseline.index.documents) is not None and documents < 0:
-        yield f"its index has {documents:,} documents"
+    yield from _of_state(baseline.created, baseline.index.documents)
     try:
         read_gain(baseline.gain)
     except UsageError as error:
@@ -82,6 +77,15 @@ def _of_entry(baseline: Baseline) -> Iterator[str]:
     for name, (value, digest) in texts.items():
         if value is not None and not fits_fingerprint(value, digest):
             yield f"the fingerprint of its {name} differs"
+
+
+def _of_state(created: str, documents: int | None) -> Iterator[str]:
+    try:
+        date.fromisoformat(created)
+    except ValueError:
+        yield f"its date is {created!r}, expected one such as '2026-05-01'"
+    if documents is not None and documents < 0:
+        yield f"its index has {documents:,} documents"
 
 
 def _measures(baseline: Baseline) -> dict[str, Measure]:
@@ -128,6 +132,10 @@ def _of_query(
     reach: Mapping[str, tuple[float, float]],
 ) -> Iterator[str]:
     """The contradictions in *kept*; *scored* are its ranking's scores, *reach* the ranges, by measure where known."""
+    if kept.created is not None:
+        yield from _of_state(kept.created, kept.documents)
+    elif kept.documents is not None:
+        yield "it has the number of documents of an index, and no date"
     yield from _of_numbers(kept)
     yield from _of_outcome(kept)
     yield from _of_ranking(kept, baseline.depth)

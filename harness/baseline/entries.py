@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import chain, repeat
 
@@ -28,7 +28,7 @@ from harness.model import (
     Score,
     Suite,
 )
-from harness.words import count, counted, listed
+from harness.words import count, counted, grouped, listed
 
 # Fingerprints and changes.
 
@@ -104,15 +104,20 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Q
     What changed since *baseline* was saved, a sentence each.
 
     *others* are the queries of the suite that were not selected; None where they are unknown, and so which it lost.
-    Facts on an index that the login could not read, then or now, are not reported as changed.
+    Facts on an index that the login could not read, then or now, are not reported as changed. The number of documents
+    is that of the day on which each query was saved.
     """
-    found = [*_of_suite(baseline, suite, run), *_of_index(baseline.index, run.facts or IndexFacts())]
+    facts = run.facts or IndexFacts()
+    since = f"since the baseline of {baseline.created}"
+    changes = (*_of_suite(baseline, suite, run), *_of_index(baseline.index, facts))
+    sentences = [f"{since} {change}" for change in changes]
+    sentences += _of_documents(baseline, [query.id for query in suite.queries], facts)
     if str(run.engine) != baseline.engine:
-        found.append(f"the engine was {baseline.engine} and is {run.engine}")
+        sentences.append(f"{since} the engine was {baseline.engine} and is {run.engine}")
     known = baseline.queries if others is None else {query.id for query in (*suite.queries, *others)}
     if lost := [query for query in baseline.queries if query not in known]:
-        found.append(f"the suite lost {counted(lost, 'query')}")
-    return tuple(f"since the baseline of {baseline.created} {sentence}" for sentence in found)
+        sentences.append(f"{since} the suite lost {counted(lost, 'query')}")
+    return tuple(sentences)
 
 
 def _of_suite(baseline: Baseline, suite: Suite, run: Run) -> Iterator[str]:
@@ -138,8 +143,26 @@ def _of_index(before: IndexFacts, now: IndexFacts) -> Iterator[str]:
         yield "the mapping of the index changed"
     if _differ(before.settings, now.settings):
         yield "the settings of the index changed"
-    if _differ(before.documents, now.documents):
-        yield f"the index changed: it had {before.documents} documents and has {now.documents}"
+
+
+def saved_states(baseline: Baseline, queries: Iterable[str]) -> dict[tuple[str, int | None], list[str]]:
+    """
+    The days on which those of *queries* that are in *baseline* were saved, with the number of documents that the index
+    had then, None if it is unknown; and the queries of each.
+    """
+    own = (baseline.created, baseline.index.documents)
+    kept = ((query, baseline.queries[query]) for query in queries if query in baseline.queries)
+    return grouped((own if one.created is None else (one.created, one.documents), query) for query, one in kept)
+
+
+def _of_documents(baseline: Baseline, queries: Sequence[str], now: IndexFacts) -> Iterator[str]:
+    """How the number of documents changed since each of *queries* was saved; the queries are named if that differs."""
+    states = saved_states(baseline, queries) or {(baseline.created, baseline.index.documents): []}
+    for (created, documents), saved in states.items():
+        if _differ(documents, now.documents):
+            of_queries = f" of {counted(saved, 'query')}" if len(states) > 1 else ""
+            change = f"the index changed: it had {documents} documents and has {now.documents}"
+            yield f"since the baseline of {created}{of_queries} {change}"
 
 
 def _weight(baseline: Baseline, query: str) -> float | None:
@@ -299,9 +322,18 @@ def with_entry(
             if query not in entry.queries and (partial or query in known)
         }
         _refuse_mixture(suite.path, old, entry, list(staying))
+        staying = {query: _with_state(kept, old, entry) for query, kept in staying.items()}
         entry = replace(entry, queries={**staying, **entry.queries})
     requests[request] = entry
     return BaselineFile(suite=suite.name, requests=requests)
+
+
+def _with_state(kept: BaselineQuery, old: Baseline, new: Baseline) -> BaselineQuery:
+    """*kept*, which stays when *new* replaces *old*, with the state in which it was saved if that is not *new*'s."""
+    if kept.created is None:
+        kept = replace(kept, created=old.created, documents=old.index.documents)
+    is_of_new = (kept.created, kept.documents) == (new.created, new.index.documents)
+    return replace(kept, created=None, documents=None) if is_of_new else kept
 
 
 def _refuse_mixture(path: str, old: Baseline, new: Baseline, staying: Sequence[str]) -> None:

@@ -37,6 +37,10 @@ class BaselineQuery:
     """Whether *tail* is complete: no other document ties with it."""
     sort: tuple[tuple[Json, ...] | None, ...] = ()
     """`Hit.sort` of each hit; empty where the engine sorted by score."""
+    created: str | None = None
+    """The day it was saved, an ISO date; None if it was saved with the entry, from the same index."""
+    documents: int | None = None
+    """The number of documents of the index on that day; None if it is unknown, or if *created* is None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Baseline:
     """A stored run of one request, and its source."""
 
     created: str
-    """An ISO date."""
+    """An ISO date. Queries that a later save left out have a date of their own."""
     harness: str
     engine: str
     gain: str

@@ -9,6 +9,7 @@ from rich.console import RenderableType
 from rich.table import Column
 from rich.text import Text
 
+from harness.baseline.entries import saved_states
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
@@ -50,6 +51,12 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
         f"gain     {baseline.gain}, profile {baseline.profile}",
         f"queries  {queries}, at most {hits} of each",
     ]
+    for (created, documents), names in saved_states(baseline, baseline.queries).items():
+        if (created, documents) != (baseline.created, index.documents):
+            size = "an unknown number of documents" if documents is None else count(documents, "document")
+            facts.append(
+                f"         of these {count(len(names), 'query')} ({listed(names)}) saved {created} from {size}"
+            )
     yield Text("".join(f"  {printable(line)}\n" for line in facts))
     yield _means_table(baseline)
 

@@ -3,6 +3,8 @@
 import errno
 import json
 import os
+from dataclasses import replace
+from datetime import date
 
 import pytest
 
@@ -338,6 +340,83 @@ def test_what_stays_of_another_question_is_said_and_compared_with_nothing(folder
     assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "tail") == 0
     assert "another question" not in capsys.readouterr().out
     assert main(["run", "shop.relevance.yaml"]) == 0
+
+
+def today(monkeypatch, day):
+    monkeypatch.setattr("harness.options.RunOptions.day", lambda _: date.fromisoformat(day))
+
+
+@pytest.mark.parametrize("choice", [("--tag", "head"), ("--query", "q"), ()], ids=["tag", "query", "skip"])
+def test_what_a_save_keeps_stays_with_the_day_and_the_documents_of_its_own(folder, engine, capsys, monkeypatch, choice):
+    today(monkeypatch, "2026-05-01")
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    before = kept(folder)["current"]
+    today(monkeypatch, "2026-05-02")
+    engine.facts = replace(engine.facts, documents=5)
+    if not choice:
+        text = (folder / "shop.relevance.yaml").read_text()
+        (folder / "shop.relevance.yaml").write_text(text.replace("tags: [tail]", "tags: [tail], skip: {reason: slow}"))
+    capsys.readouterr()
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", *choice) == 0
+    said = (
+        "1 query (r) that did not run was saved on 2026-05-01 from an index of 3 documents, which has 5 documents now"
+    )
+    assert said in capsys.readouterr().out
+    now = kept(folder)["current"]
+    assert (now.created, now.index.documents) == ("2026-05-02", 5)
+    assert now.queries["r"] == replace(before.queries["r"], created="2026-05-01", documents=3)
+    assert now.queries["q"] == before.queries["q"]
+    (folder / "shop.relevance.yaml").write_text(SUITE.format(name="shop"))
+
+    changed = "since the baseline of 2026-05-01 of 1 query (r) the index changed: it had 3 documents and has 5"
+    main(["run", "shop.relevance.yaml", "--json"])
+    report = json.loads(capsys.readouterr().out)["suites"][0]
+    assert [note for note in report["notes"] if "documents" in note] == [changed]
+    assert list(report["baseline"]["changes"]) == [changed]
+    main(["run", "shop.relevance.yaml", "--json", "--tag", "head"])
+    assert "the index changed" not in capsys.readouterr().out
+    harness_baseline("show", "shop.relevance.yaml")
+    assert "of these 1 query (r) saved 2026-05-01 from 3 documents" in capsys.readouterr().out
+
+
+def test_what_was_kept_twice_keeps_its_state_until_it_is_saved_again(folder, engine, capsys, monkeypatch):
+    for day, documents, choice in (("01", 3, ()), ("02", 5, ("--tag", "head")), ("03", 7, ("--tag", "head"))):
+        today(monkeypatch, f"2026-05-{day}")
+        engine.facts = replace(engine.facts, documents=documents)
+        assert harness_baseline("save", "shop.relevance.yaml", "-q", *choice) == 0
+    assert (kept(folder)["current"].queries["r"].created, kept(folder)["current"].queries["r"].documents) == (
+        "2026-05-01",
+        3,
+    )
+    engine.facts = replace(engine.facts, documents=8)
+    capsys.readouterr()
+    main(["run", "shop.relevance.yaml", "--json"])
+    assert json.loads(capsys.readouterr().out)["suites"][0]["baseline"]["changes"] == [
+        "since the baseline of 2026-05-03 of 1 query (q) the index changed: it had 7 documents and has 8",
+        "since the baseline of 2026-05-01 of 1 query (r) the index changed: it had 3 documents and has 8",
+    ]
+    assert harness_baseline("save", "shop.relevance.yaml", "-q", "--tag", "tail") == 0
+    assert kept(folder)["current"].queries["r"].created is None
+    assert kept(folder)["current"].queries["q"].documents == 7
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"created": "yesterday"}, "its date is 'yesterday', expected one such as '2026-05-01'"),
+        ({"created": "2026-05-01", "documents": -1}, "its index has -1 documents"),
+        ({"documents": 3}, "it has the number of documents of an index, and no date"),
+    ],
+)
+def test_a_state_of_a_query_that_cannot_be_is_a_contradiction(folder, engine, capsys, state, words):
+    harness_baseline("save", "shop.relevance.yaml", "-q")
+    path = folder / "shop.baseline.json"
+    content = json.loads(path.read_text())
+    content["requests"]["current"]["queries"]["r"] |= state
+    path.write_text(json.dumps(content))
+    capsys.readouterr()
+    assert harness_baseline("show", "shop.relevance.yaml") == 1
+    assert f"request current, query r: {words}" in capsys.readouterr().err
 
 
 @pytest.fixture
