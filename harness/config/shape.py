@@ -21,6 +21,8 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PATTERN = re.compile(r"[A-Za-z0-9_*]+")
 _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+_HOST = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
+_REQUEST = re.compile(r"(?:GET|POST|PUT) /[^\s?#\\]*")
 MOST_AT_ONCE = 64
 """The most concurrent requests; each has a thread and a connection."""
 
@@ -55,6 +57,16 @@ def _variable_problem(name: str) -> str | None:
 
 def _header_problem(name: str) -> str | None:
     return None if _HEADER.fullmatch(name) else f"found {name!r}, expected the name of a header, such as X-Tenant"
+
+
+def _host_problem(text: str) -> str | None:
+    return None if _HOST.fullmatch(text) else f"found {text!r}, expected a host such as shop.example, or with its port"
+
+
+def _request_problem(text: str) -> str | None:
+    if _REQUEST.fullmatch(text) and not {".", ".."}.intersection(text.split("/")):
+        return None
+    return f"found {text!r}, expected a method and a path below the url, such as POST /indexes/*/search"
 
 
 def _proxy_problem(url: str) -> str | None:
@@ -116,6 +128,8 @@ class _ClusterShape(BaseModel):
     proxy: Annotated[str, _check(_proxy_problem)] | None = None
     proxy_username_env: _Variable | None = None
     proxy_password_env: _Variable | None = None
+    host: Annotated[str, _check(_host_problem)] | None = None
+    requests: tuple[Annotated[str, _check(_request_problem)], ...] = Field(default=(), strict=False)
     concurrency: Annotated[int, _check(_concurrency_problem)] = 4
     batch: Annotated[int, _check(_batch_problem)] | None = None
 
@@ -185,6 +199,8 @@ def _check_together(shape: _ClusterShape, place: tuple[str, ...], tell: Tell) ->
         tell(place, f"found {'neither' if shape.url is None else 'both'} url and cloud_id, expected one of them")
     if shape.nodes and (shape.url is None or shape.service == "http"):
         tell((*place, "nodes"), "nodes are URLs of an engine's other nodes, in addition to its url")
+    if shape.requests and shape.service != "http":
+        tell((*place, "requests"), 'requests are those of an HTTP service, which has service = "http"')
     if shape.service == "http" and shape.batch is not None:
         tell((*place, "batch"), "an HTTP service has one search in each request")
     if shape.service == "http" and shape.cloud_id is not None:

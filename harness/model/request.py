@@ -64,6 +64,10 @@ class Cluster:
     """The URL of a proxy, without a login; if None, the proxy of the environment is used."""
     proxy_username_env: str | None = None
     proxy_password_env: str | None = None
+    host: str | None = None
+    """The value of the header `Host`, if it is not the host of the URL."""
+    requests: tuple[str, ...] = ()
+    """Requests that a service may be sent though they may change data: method and path, `*` for any name."""
 
     @property
     def logins(self) -> tuple[str, ...]:

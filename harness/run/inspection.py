@@ -181,7 +181,8 @@ def _user_and_password(user: str | None, password: str | None) -> str:
 
 
 def _login_headers(cluster: Cluster) -> dict[str, str]:
-    headers = {header: f"${{{name}}}" for header, name in cluster.headers_env.items()}
+    headers = {"host": cluster.host} if cluster.host else {}
+    headers |= {header: f"${{{name}}}" for header, name in cluster.headers_env.items()}
     name = cluster.api_key_env or cluster.bearer_token_env
     scheme = "ApiKey" if cluster.api_key_env else "Bearer"
     return headers | ({"authorization": f"{scheme} ${{{name}}}"} if name else {})

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3 import disable_warnings
 from urllib3.exceptions import InsecureRequestWarning
 
-from harness.errors import EngineUnreachable, Option, SearchError, UsageError
+from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import (
     AddressOrigin,
     Cluster,
@@ -49,12 +48,40 @@ from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compiled, read_service_answer
 from harness.search.login import Login, checked_url, tls_options
 from harness.search.server_health import INTERRUPTED, ConnectedSearch, Retries, ServerHealth
+from harness.search.service_requests import Permissions, find_problem
 
 NOT_SENDABLE = (
     requests.exceptions.InvalidHeader,
     requests.exceptions.InvalidJSONError,
     requests.exceptions.InvalidURL,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What answers at the URL of a service and in the folders above it."""
+
+    is_known: bool
+    """Whether all of them answered, or one of them as an engine."""
+    engine_url: str = ""
+    """Where an engine answered; empty if none did."""
+
+
+def _roots_of(url: str) -> list[str]:
+    """
+    The URL of a service and of each folder above it, the deepest first.
+
+    >>> _roots_of("https://shop.example/api/v1")
+    ['https://shop.example/api/v1/', 'https://shop.example/api/', 'https://shop.example/']
+    """
+    parts = urlsplit(url)
+    host = f"{parts.scheme}://{parts.netloc}"
+    path = parts.path.rstrip("/")
+    roots = []
+    while path:
+        roots.append(f"{host}{path}/")
+        path = path.rpartition("/")[0]
+    return [*roots, f"{host}/"]
 
 
 class WebConnection:
@@ -100,14 +127,27 @@ class WebConnection:
         """
         return self._send(method, joined(self._url, path), params, headers, json, timeout)
 
-    def engine_there(self, timeout: float) -> str | None:
-        """The URL at which an engine answers, which is this one or the root of its host; None if none is known to."""
-        parts = urlsplit(self._url)
-        for url in dict.fromkeys((f"{self._url}/", f"{parts.scheme}://{parts.netloc}/")):
-            with suppress(EngineUnreachable, UsageError):
-                if is_engine(self._send("GET", url, {}, {}, None, timeout)):
-                    return url
-        return None
+    def ask_roots(self, timeout: float) -> Root:
+        """
+        Ask the URL of the service, and each folder above it, whether an engine answers, for *timeout* seconds in all.
+
+        A server that is busy or away may be an engine, as may one whose answer is not complete.
+        """
+        end = time.monotonic() + timeout
+        is_known = True
+        for url in _roots_of(self._url):
+            seconds = end - time.monotonic()
+            if seconds <= 0:
+                return Root(is_known=False)
+            try:
+                answer = self._send("GET", url, {}, {}, None, seconds)
+            except (EngineUnreachable, AnswerTooLarge, UsageError):
+                is_known = False
+                continue
+            if is_engine(answer):
+                return Root(is_known=True, engine_url=url)
+            is_known = is_known and answer.status not in BUSY
+        return Root(is_known)
 
     def _send(
         self, method: str, url: str, params: Mapping[str, Any], headers: Mapping[str, str], json: Any, timeout: float
@@ -215,26 +255,7 @@ def _plain(value: Any) -> Any:
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
 
 SECONDS_TO_IDENTIFY = 5.0
-"""How long to wait for the root of a service, to see that it is not an engine."""
-
-METHOD_HEADERS = frozenset({"x-http-method", "x-http-method-override", "x-method-override"})
-"""Headers that override the method on servers that support them."""
-
-
-def why_it_may_write(http: HttpRequest) -> str:
-    """
-    Why *http* may change data; empty if it only reads.
-
-    A path with a name that begins with `_` is one of an engine's own interfaces, such as `_delete_by_query`.
-    """
-    if http.method != "GET":
-        return f"the method {http.method} may change data"
-    header = next((name for name in http.headers if name.lower() in METHOD_HEADERS), None)
-    if header is not None:
-        return f"the header {header} may change data"
-    names = unquote(http.path.partition("?")[0]).split("/")
-    found = next((name for name in names if name.startswith("_")), None)
-    return "" if found is None else f"the path has {found}, which an engine may take for more than a search"
+"""How long to wait for the roots of a service together, to see that none is an engine."""
 
 
 def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -> HttpSearch:
@@ -242,21 +263,14 @@ def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -
     A search of the service at the URL of *cluster*; nothing is sent yet.
 
     Args:
-        cluster: Where the service is. One that harness.toml defines may be sent any request.
+        cluster: Where the service is.
         login: For it.
-        allow_write: Whether any other may be, too.
+        allow_write: Whether it may be sent requests that may change data, once it is known to be no engine.
 
     Raises:
-        UsageError: The URL, the CA file or the fingerprint is not one.
+        UsageError: The URL, the CA file or the fingerprint is not one, or the URL may not be connected to.
     """
-    trusted = allow_write or cluster.origin is AddressOrigin.CONFIGURATION
-    return HttpSearch(
-        WebConnection(cluster, login),
-        Engine("http"),
-        timeout=cluster.timeout,
-        reads_only=not trusted,
-        concurrency=cluster.concurrency,
-    )
+    return HttpSearch(WebConnection(cluster, login), Permissions(cluster, allow_write))
 
 
 class HttpSearch(ConnectedSearch[WebConnection]):
@@ -264,57 +278,51 @@ class HttpSearch(ConnectedSearch[WebConnection]):
 
     who = "the service"
 
-    def __init__(
-        self,
-        connection: WebConnection,
-        engine: Engine,
-        *,
-        timeout: float = 30.0,
-        retries: Retries | None = None,
-        reads_only: bool = False,
-        concurrency: int = 4,
-    ) -> None:
+    def __init__(self, connection: WebConnection, permissions: Permissions, *, retries: Retries | None = None) -> None:
         """
         Args:
             connection: To the service.
-            engine: What it is called.
-            timeout: Seconds for one request.
+            permissions: What it may be sent, with its cluster.
             retries: The limits of retries.
-            reads_only: Whether requests that may change data are refused.
-            concurrency: Requests that are sent at once, at most.
         """
-        super().__init__(connection, engine, timeout=timeout, retries=retries)
-        self._reads_only = reads_only
-        self._concurrency = concurrency
-        self._is_identified = False
+        super().__init__(connection, Engine("http"), timeout=permissions.cluster.timeout, retries=retries)
+        self._permissions = permissions
+        self._concurrency = permissions.cluster.concurrency
+        self._root: Root | None = None
+        """What answered at the roots of the service; None if they were not asked yet."""
 
     def _check(self, requests: Sequence[SearchRequest], *, is_look_up: bool, budget: float | None) -> None:  # noqa: ARG002
         """
-        Refuse a request that could change data without consent, and an engine in place of a service.
+        Refuse a request that may not be sent, and an engine in place of a service.
 
         Raises:
             UsageError: A path of a request is no JSONPath.
-            SearchError: The server is an engine, or a request may change data without permission.
+            SearchError: The server is an engine, or a request is one that no suite may have, or may change data without
+                permission.
         """
-        sent = [one.http for one in requests if one.http]
+        sent = [request.http for request in requests if request.http]
         for path in {path for http in sent for path in _paths(http)}:
             compiled(path)
-        for http in sent if self._reads_only else ():
-            if reason := why_it_may_write(http):
-                raise SearchError(
-                    f"{http.method} {http.path} was not sent: {reason}; define the service in harness.toml "
-                    '(url and service = "http"), or give ',
-                    Option("allow-write"),
-                )
-        left = math.inf if budget is None else budget
-        if not self._is_identified and left > 0:
-            engine = self.connection.engine_there(min(self.timeout, left, SECONDS_TO_IDENTIFY))
-            if engine is not None:
-                raise SearchError(
-                    f"{engine} is Elasticsearch or OpenSearch, and `http` requests are for services: "
-                    "use `index` and `body` instead"
-                )
-            self._is_identified = True
+        for http in sent:
+            if problem := find_problem(http):
+                raise SearchError(f"{http.method} {http.path} was not sent: {problem}")
+        self._refuse_writes(sent, may_be_engine=False)
+        seconds = SECONDS_TO_IDENTIFY if budget is None else min(budget, SECONDS_TO_IDENTIFY)
+        if seconds <= 0:
+            return  # nothing will be sent
+        if self._root is None:
+            self._root = self.connection.ask_roots(seconds)
+        if self._root.engine_url:
+            raise SearchError(
+                f"{self._root.engine_url} is Elasticsearch or OpenSearch, and `http` requests are for services: "
+                "use `index` and `body` instead"
+            )
+        self._refuse_writes(sent, may_be_engine=not self._root.is_known)
+
+    def _refuse_writes(self, sent: Sequence[HttpRequest], *, may_be_engine: bool) -> None:
+        for http in sent:
+            if refusal := self._permissions.find_refusal(http, may_be_engine=may_be_engine):
+                raise SearchError(*refusal)
 
     def _send_all(
         self,

@@ -143,7 +143,8 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
         is_encoded = name == cluster.api_key_env and ":" in environ[name]
         if problem := _value_problem(environ[name], is_header=name in in_headers and not is_encoded):
             raise UsageError(f'cluster "{cluster.name}" takes its login from {name}, whose value {problem}')
-    headers = {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
+    headers = {"host": cluster.host} if cluster.host else {}
+    headers |= {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
     authorization, encoded = _authorization(cluster, environ)
     proxy = _proxy_of(cluster, environ)
     if proxy and cluster.proxy_password_env:

@@ -222,6 +222,7 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
             problems.at(
                 node.mark, "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
             )
+        _check_service_request(entry.http, node, problems)
         return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
     if isinstance(node, MappingNode):
         _check_body(node.child("body"), problems)
@@ -346,6 +347,22 @@ def _http(shape: HttpShape, problems: Problems) -> HttpRequest:
     )
 
 
+def _check_service_request(shape: HttpShape, node: Node, problems: Problems) -> None:
+    """Tell what no service may be sent in the request at *node*; values of queries are checked when filled in."""
+    from harness.search.service_requests import header_problem, parameter_problem, path_problem
+
+    if sentence := path_problem(shape.path):
+        problems.at(shape.path.mark, sentence)
+    for name, value in shape.headers.items():
+        if sentence := header_problem(name, value):
+            problems.at(name.mark, sentence)
+    body = node.child("http").child("json") if isinstance(node, MappingNode) else None
+    names = list(body) if isinstance(body, MappingNode) else []
+    for name in (*shape.params, *names):
+        if sentence := parameter_problem(name):
+            problems.at(name.mark, sentence)
+
+
 def _check_path(expression: Written, problems: Problems) -> None:
     from harness.search.jsonpaths import path_problem
 
@@ -433,14 +450,19 @@ def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:
 
 def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:
     """Fill path, params, headers and body; a value in the path is one encoded segment, in a header one line."""
+    from harness.search.service_requests import find_problem
+
     headers = {name: fill_text(value, values) for name, value in http.headers.items()}
     for name, value in headers.items():
         if not value.isprintable():
             raise UsageError(f"the header {name} would hold a line break or a control character")
-    return replace(
+    filled = replace(
         http,
         path=fill_text(http.path, values, encode=lambda text: quote(text, safe="")),
         params=fill(http.params, values),
         headers=headers,
         json=fill(http.json, values),
     )
+    if sentence := find_problem(filled):
+        raise UsageError(sentence)
+    return filled

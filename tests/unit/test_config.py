@@ -32,6 +32,8 @@ api_key_env = "CLOUD_KEY"
 url = "http://localhost:8080"
 service = "http"
 headers_env = {Authorization = "API_TOKEN"}
+host = "shop.example:8443"
+requests = ["POST /indexes/*/search", "GET /_search"]
 """
 
 
@@ -74,6 +76,8 @@ def test_every_key_of_a_cluster_is_read(write):
     assert (clusters["the cloud"].cloud_id, clusters["the cloud"].api_key_env) == ("shop:abc", "CLOUD_KEY")
     assert clusters["the cloud"].mark.line == 15
     assert (clusters["api"].service, clusters["api"].headers_env) == ("http", {"Authorization": "API_TOKEN"})
+    assert clusters["api"].host == "shop.example:8443"
+    assert clusters["api"].requests == ("POST /indexes/*/search", "GET /_search")
 
 
 def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, tmp_path):
@@ -113,7 +117,7 @@ CASES = {
         "unknown key 'time_out', expected url, nodes, cloud_id, engine, service, api_key_env, username_env, "
         "password_env, ca_certs, fingerprint, timeout, headers_env, "
         "bearer_token_env, client_cert, client_key, client_key_password_env, verify_certs, proxy, proxy_username_env, "
-        "proxy_password_env, concurrency, batch; did you mean 'timeout'?",
+        "proxy_password_env, host, requests, concurrency, batch; did you mean 'timeout'?",
         "  time_out ",
         3,
     ),
@@ -253,6 +257,39 @@ CASES = {
         "4:1",
         "an HTTP service has one search in each request",
         "batch ",
+        1,
+    ),
+    "requests of an engine": (
+        DEFAULT + 'requests = ["POST /search"]\n',
+        "3:1",
+        'requests are those of an HTTP service, which has service = "http"',
+        "requests ",
+        1,
+    ),
+    **{
+        f"request {text}": (
+            DEFAULT + f'service = "http"\nrequests = ["{text}"]\n',
+            "4:1",
+            f"found {text!r}, expected a method and a path below the url, such as POST /indexes/*/search",
+            "requests ",
+            1,
+        )
+        for text in (
+            "/search",
+            "POST",
+            "post /search",
+            "DELETE /x",
+            "POST search",
+            "POST /a/../b",
+            "POST /a?b=c",
+            "* /a",
+        )
+    },
+    "host": (
+        DEFAULT + 'host = "http://shop.example"\n',
+        "3:1",
+        "found 'http://shop.example', expected a host such as shop.example, or with its port",
+        "host ",
         1,
     ),
     "timeout 0": (DEFAULT + "timeout = 0\n", "3:1", "found 0, expected seconds, more than 0", "timeout ", 1),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import ssl
 import threading
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import trustme
@@ -19,12 +21,24 @@ from builders.engine import Fault, ScriptedEngine
 from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.metrics.score import failure_text
-from harness.model import AddressOrigin, Cluster, Engine, Failure, FailureKind, Hit, HttpRequest, Ranking, SearchRequest
+from harness.model import (
+    AddressOrigin,
+    Cluster,
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    HttpRequest,
+    Mark,
+    Ranking,
+    SearchRequest,
+)
 from harness.model import Response as SearchResponse
 from harness.search import open_search
 from harness.search.http_service import HttpSearch, WebConnection
 from harness.search.login import Login
 from harness.search.server_health import MOST_REFUSALS, Clock, Retries
+from harness.search.service_requests import Permissions
 
 SEARCH = HttpRequest("GET", "/search", ids="$.ids")
 DEFINED = AddressOrigin.CONFIGURATION
@@ -73,7 +87,12 @@ def test_a_post_with_json_and_headers(httpserver: HTTPServer) -> None:
     http = HttpRequest("POST", "/search", "$.ids", json=body, headers={"X-Locale": "de"})
 
     found = ask(
-        httpserver, http, environ={"TOKEN": "Bearer t-1"}, headers_env={"Authorization": "TOKEN"}, origin=DEFINED
+        httpserver,
+        http,
+        environ={"TOKEN": "Bearer t-1"},
+        headers_env={"Authorization": "TOKEN"},
+        origin=DEFINED,
+        requests=("POST /search",),
     )
 
     assert found == [Ranking((Hit("a"), Hit("2")))]
@@ -185,8 +204,9 @@ class TestRetrying:
     @staticmethod
     def search(server: HTTPServer, slept: list[float], **more: Any) -> HttpSearch:
         clock = Clock(sleep=slept.append, chance=lambda: 0.0)
-        connection = WebConnection(service(server), Login())
-        return HttpSearch(connection, Engine("http"), retries=Retries(clock=clock, **more))
+        cluster = service(server)
+        retries = Retries(clock=clock, **more)
+        return HttpSearch(WebConnection(cluster, Login()), Permissions(cluster), retries=retries)
 
     @staticmethod
     def busy_for(times: int, headers: dict[str, str]) -> Callable[[Request], Response]:
@@ -204,8 +224,9 @@ class TestRetrying:
             server.headers = {}
             server.faults += [Fault("/", 404, times=1), Fault("/search", status, times=9999)]
             clock = Clock(sleep=lambda _: None, chance=lambda: 0.0)
-            connection = WebConnection(Cluster("test", url=server.url, service="http"), Login())
-            with HttpSearch(connection, Engine("http"), retries=Retries(clock=clock, attempts=5)) as search:
+            cluster = Cluster("test", url=server.url, service="http")
+            retries = Retries(clock=clock, attempts=5)
+            with HttpSearch(WebConnection(cluster, Login()), Permissions(cluster), retries=retries) as search:
                 responses = search.search(
                     [SearchRequest(str(n), None, None, HttpRequest("GET", "/search", "$.ids")) for n in range(1000)]
                 )
@@ -313,7 +334,8 @@ WRITES = [
     (HttpRequest("PUT", "/search", "$.ids"), "the method PUT may change data"),
     (HttpRequest("GET", "/victim/_delete_by_query", "$.ids"), "the path has _delete_by_query"),
     (HttpRequest("GET", "victim/%5Fclose?x=1", "$.ids"), "the path has _close"),
-    (HttpRequest("GET", "/search", "$.ids", headers={"X-HTTP-Method-Override": "DELETE"}), "X-HTTP-Method-Override"),
+    (HttpRequest("GET", "victim/%255f%2564elete_by_query", "$.ids"), "the path has _delete_by_query"),
+    (HttpRequest("GET", "victim%5c_close", "$.ids"), "the path has _close"),
 ]
 
 
@@ -328,14 +350,42 @@ def test_what_may_change_data_is_not_sent_to_a_url(httpserver: HTTPServer, http:
     assert not [request for request, _ in httpserver.log if "from" in request.args]
 
 
-@pytest.mark.parametrize("consent", ["harness.toml", "allow_write"])
-def test_it_is_sent_where_somebody_vouches_for_the_service(httpserver: HTTPServer, consent: str) -> None:
+@pytest.mark.parametrize("http", [http for http, _ in WRITES])
+def test_nor_to_a_service_of_harness_toml_that_does_not_list_it(httpserver: HTTPServer, http: HttpRequest) -> None:
+    httpserver.expect_request(re.compile("/api/victim.*")).respond_with_json({"ids": []})
+    cluster = {"origin": DEFINED, "requests": ("POST /other", "PUT /search/*"), "mark": Mark("harness.toml", 3, 1)}
+
+    if http.method == "GET":
+        assert ask(httpserver, http, **cluster) == [Ranking()], "it only reads"
+        return
+    with pytest.raises(SearchError) as caught:
+        ask(httpserver, http, **cluster)
+    line = f'add `requests = ["{http.method} /search"]` to [clusters.shop] (harness.toml:3:1)'
+    assert str(caught.value).endswith(f"{line}, or give allow_write")
+    assert httpserver.log == []
+
+
+CONSENTS: Mapping[str, Mapping[str, Any]] = {
+    "listed": {"origin": DEFINED, "requests": ("GET /x", "POST /search")},
+    "listed by a pattern": {"origin": DEFINED, "requests": ("POST /se*",)},
+    "allow_write": {},
+}
+
+
+@pytest.mark.parametrize("consent", CONSENTS)
+def test_it_is_sent_where_somebody_vouches_for_the_request(httpserver: HTTPServer, consent: str) -> None:
     httpserver.expect_request("/api/search").respond_with_json({"ids": ["a"]})
-    cluster = service(httpserver, origin=DEFINED if consent == "harness.toml" else AddressOrigin.SUITE)
     http = HttpRequest("POST", "/search", "$.ids", json={"q": "shoes"})
+    cluster = service(httpserver, **CONSENTS[consent])
 
     with open_search(cluster, {}, allow_write=consent == "allow_write") as search:
         assert search.search([SearchRequest("a", None, None, http)]) == [Ranking((Hit("a"),))]
+
+
+@pytest.mark.parametrize("origin", [AddressOrigin.SUITE, AddressOrigin.COMMAND_LINE])
+def test_only_the_trusted_file_lists_requests(httpserver: HTTPServer, origin: AddressOrigin) -> None:
+    with pytest.raises(SearchError, match="may change data"):
+        ask(httpserver, HttpRequest("POST", "/search", "$.ids"), origin=origin, requests=("POST /search",))
 
 
 ROOTS = {
@@ -356,9 +406,103 @@ ROOTS = {
 def test_an_engine_is_no_service(httpserver: HTTPServer, root: str, path: str) -> None:
     httpserver.expect_request(path).respond_with_response(ROOTS[root])
 
-    with pytest.raises(SearchError, match=r"/ is Elasticsearch or OpenSearch, and `http` requests are for services"):
-        ask(httpserver, HttpRequest("POST", "/victim/_delete_by_query", "$.ids"), origin=DEFINED)
+    http = HttpRequest("POST", "/victim/_delete_by_query", "$.ids")
+    cluster = service(httpserver, origin=DEFINED, requests=("POST /victim/_delete_by_query",))
+
+    with (
+        open_search(cluster, {}, allow_write=True) as search,
+        pytest.raises(SearchError, match=r"/ is Elasticsearch or OpenSearch, and `http` requests are for services"),
+    ):
+        search.search([SearchRequest("a", None, None, http)])
     assert searches(httpserver) == []
+
+
+def test_an_engine_below_a_gateway_is_no_service(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/es/").respond_with_response(ROOTS["opensearch"])
+    httpserver.expect_request("/es/victim/").respond_with_json({"victim": {"aliases": {}, "mappings": {}}})
+
+    with pytest.raises(SearchError, match="/es/ is Elasticsearch or OpenSearch"):
+        ask(httpserver.url_for("/es/victim"), SEARCH)
+
+
+def answer_late(seconds: float, answer: Response) -> Callable[[Request], Response]:
+    def handle(_: Request) -> Response:
+        time.sleep(seconds)
+        return answer
+
+    return handle
+
+
+class TestWhenNothingSaysThatItIsNoEngine:
+    """Whatever is allowed, only what reads and what is listed is sent."""
+
+    ANSWERS: ClassVar[Mapping[str, Callable[[Request], Response]]] = {
+        "late": answer_late(1.0, Response("{}")),
+        "busy": lambda _: Response("", 429),
+        "away": lambda _: Response("<html>", 502),
+    }
+
+    @pytest.fixture(params=ANSWERS)
+    def url(self, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+        monkeypatch.setattr("harness.search.http_service.SECONDS_TO_IDENTIFY", 0.3)
+        with HTTPServer(port=0, threaded=True) as server:
+            server.expect_request("/").respond_with_handler(self.ANSWERS[request.param])
+            server.expect_request(re.compile("/.+")).respond_with_json({"ids": ["a"]})
+            yield server.url_for("")
+            assert not [request.path for request, _ in server.log if "/_" in request.path]
+
+    @staticmethod
+    def ask(url: str, http: HttpRequest, **more: Any) -> list[SearchResponse]:
+        with open_search(service(url, **more), {}, allow_write=True) as search:
+            return search.search([SearchRequest("a", None, None, http)])
+
+    @pytest.mark.parametrize("origin", AddressOrigin)
+    @pytest.mark.parametrize(
+        "http",
+        [HttpRequest("POST", "/victim/_delete_by_query", "$.ids"), HttpRequest("GET", "/victim/_refresh", "$.ids")],
+    )
+    def test_nothing_else_is_sent(self, url: str, origin: AddressOrigin, http: HttpRequest) -> None:
+        with pytest.raises(SearchError) as caught:
+            self.ask(url, http, origin=origin)
+        assert "and `GET /` had no answer that shows that this is not an engine" in str(caught.value)
+        assert f'requests = ["{http.method} {http.path}"]' in str(caught.value)
+
+    def test_a_get_is_sent(self, url: str) -> None:
+        assert self.ask(url, SEARCH) == [Ranking((Hit("a"),))]
+
+    def test_a_listed_request_is_sent(self, url: str) -> None:
+        http = HttpRequest("POST", "/indexes/shop/search", "$.ids")
+        assert self.ask(url, http, origin=DEFINED, requests=("POST /indexes/*/search",)) == [Ranking((Hit("a"),))]
+
+
+def test_a_short_time_out_does_not_cut_the_look_whether_an_engine_answers() -> None:
+    with HTTPServer(port=0, threaded=True) as server:
+        server.expect_request("/").respond_with_handler(answer_late(0.3, ROOTS["elasticsearch"]))
+        cluster = service(server.url_for(""), timeout=0.02)
+        with (
+            open_search(cluster, {}, allow_write=True) as search,
+            pytest.raises(SearchError, match="is Elasticsearch or OpenSearch"),
+        ):
+            search.search([SearchRequest("a", None, None, HttpRequest("POST", "/victim/_delete_by_query", "$.ids"))])
+
+
+def test_what_no_suite_may_have_is_not_sent_for_a_hook_either(httpserver: HTTPServer) -> None:
+    http = HttpRequest("GET", "/search", "$.ids", headers={"X-HTTP-Method-Override": "DELETE"})
+
+    with (
+        open_search(service(httpserver, origin=DEFINED), {}, allow_write=True) as search,
+        pytest.raises(SearchError, match="the header X-HTTP-Method-Override may replace the method"),
+    ):
+        search.search([SearchRequest("a", None, None, http)])
+    assert httpserver.log == []
+
+
+def test_the_host_of_the_trusted_file_is_sent(httpserver: HTTPServer) -> None:
+    httpserver.expect_request("/api/search").respond_with_json({"ids": []})
+
+    ask(httpserver, SEARCH, host="shop.example")
+
+    assert {request.headers["Host"] for request, _ in httpserver.log} == {"shop.example"}
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"version": "7"}', '{"version": {"number": "7"}}', '{"error": "no"}'])
