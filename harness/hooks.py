@@ -19,7 +19,7 @@ from pluggy import PluginManager, PluginValidationError
 from harness import hookspecs
 from harness.errors import HookError, UsageError
 from harness.masking import Masker, login_values
-from harness.metrics.ranking import finite
+from harness.metrics.ranking import exact_number, finite
 from harness.model import Cluster, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response, SearchRequest
 from harness.search import Search
 from harness.search.connection import Closing
@@ -89,7 +89,7 @@ class Hooks:
             checked = _checked_failure(changed) if isinstance(changed, Failure) else _checked(changed)
         except MalformedAnswer as error:
             raise self.wrong(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
-        return _as_sorted(checked, response)
+        return _as_ordered(checked, response)
 
     def wrong(self, name: str, what: str) -> HookError:
         """The error for a hook *name* that did *what*."""
@@ -172,17 +172,26 @@ def _checked(ranking: Ranking) -> Ranking:
     return replace(ranking, hits=hits, tail=tail, total=whole, took=took, duplicates=(*before, *again))
 
 
-def _as_sorted(changed: Response, before: Response) -> Response:
-    """*changed* with the sort values that its hits had *before*; unknown ones, if there were any and another order."""
-    if not (isinstance(changed, Ranking) and isinstance(before, Ranking)):
+def _as_ordered(changed: Response, before: Response) -> Response:
+    """
+    *changed* with what ordered its hits: the sort values that they had *before*, or their scores, which are exact if a
+    hook changed any. Unknown sort values if a hook ordered the hits by something else: then nothing ties.
+    """
+    if not isinstance(changed, Ranking):
         return changed
-    sorts = {hit.id: hit.sort for hit in before.hits}
-    if all(sort is None for sort in sorts.values()):
-        return changed
-    ids = {hit.id: None for hit in changed.hits}
-    is_in_order = list(ids) == [document for document in sorts if document in ids]
-    hits = tuple(replace(hit, sort=sorts[hit.id] if is_in_order else ()) for hit in changed.hits)
-    return replace(changed, hits=hits, tail=changed.tail if is_in_order else ())
+    earlier = {hit.id: hit for hit in before.hits} if isinstance(before, Ranking) else {}
+    has_scores_of_before = all(hit.id in earlier and hit.score == earlier[hit.id].score for hit in changed.hits)
+    if not has_scores_of_before:
+        changed = replace(changed, exact_scores=True)
+    is_sorted = any(hit.sort is not None for hit in earlier.values())
+    ids = {hit.id for hit in changed.hits}
+    is_in_order = [hit.id for hit in changed.hits] == [document for document in earlier if document in ids]
+    if is_in_order:
+        hits = [replace(hit, sort=earlier[hit.id].sort) for hit in changed.hits] if is_sorted else changed.hits
+        return replace(changed, hits=tuple(hits))
+    if is_sorted or has_scores_of_before:
+        return replace(changed, hits=tuple(replace(hit, sort=()) for hit in changed.hits), tail=())
+    return changed
 
 
 def _checked_hits(hits: Sequence[Hit], name: str) -> list[Hit]:
@@ -199,7 +208,10 @@ def _checked_hit(hit: Hit, name: str) -> Hit:
     for field, value in (("title", hit.title), ("snippet", hit.snippet)):
         if not isinstance(value, str | None):
             raise MalformedAnswer(f"`{name}.{field}` is {_described(value)}, expected a text or None")
-    return replace(hit, score=_number(hit.score, f"{name}.score"), texts=_checked_texts(hit.texts, f"{name}.texts"))
+    score = exact_number(hit.score)
+    if score is None and hit.score is not None:
+        raise MalformedAnswer(f"`{name}.score` is {hit.score!r}, expected a finite number or None")
+    return replace(hit, score=score, texts=_checked_texts(hit.texts, f"{name}.texts"))
 
 
 def _checked_texts(texts: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:

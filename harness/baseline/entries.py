@@ -276,6 +276,7 @@ def _keep(
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
         sort=() if all(hit.sort is None for hit in ranking.hits) else tuple(hit.sort for hit in ranking.hits),
+        exact_scores=ranking.exact_scores,
     )
 
 
@@ -289,7 +290,7 @@ def _ranking(kept: BaselineQuery) -> Ranking:
     sorts = chain(kept.sort, repeat(None))
     hits = tuple(Hit(document, score, sort=sort) for (document, score), sort in zip(kept.ranking, sorts, strict=False))
     tail = tuple(replace(hits[-1], id=document) for document in kept.tail if hits)
-    return Ranking(hits, tail=tail, closed=kept.closed)
+    return Ranking(hits, tail=tail, closed=kept.closed, exact_scores=kept.exact_scores)
 
 
 def with_entry(

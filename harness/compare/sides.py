@@ -160,6 +160,7 @@ def _response(query: QueryReport) -> Response:
             query.duplicates,
             tail=tail,
             closed=query.closed,
+            exact_scores=query.exact_scores,
         )
     kind = FailureKind.NOT_RUN if query.outcome is Outcome.NOT_RUN else FailureKind.ERROR
     return query.failure or Failure(kind, query.reason)
@@ -309,7 +310,8 @@ def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
         scores = dict(zip(stored.documents, stored.scores, strict=True))
         trec = profile is Profile.TREC
         documents: Sequence[str] = by_score(stored.documents, stored.scores) if trec else stored.in_order()
-        rankings[query] = Ranking(tuple(map(Hit, documents, map(scores.__getitem__, documents))))
+        hits = tuple(Hit(document, scores[document]) for document in documents)
+        rankings[query] = Ranking(hits, exact_scores=True)
     run = Run(rankings, Engine("run"), "run")
     return ComparedSide(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))
 

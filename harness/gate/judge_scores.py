@@ -321,8 +321,7 @@ def _continued(query: Query, ranking: Ranking, asked: RequestedDepth) -> list[Ra
     best = sorted((pair for pair in query.judgments.items() if pair[0] not in returned), key=lambda pair: -pair[1])
     without_gain = [pair for pair in reversed(best) if pair[1] <= 0]
     size = asked.depth if ranking.total is None or ranking.total_is_lower_bound else min(asked.depth, ranking.total)
-    score = ranking.hits[-1].score
-    below = None if score is None else score - 1  # a profile may sort by score
+    below = None if ranking.hits[-1].score is None else -math.inf  # a profile may sort by score
     unjudged = [(f"\0{place}", 0.0) for place in range(size)]  # no document has such an id
     return [
         replace(ranking, hits=(*ranking.hits, *(Hit(one, score=below) for one, _ in [*judged, *unjudged]))[:size])

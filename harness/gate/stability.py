@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TypeVar
 
 from harness.gate.finding import Finding, number
-from harness.gate.ties import tie, tie_break
+from harness.gate.ties import is_tie, tie_break
 from harness.model import (
     Instability,
     Query,
@@ -139,12 +139,13 @@ def _cause(run: Run, first: Response, repeat: Repeat, other: Response) -> Instab
 
 def _differ_in_ties(first: Ranking, other: Ranking) -> bool:
     """Whether each document ties with itself in the other, and with the one at its rank there."""
+    if len(first.hits) != len(other.hits):
+        return False
+    exact = first.exact_scores or other.exact_scores
+    at_ranks = zip(first.hits, other.hits, strict=True)
     known = {hit.id: hit for hit in first.hits}
-    return (
-        len(first.hits) == len(other.hits)
-        and all(map(tie, first.hits, other.hits))
-        and all(tie(known[hit.id], hit) for hit in other.hits if hit.id in known)
-    )
+    with_themselves = [(known[hit.id], hit) for hit in other.hits if hit.id in known]
+    return all(is_tie(hit, counterpart, exact=exact) for hit, counterpart in chain(at_ranks, with_themselves))
 
 
 def _are_others(

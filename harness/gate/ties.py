@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from harness.errors import MeasureError, UndefinedScore
 from harness.metrics import measure_range, settings_of, tie_range
@@ -30,6 +30,9 @@ from harness.model import (
 
 SAME_SCORE = 1e-6
 """Relative; the engines compute scores as 32-bit floats, whose last digit the order of a sum may change."""
+
+LARGEST_WHOLE = 2**24
+"""Up to this number, a 32-bit float holds each whole number."""
 
 _UNSORTED = ("rescore", "retriever", "rank")
 """Keys of a body beside which engines take no `sort`."""
@@ -62,7 +65,7 @@ class TieGroup:
     Tied documents: those *shown* are consecutive in the ranking from *start* on, counting from 0; *hit* is the first.
 
     *below* are documents that tie with them below the ranking, as far as they are known; *closed* says that there are
-    no others.
+    no others. *exact_scores* is that of the ranking.
     """
 
     start: int
@@ -70,6 +73,7 @@ class TieGroup:
     shown: tuple[str, ...]
     below: tuple[str, ...] = ()
     closed: bool = True
+    exact_scores: bool = False
 
     @property
     def known(self) -> frozenset[str]:
@@ -91,16 +95,19 @@ def tie_groups(ranking: Ranking) -> list[TieGroup]:
     hits = ranking.hits
     if any(hit.score is None if hit.sort is None else not hit.sort for hit in hits):
         return []
+    exact = ranking.exact_scores
     starts: list[int] = []
     for place, hit in enumerate(hits):
-        if not starts or not tie(hits[starts[-1]], hit):
+        if not starts or not is_tie(hits[starts[-1]], hit, exact=exact):
             starts.append(place)
-    groups = [
-        TieGroup(start, hits[start], tuple(hit.id for hit in hits[start:stop]))
-        for start, stop in zip(starts, [*starts[1:], len(hits)], strict=False)
-    ]
-    tail = tuple(hit.id for hit in ranking.tail)
-    return groups and [*groups[:-1], replace(groups[-1], below=tail, closed=ranking.closed)]
+    groups = []
+    for start, stop in zip(starts, [*starts[1:], len(hits)], strict=False):
+        shown = tuple(hit.id for hit in hits[start:stop])
+        groups.append(TieGroup(start, hits[start], shown, exact_scores=exact))
+    if groups:
+        tail = tuple(hit.id for hit in ranking.tail)
+        groups[-1] = replace(groups[-1], below=tail, closed=ranking.closed)
+    return groups
 
 
 def cut(ranking: Ranking, depth: int) -> Ranking:
@@ -108,25 +115,34 @@ def cut(ranking: Ranking, depth: int) -> Ranking:
     hits, rest = ranking.hits[:depth], ranking.hits[depth:]
     if not rest:
         return ranking
-    tail = tuple(takewhile(lambda hit: tie(hits[-1], hit), rest))
+    tail = tuple(takewhile(lambda hit: is_tie(hits[-1], hit, exact=ranking.exact_scores), rest))
     if len(tail) < len(rest):
         return replace(ranking, hits=hits, tail=tail, closed=True)
     return replace(ranking, hits=hits, tail=(*tail, *ranking.tail))
 
 
-def tie(first: Hit, second: Hit) -> bool:
+def is_tie(first: Hit, second: Hit, *, exact: bool) -> bool:
     """
-    Whether the engine had nothing to order the two hits by.
+    Whether the server had nothing to order the two hits by.
 
-    Their sort values are equal, or, where neither has any, their scores are within the precision of a 32-bit float.
+    Their sort values are equal, or, where neither has any, their scores are. Scores that are not *exact*, those of an
+    engine, also tie within the precision of a 32-bit float, unless both are whole numbers that it holds.
     """
     if first.sort is not None or second.sort is not None:
         return first.sort == second.sort and first.sort != ()
-    return (
-        first.score is not None
-        and second.score is not None
-        and math.isclose(first.score, second.score, rel_tol=SAME_SCORE)
-    )
+    if first.score is None or second.score is None:
+        return False
+    if first.score == second.score:
+        return True
+    if exact or not math.isclose(first.score, second.score, rel_tol=SAME_SCORE):
+        return False
+    # A script or a function returned them, such as a number of sales: no sum of weights was rounded.
+    return not (_is_whole(first.score) and _is_whole(second.score))
+
+
+def _is_whole(score: float) -> bool:
+    """Whether *score* is a whole number that was not rounded."""
+    return isinstance(score, int) or (score.is_integer() and abs(score) <= LARGEST_WHOLE)
 
 
 def bands_of(
@@ -197,7 +213,8 @@ def _scored_by(thresholds: Iterable[Threshold]) -> dict[str, Measure]:
 
 def _has_ties(ranking: Ranking) -> bool:
     """Whether any tied documents are known, found out faster than by grouping them."""
-    return bool(ranking.tail) or any(map(tie, ranking.hits, ranking.hits[1:]))
+    exact = ranking.exact_scores
+    return bool(ranking.tail) or any(is_tie(first, second, exact=exact) for first, second in pairwise(ranking.hits))
 
 
 def _grades_tie(query: Query, groups: Iterable[TieGroup]) -> bool:
@@ -283,7 +300,12 @@ def _beside(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[
     at_place = {group.start: group for group in before}
     for group in groups:
         match = at_place.get(group.start)
-        yield group, match if match is not None and tie(match.hit, group.hit) else None
+        yield group, match if match is not None and _has_score_of(group, match) else None
+
+
+def _has_score_of(group: TieGroup, other: TieGroup) -> bool:
+    """Whether *group* and *other*, of two rankings, have the same score or sort values."""
+    return is_tie(group.hit, other.hit, exact=group.exact_scores or other.exact_scores)
 
 
 def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:
@@ -302,7 +324,7 @@ def _candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> 
     found = dict.fromkeys((*group.shown, *group.below))
     if not group.closed:
         elsewhere = {hit.id for hit in today.hits}
-        tied = (one for one in before if tie(one.hit, group.hit))
+        tied = (one for one in before if _has_score_of(group, one))
         found |= dict.fromkeys(
             document for one in tied for document in (*one.shown, *one.below) if document not in elsewhere
         )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite
-from numbers import Real
+from numbers import Integral, Real
 from typing import TypeVar, cast
 
 from harness.errors import GradeError, UsageError
@@ -101,6 +101,17 @@ def finite(value: object) -> float | None:
     except OverflowError:
         return None
     return number if isfinite(number) else None
+
+
+def exact_number(value: object) -> int | float | None:
+    """
+    As `finite`, but an integer stays one: a float holds no more than 53 bits of it.
+
+    >>> exact_number(2**60 + 1), exact_number(0.5), exact_number(10**400)
+    (1152921504606846977, 0.5, None)
+    """
+    number = finite(value)
+    return int(value) if number is not None and isinstance(value, Integral) else number
 
 
 @dataclass(frozen=True, slots=True)

@@ -389,7 +389,7 @@ def _run_lines(suite: Suite, exported: Exported) -> Iterator[str]:
     entry = read_entry(suite, next(iter(suite.requests)), None)
     for number, kept in entry.queries.items():
         scores = [score for _, score in kept.ranking]
-        known = [score for score in scores if score is not None]
+        known = [float(score) for score in scores if score is not None]  # trec_eval reads them as floats
         falling = len(known) == len(scores) and sorted(set(known), reverse=True) == known
         for rank, (document, score) in enumerate(kept.ranking, start=1):
             if _is_column(number) and _is_column(document):

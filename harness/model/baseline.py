@@ -21,7 +21,7 @@ class BaselineQuery:
     """Masked, as are *params*. Kept for readers even if the request does not use it."""
     judgments: str
     """A fingerprint of the judgments of *scores*."""
-    ranking: tuple[tuple[str, float | None], ...] = ()
+    ranking: tuple[tuple[str, int | float | None], ...] = ()
     """Document id and engine score, best first."""
     scores: Mapping[str, float | None] = field(default_factory=dict)
     """Measure to score."""
@@ -37,6 +37,8 @@ class BaselineQuery:
     """Whether *tail* is complete: no other document ties with it."""
     sort: tuple[tuple[Json, ...] | None, ...] = ()
     """`Hit.sort` of each hit; empty where the engine sorted by score."""
+    exact_scores: bool = False
+    """As in `Ranking`."""
     created: str | None = None
     """The day it was saved, an ISO date; None if it was saved with the entry, from the same index."""
     documents: int | None = None

@@ -52,7 +52,7 @@ class TiedDocuments:
 
     rank: int
     """The rank of the first."""
-    score: float | None
+    score: int | float | None
     """Their score; None if the engine sorted by something else."""
     documents: tuple[str, ...]
     """Those in the ranking, best first."""

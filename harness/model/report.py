@@ -25,7 +25,7 @@ class RankedDocument:
     grade: float | None = None
     """None for an unjudged document, as is *gain*."""
     gain: float | None = None
-    score: float | None = None
+    score: int | float | None = None
     title: str | None = None
     tied: bool = False
     """Whether it ties with a neighbor: nothing orders the two."""
@@ -117,6 +117,8 @@ class QueryReport:
     """Documents below *ranking* that have the score of its last hit."""
     closed: bool = False
     """Whether *tail* is complete: no other document has that score."""
+    exact_scores: bool = False
+    """Whether scores tie only where they are equal, as those of a service; those of an engine are rounded."""
     failure: Failure | None = None
     """Why it has no ranking."""
     baseline: QueryBaseline | None = None

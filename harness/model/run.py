@@ -16,8 +16,8 @@ class Hit:
     """A document as the server returned it."""
 
     id: str
-    score: float | None = None
-    """None if the server sorts by something else."""
+    score: int | float | None = None
+    """None if the server sorts by something else. An integer stays one: a float holds no more than 53 bits of it."""
     title: str | None = None
     snippet: str | None = None
     """The beginning of its text."""
@@ -33,7 +33,7 @@ class Hit:
     def of(
         cls,
         identity: str,
-        score: float | None,
+        score: int | float | None,
         title: str | None,
         snippet: str | None,
         texts: Mapping[str, str] | None,
@@ -105,6 +105,11 @@ class Ranking:
     """Known hits below the requested ones that tie with the last one."""
     closed: bool = False
     """Whether *tail* is complete: no other document ties with it."""
+    exact_scores: bool = False
+    """
+    Whether scores tie only where they are equal. Those of an engine are 32-bit floats, whose last digits may differ
+    between two searches; those of a service, of a file and of a hook are what they are.
+    """
 
     @property
     def returned(self) -> int:

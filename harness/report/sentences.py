@@ -30,6 +30,18 @@ def score_text(value: float | None, digits: int = DIGITS) -> str:
     return f"{value:z.{digits}f}"
 
 
+def hit_score_text(score: int | float | None) -> str:
+    """
+    The score that the server gave a hit; a dash where there is none.
+
+    >>> hit_score_text(578730123365711993), hit_score_text(3.41968)
+    ('578730123365711993', '3.4197')
+    """
+    if score is None:
+        return "–"
+    return str(score) if isinstance(score, int) else f"{score:.5g}"
+
+
 def difference_text(value: float | None) -> str:
     """
     A difference with its sign and the decimals of a score; no sign before a zero.
@@ -72,7 +84,7 @@ def plain_text(value: float | None) -> str:
     """A grade, a gain or a required number: whole ones in full, others with six significant digits."""
     if value is None:
         return "–"
-    if math.isfinite(value) and value == int(value) and abs(value) < 1e15:
+    if isinstance(value, int) or (math.isfinite(value) and value == int(value) and abs(value) < 1e15):
         return f"{int(value)}"
     return f"{value:.6g}"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues
 from harness.gate.stability import unstable_queries, why_moving
-from harness.gate.ties import tie
+from harness.gate.ties import is_tie
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
 from harness.model import (
@@ -287,6 +287,7 @@ def _query_report(
         question=known.used.fingerprint(query),
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
+        exact_scores=ranking.exact_scores,
         failure=response if isinstance(response, Failure) else None,
         baseline=known.before.get(query.id),
         sent=known.sent.get(query.id),
@@ -306,7 +307,8 @@ def _outcome(query: Query, response: Response | None, scores: Collection[Score])
 
 
 def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -> tuple[RankedDocument, ...]:
-    ties = [False, *map(tie, ranking.hits, ranking.hits[1:]), False]
+    exact = ranking.exact_scores
+    ties = [False, *(is_tie(hit, following, exact=exact) for hit, following in pairwise(ranking.hits)), False]
     return tuple(
         RankedDocument(
             rank=rank,

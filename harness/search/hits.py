@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, TypeGuard
 
-from harness.metrics.ranking import finite
+from harness.metrics.ranking import exact_number, finite
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
 from harness.search.msearch import Entry
 from harness.words import count, is_seen
@@ -146,16 +146,16 @@ def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
     return str(found)
 
 
-def read_score(score: Json, name: str) -> float | None:
+def read_score(score: Json, name: str) -> int | float | None:
     """
-    *score* as a number; None if there is none, because hits are sorted by something else.
+    *score*, a number; None if there is none, because hits are sorted by something else.
 
     Raises:
         MalformedAnswer: It is not a number, or infinite, or too large for a float.
     """
     if score is None:
         return None
-    value = finite(score)
+    value = exact_number(score)
     if value is None:
         raise MalformedAnswer(f"{name} should be a finite number, found {shown(score)}")
     return value

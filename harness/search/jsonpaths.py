@@ -101,7 +101,7 @@ def _read(content: Json, http: HttpRequest) -> Ranking:
     if total and not hits:
         matches = count(total, "document")
         raise MalformedAnswer(f"`{http.ids}` finds no id, and `{http.total}` says that {matches} match")
-    return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt)
+    return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt, exact_scores=True)
 
 
 HAS_FUNCTION = re.compile(r"\b(?:match|search)\s*\(")

@@ -78,6 +78,7 @@ def tied_verdict(before, after, *, judgments=None, text="drop RR <= 0", **fields
         ("a5 b5 c5 d5 ...", "b5 c5 d5 a5 ..."),
         ("a5 b5 c5 d5 | e5 ...", "b5 c5 d5 e5 | a5 x5 ..."),
         ("a5 b5 c3", "b5.0000001 a5 c3"),
+        ("a16777218 b16777216 c3", "b16777218 a16777216 c3"),
     ],
     ids=[
         "swapped",
@@ -87,6 +88,7 @@ def tied_verdict(before, after, *, judgments=None, text="drop RR <= 0", **fields
         "open, and what is shown is the same",
         "open, and what is shown is known on both sides",
         "rounding",
+        "rounding of whole numbers that a 32-bit float does not hold",
     ],
 )
 def test_another_order_of_ties_is_no_drop_and_is_named(before, after):
@@ -110,6 +112,8 @@ def test_the_reason_of_what_is_excused_has_the_value_that_came_and_never_the_bas
         ("a5 b4 c3", "b5 a4 c3"),
         ("a5 b5 c3", "b5 a4.9 c3"),
         ("a5 b4.99999 c3", "b5 a4.99999 c3"),
+        ("a5000004 b5000000 c3", "b5000004 a5000000 c3"),
+        ("a-5000000 b-5000004", "b-5000000 a-5000004"),
         ("a5 b5 c3", "x5 b5 c3"),
         ("a5 b5 c3", "x5 a5 c3"),
         ("a5 b5", "b5 a5 c5"),
@@ -120,6 +124,8 @@ def test_the_reason_of_what_is_excused_has_the_value_that_came_and_never_the_bas
         "other scores",
         "a score fell",
         "scores that differ by two millionths",
+        "whole numbers, which no sum rounded",
+        "whole numbers below zero",
         "a judged document left its group",
         "a document that is not judged took the place of another",
         "more hits",
@@ -132,6 +138,22 @@ def test_anything_more_than_the_order_of_ties_is_a_drop(before, after):
     assert verdict.status is Status.FAILED
     assert "ties" not in verdict.reason
     assert verdict.caveat == ""
+
+
+@pytest.mark.parametrize("of", [("before",), ("after",), ("before", "after")])
+def test_exact_scores_of_either_run_tie_only_where_they_are_equal(of):
+    """As where an engine is replaced by a service, or a hook begins to change its scores."""
+    before, after = hits("a5.0000001 b5 c3"), hits("b5.0000001 a5 c3")
+    before = replace(before, exact_scores="before" in of)
+    after = replace(after, exact_scores="after" in of)
+    [verdict] = decided([before], [after], "drop RR <= 0", judgments={"a": 1})
+    assert verdict.status is Status.FAILED
+
+
+def test_exact_scores_that_are_equal_tie():
+    before, after = (replace(hits(text), exact_scores=True) for text in ("a5.5 b5.5 c3", "b5.5 a5.5 c3"))
+    [verdict] = decided([before], [after], "drop RR <= 0", judgments={"a": 1})
+    assert verdict.status is Status.PASSED
 
 
 def test_a_tie_that_rose_counts_for_nothing_either():

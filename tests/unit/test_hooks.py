@@ -265,6 +265,39 @@ def test_sort_values_do_not_outlive_the_order_they_gave(install, documents, sort
     assert [hit.sort for hit in found.hits] == sort
 
 
+NEAR = 2.0000001
+
+
+@pytest.mark.parametrize(
+    ("given", "exact", "sort"),
+    [
+        ([("a", NEAR), ("b", 2.0), ("c", 1.0)], False, None),
+        ([("a", NEAR), ("c", 1.0)], False, None),
+        ([("b", 2.0), ("a", NEAR), ("c", 1.0)], False, ()),
+        ([("a", 2.0), ("b", 2.0), ("c", 1.0)], True, None),
+        ([("b", 2**60 + 1), ("a", 2**60)], True, None),
+        ([("x", 2.0), ("a", NEAR)], True, None),
+    ],
+    ids=["as they were", "without one", "in another order", "another score", "all reranked", "with another one"],
+)
+def test_scores_that_a_hook_changed_are_exact_and_an_order_of_its_own_ties_nothing(install, given, exact, sort):
+    hits = tuple(Hit(document, score) for document, score in given)
+    install(SimpleNamespace(pytest_relevance_response=lambda: Ranking(hits)))
+    request = SearchRequest("q", None, {}, built_for=Query("q", "q"))
+    of_engine = Ranking((Hit("a", NEAR), Hit("b", 2.0), Hit("c", 1.0)))
+    found = installed_hooks().response(of_engine, request)
+    assert found.exact_scores is exact
+    assert [(hit.id, hit.score, hit.sort) for hit in found.hits] == [(*pair, sort) for pair in given]
+
+
+def test_a_ranking_that_a_hook_puts_in_the_place_of_a_failure_has_exact_scores(install):
+    install(SimpleNamespace(pytest_relevance_response=lambda: Ranking((Hit("a", numpy.int64(2**60 + 1)),))))
+    request = SearchRequest("q", None, {}, built_for=Query("q", "q"))
+    found = installed_hooks().response(Failure(FailureKind.TIMEOUT, "late"), request)
+    assert found == Ranking((Hit("a", 2**60 + 1),), exact_scores=True)
+    assert type(found.hits[0].score) is int
+
+
 def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook_fails(install):
     def search(requests, on_done=None, on_resent=None, budget=None):
         on_done(dict(enumerate([Ranking() for _ in requests])))

@@ -73,7 +73,7 @@ def test_a_get_with_parameters(httpserver: HTTPServer) -> None:
         "GET", "search", "$.ids", params={"q": "größe & more", "page": 1, "fuzzy": True, "tag": ["a", "b"]}
     )
 
-    assert ask(httpserver, http) == [Ranking((Hit("a"),))]
+    assert ask(httpserver, http) == [Ranking((Hit("a"),), exact_scores=True)]
     [request] = searches(httpserver)
     sent = request.args.to_dict(flat=False)
     assert sent == {"q": ["größe & more"], "page": ["1"], "fuzzy": ["true"], "tag": ["a", "b"]}
@@ -95,7 +95,7 @@ def test_a_post_with_json_and_headers(httpserver: HTTPServer) -> None:
         requests=("POST /search",),
     )
 
-    assert found == [Ranking((Hit("a"), Hit("2")))]
+    assert found == [Ranking((Hit("a"), Hit("2")), exact_scores=True)]
 
 
 def test_the_engine_is_http_and_nobody_is_asked(httpserver: HTTPServer) -> None:
@@ -154,7 +154,7 @@ def test_a_request_for_an_engine_fails_alone(httpserver: HTTPServer) -> None:
         engine, http = search.search([SearchRequest("a", "products", {}), SearchRequest("b", None, None, SEARCH)])
 
     assert "engine" in failure(engine).reason
-    assert http == Ranking()
+    assert http == Ranking(exact_scores=True)
 
 
 def test_a_path_that_is_none_is_refused_before_anything_is_sent(httpserver: HTTPServer) -> None:
@@ -197,7 +197,7 @@ def test_an_answer_that_does_not_come_is_a_timeout() -> None:
         held.set()
 
     assert failure(slow).kind is FailureKind.TIMEOUT
-    assert quick == Ranking()
+    assert quick == Ranking(exact_scores=True)
 
 
 class TestRetrying:
@@ -252,7 +252,7 @@ class TestRetrying:
         with self.search(httpserver, slept) as search:
             [response] = search.search([SearchRequest("a", None, None, SEARCH)])
 
-        assert response == Ranking((Hit("a"),))
+        assert response == Ranking((Hit("a"),), exact_scores=True)
         assert slept == pytest.approx([3.0, 3.0], abs=0.1)
 
     def test_in_the_end_it_fails_and_says_how_often(self, httpserver: HTTPServer) -> None:
@@ -298,8 +298,8 @@ def test_a_certificate_by_ca_by_fingerprint_and_by_neither(tmp_path: Any, monkey
     with HTTPServer(host="localhost", port=0, ssl_context=context) as server:
         server.expect_request("/api/search").respond_with_json({"ids": []})
 
-        assert ask(server, SEARCH, ca_certs=str(tmp_path / "ca.pem")) == [Ranking()]
-        assert ask(server, SEARCH, fingerprint=hashlib.sha256(der).hexdigest()) == [Ranking()]
+        assert ask(server, SEARCH, ca_certs=str(tmp_path / "ca.pem")) == [Ranking(exact_scores=True)]
+        assert ask(server, SEARCH, fingerprint=hashlib.sha256(der).hexdigest()) == [Ranking(exact_scores=True)]
         with pytest.raises(EngineUnreachable, match="differs from `fingerprint`"):
             ask(server, SEARCH, fingerprint="ab" * 32)
         with pytest.raises(EngineUnreachable, match="not trusted"):
@@ -379,7 +379,7 @@ def test_it_is_sent_where_somebody_vouches_for_the_request(httpserver: HTTPServe
     cluster = service(httpserver, **CONSENTS[consent])
 
     with open_search(cluster, {}, allow_write=consent == "allow_write") as search:
-        assert search.search([SearchRequest("a", None, None, http)]) == [Ranking((Hit("a"),))]
+        assert search.search([SearchRequest("a", None, None, http)]) == [Ranking((Hit("a"),), exact_scores=True)]
 
 
 @pytest.mark.parametrize("origin", [AddressOrigin.SUITE, AddressOrigin.COMMAND_LINE])
@@ -512,5 +512,5 @@ def test_another_root_is_no_engine_s_and_is_asked_for_once(httpserver: HTTPServe
 
     with open_search(service(httpserver), {}) as search:
         for _ in range(2):
-            assert search.search([SearchRequest("a", None, None, SEARCH)]) == [Ranking((Hit("a"),))]
+            assert search.search([SearchRequest("a", None, None, SEARCH)]) == [Ranking((Hit("a"),), exact_scores=True)]
     assert [request.path for request, _ in httpserver.log] == ["/api/", "/", "/api/search", "/api/search"]

@@ -32,7 +32,7 @@ ITEMS = {
 def test_ids_scores_titles_and_total() -> None:
     found = read(ITEMS, "$.results[*].id", scores="$.results[*].score", titles="$.results[*].doc.name", total="$.count")
 
-    assert found == Ranking((Hit("a", 3.0, "A"), Hit("17", 2.5, "B"), Hit("c", None, None)), total=3)
+    assert found == Ranking((Hit("a", 3.0, "A"), Hit("17", 2.5, "B"), Hit("c", None, None)), total=3, exact_scores=True)
 
 
 def test_parallel_lists() -> None:
@@ -102,7 +102,7 @@ def test_a_title_that_cannot_be_written_is_shown_as_far_as_it_can() -> None:
 
 @pytest.mark.parametrize("ids", ["$.results[*].id", "$.results"])
 def test_no_hits_is_a_ranking(ids: str) -> None:
-    assert read({"results": []}, ids) == Ranking()
+    assert read({"results": []}, ids) == Ranking(exact_scores=True)
 
 
 @pytest.mark.parametrize(
@@ -163,14 +163,14 @@ def test_what_does_not_fit_is_never_an_empty_ranking(content: Any, paths: dict[s
 def test_a_number_of_matches_that_cannot_be_leaves_the_ranking(total: dict[str, Any], path: str, doubt: str) -> None:
     found = read({"ids": ["a", "b"], **total}, "$.ids", total=path)
 
-    assert found == Ranking((Hit("a"), Hit("b")), total=None, total_doubt=doubt)
+    assert found == Ranking((Hit("a"), Hit("b")), total=None, total_doubt=doubt, exact_scores=True)
 
 
 def test_no_hits_beside_a_total_is_no_ranking() -> None:
     with pytest.raises(MalformedAnswer, match=r"`\$\.ids` finds no id, and `\$\.total` says that 5 documents match"):
         read({"ids": [], "total": 5}, "$.ids", total="$.total")
 
-    assert read({"ids": [], "total": 0}, "$.ids", total="$.total") == Ranking((), total=0)
+    assert read({"ids": [], "total": 0}, "$.ids", total="$.total") == Ranking((), total=0, exact_scores=True)
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ from harness.report.run_sentences import (
     remark_lines,
 )
 from harness.report.sentences import (
+    hit_score_text,
     mean_heading,
     observed_text,
     plain_text,
@@ -163,7 +164,7 @@ def _ranking(ranking: Sequence[RankedDocument], before: Mapping[str, str]) -> st
             code(document.id),
             grade_text(document),
             plain_text(document.gain),
-            ("–" if document.score is None else f"{document.score:.5g}") + (" (tied)" if document.tied else ""),
+            hit_score_text(document.score) + (" (tied)" if document.tied else ""),
             _title(document),
         ]
         for document in ranking

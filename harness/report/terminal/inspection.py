@@ -30,10 +30,9 @@ from harness.model import (
     TiedDocuments,
 )
 from harness.report.run_sentences import cause_lines, known_text, old_ranks
-from harness.report.sentences import difference_text, plain_text, printable, score_text
+from harness.report.sentences import difference_text, hit_score_text, plain_text, printable, score_text
 from harness.report.terminal import columns, fact_table, grade_cell, indented, plain, right, safe, safe_lines
 from harness.report.terminal.query import (
-    hit_score,
     missing_renderables,
     query_since_baseline,
     ranking_columns,
@@ -133,7 +132,7 @@ def tied_text(tied: TiedDocuments) -> str:
     below = f", with {', '.join(tied.below)} below the ranking" if tied.below else ""
     others = "" if tied.closed else ", and possibly others below"
     if tied.sort is None:
-        alike = f"the score {tied.score:.5g}"
+        alike = f"the score {hit_score_text(tied.score)}"
     else:
         alike = f"the sort values {', '.join(json.dumps(value, ensure_ascii=False) for value in tied.sort)}"
     return f"tied with {alike}: {', '.join(tied.documents)} ({ranks}){below}{others}"
@@ -154,7 +153,7 @@ def contribution_table(query: QueryReport, found: Contributions | None, *, short
     figures = ("grade", "adds", "loses") if short else ("grade", "gain", "discount", "adds", "loses", "score")
     table = ranking_columns(figures, before=bool(before), tied=tied, titled=titled)
     for document in ranking:
-        rest = [] if short else [hit_score(document)]
+        rest = [] if short else [Text(hit_score_text(document.score))]
         rest += [Text("tied" if document.tied else "")] if tied else []
         rest += [title_cell(document.title)] if titled else []
         rank, *cells = _cells(document, by_document.get(document.id), short=short)

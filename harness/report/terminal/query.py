@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from harness.model import MissingDocument, MovedDocument, QueryComparison, QueryReport, RankedDocument
+from harness.model import MissingDocument, MovedDocument, QueryComparison, QueryReport
 from harness.report.run_sentences import (
     MISSING_SHOWN,
     RANKS_SHOWN,
@@ -18,7 +18,7 @@ from harness.report.run_sentences import (
     missing_place,
     old_ranks,
 )
-from harness.report.sentences import plain_text, printable
+from harness.report.sentences import hit_score_text, plain_text, printable
 from harness.report.terminal import columns, grade_cell, indented, plain, right, safe
 from harness.words import count
 
@@ -109,14 +109,9 @@ def _ranking_table(query: QueryReport) -> Table:
         tie = [Text("tied" if document.tied else "")] if tied else []
         was = [Text(before.get(document.id, ""), style="bold")] if before else []
         title = [title_cell(document.title)] if titled else []
-        cells = (safe(document.id), grade_cell(document), plain_text(document.gain), hit_score(document))
+        cells = (safe(document.id), grade_cell(document), plain_text(document.gain), hit_score_text(document.score))
         table.add_row(str(document.rank), *was, *cells, *tie, *title)
     return table
-
-
-def hit_score(document: RankedDocument) -> Text:
-    """The engine's score; a dash where there is none."""
-    return Text("–" if document.score is None else f"{document.score:.5g}")
 
 
 def title_cell(title: str | None) -> Text:
