@@ -170,7 +170,7 @@ _STATISTICS_OPTIONS = (
         type=click.IntRange(min=1),
         default=SAMPLES,
         show_default=True,
-        help="Bootstrap samples, and random sign flips.",
+        help="Random sign flips, where not all are counted.",
     ),
     click.option(
         "--seed",

@@ -36,9 +36,9 @@ def command(
     """
     Tell whether each CANDIDATE run differs from the REFERENCE run by more than chance.
 
-    Both are scored against the same judgments, and compared query by query: the difference of the means with a
-    bootstrap interval, a paired test, p-values corrected for all measures and candidates, and the smallest difference
-    that the test finds with 80 % power. Files are as for evaluate.
+    Both are scored against the same judgments, and compared query by query: the difference of the means, a
+    paired test with the interval of the differences that it does not reject, p-values corrected for all measures and
+    candidates, and the smallest difference that the test finds with 80 % power on average. Files are as for evaluate.
 
     Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
     """

@@ -391,7 +391,7 @@ def _differ(first: Mapping[str, float], second: Mapping[str, float]) -> bool:
 
 NEEDED = ("numpy", "scipy")
 FEWEST = 2
-"""Queries that an interval needs."""
+"""Queries that a test needs."""
 
 Table = dict[str, float | None]
 

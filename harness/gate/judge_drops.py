@@ -156,7 +156,7 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
 
 
 TEST = "paired sign-flip test, one-sided"
-POWER_TEXT = f"{POWER * 100:g} % power"
+POWER_TEXT = f"{POWER * 100:g} % power on average"
 _ROUNDED_UP = Context(prec=2, rounding=ROUND_CEILING)
 
 

@@ -14,6 +14,10 @@ TESTS = ("sign-flip", "t", "wilcoxon", "sign")
 CORRECTIONS = ("holm", "benjamini-hochberg", "none")
 SAMPLES = 10_000
 SEED = 20_020_101
+TESTS_OF_MEANS = ("sign-flip", "t")
+"""The tests that test the mean and take weights; the others rank or count queries."""
+FEWEST_CHANGED = 20
+"""Changed queries from which on an interval of a test holds the true mean about as often as its level says."""
 POWER = 0.8
 """The chance of finding a difference that is called detectable."""
 TEST_OPTIONS = ("test", "alternative", "level", "correction", "samples", "seed")
@@ -30,9 +34,12 @@ class MeasureComparison:
     candidate: float
     difference: float
     """Candidate minus reference."""
-    low: float
-    """The lower limit of its confidence interval; *high* the upper."""
-    high: float
+    low: float | None
+    """
+    The lower limit of the differences that the test does not reject, *high* the upper. None on the side that a
+    one-sided test leaves open; both are None if the test can reject no difference or does not test the mean.
+    """
+    high: float | None
     p_value: float
     """Of the test named in `Comparison`."""
     adjusted: float
@@ -45,11 +52,16 @@ class MeasureComparison:
     effect: float | None
     """Cohen's d of the paired differences; None if it is undefined."""
     detectable: float | None
-    """The smallest true difference that the test detects with 80 % power; None if unknown."""
+    """The smallest true difference that the test detects with 80 % power on average; None if unknown."""
     moved: tuple[tuple[str, float, float], ...] = ()
     """Query, reference score and candidate score of each query that changed, the greatest change first."""
     detectable_if_all_move: bool = False
     """Whether *detectable* assumes that all queries change."""
+
+    @property
+    def changed(self) -> int:
+        """The number of queries with another score."""
+        return self.wins + self.losses
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +73,7 @@ class Comparison:
     test: str
     alternative: str
     level: float
-    """The significance level; the level of the confidence intervals is 1 - *level*."""
+    """The significance level; the level of the intervals is 1 - *level*."""
     correction: str
     measures: tuple[MeasureComparison, ...]
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -70,6 +82,10 @@ class Comparison:
     seed: int = 0
     weighted: bool = False
     """Whether means and tests use weights; wins, ties and losses ignore them."""
+
+    def is_significant(self, row: MeasureComparison) -> bool:
+        """Whether the difference of *row*, one of *measures*, is significant among all that are tested."""
+        return row.adjusted <= self.level
 
 
 class SideKind(StrEnum):

@@ -16,7 +16,7 @@ from harness.model import (
     QueryComparison,
     Side,
 )
-from harness.model.comparison import POWER
+from harness.model.comparison import FEWEST_CHANGED, POWER, TESTS_OF_MEANS
 from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, thresholds_headline
 from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
 from harness.words import count, grouped
@@ -132,10 +132,13 @@ def method_text(comparison: Comparison) -> str:
     """How the differences were tested."""
     correction = "not corrected" if comparison.correction == "none" else f"corrected by {comparison.correction}"
     test = f"weighted means, {comparison.test} test" if comparison.weighted else f"{comparison.test} test"
-    return (
-        f"{test}, {comparison.alternative}, level {comparison.level:g}, {correction};"
-        f" {100 * (1 - comparison.level):.4g} % intervals from {comparison.samples:,} samples, seed {comparison.seed}"
-    )
+    text = f"{test}, {comparison.alternative}, level {comparison.level:g}, {correction}; "
+    if comparison.test not in TESTS_OF_MEANS:
+        return f"{text}no intervals, as this test is not of the mean"
+    text += f"{100 * (1 - comparison.level):.4g} % intervals by the same test"
+    if comparison.test == "sign-flip":
+        text += f", from {comparison.samples:,} samples, seed {comparison.seed}"
+    return text
 
 
 def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
@@ -143,6 +146,9 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
     if row.least_p > comparison.level:
         few = f"with so few queries that differ, p cannot be below {p_text(row.least_p)}"
         yield f"{row.measure}: {few}; the test cannot detect a difference"
+    elif row.changed < FEWEST_CHANGED and (row.low is not None or row.high is not None):
+        changed = f"only {count(row.changed, 'query')} changed"
+        yield f"{row.measure}: {changed}, so the interval is of differences not rejected, no confidence interval"
     left_out = comparison.left_out.get(row.measure, 0)
     if left_out:
         yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
@@ -154,9 +160,9 @@ def detectable_lines(row: MeasureComparison, comparison: Comparison) -> Iterator
         if row.effect is None and row.wins + row.losses:
             yield f"{row.measure}: {NO_SPREAD}"
         return
-    power = f"({POWER * 100:g} % power, {comparison.test} test)"
+    power = f"({POWER * 100:g} % power on average, {comparison.test} test)"
     if row.detectable_if_all_move:
-        power += f" if all {count(row.queries, 'query')} changed (rough: only {row.wins + row.losses:,} did)"
+        power += f" if all {count(row.queries, 'query')} changed (rough: only {row.changed:,} did)"
     yield f"{row.measure}: smallest detectable difference {row.detectable:.4f} {power}"
 
 
@@ -170,13 +176,32 @@ def figure_texts(row: MeasureComparison) -> dict[str, str]:
         score_text(row.reference),
         score_text(row.candidate),
         difference_text(row.difference),
-        f"{difference_text(row.low)} to {difference_text(row.high)}",
+        interval_text(row),
         p_text(row.p_value),
         p_text(row.adjusted),
         f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
         f"{row.queries:,}",
     )
     return dict(zip(FIGURES, texts, strict=True))
+
+
+def interval_text(row: MeasureComparison) -> str:
+    """The differences that the test does not reject: from where to where, or on which side of what."""
+    if row.low is None and row.high is None:
+        return "–"
+    if row.low is None:
+        return f"up to {_limit_text(row.high)}"
+    if row.high is None:
+        return f"from {_limit_text(row.low)}"
+    return f"{_limit_text(row.low)} to {_limit_text(row.high)}"
+
+
+def _limit_text(limit: float | None) -> str:
+    """*limit* as a difference; one that is not 0 has digits enough to show on which side of 0 it is."""
+    text = difference_text(limit)
+    if limit and text == difference_text(0.0):
+        return f"{limit:+.2g}"
+    return text
 
 
 def agreement_facts(agreement: Agreement) -> Mapping[str, str]:

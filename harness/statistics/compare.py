@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeAlias, get_args
 
 import numpy as np
@@ -16,8 +15,8 @@ import numpy as np
 from harness.errors import StatisticError, UsageError
 from harness.means import are_weighted, mean, weighed
 from harness.model import Comparison, MeasureComparison
-from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS
-from harness.statistics.bootstrap import Interval, bootstrap_intervals
+from harness.model.comparison import CORRECTIONS, SAMPLES, SEED, TESTS, TESTS_OF_MEANS
+from harness.statistics.intervals import FlipSettings, MeanTest, run_sign_flips, t_interval
 from harness.statistics.power import Detectable, detectable_by_sign_flip, detectable_by_t
 from harness.statistics.tests import (
     EQUAL,
@@ -29,7 +28,6 @@ from harness.statistics.tests import (
     effect_size,
     holm,
     paired_t,
-    sign_flip,
     sign_test,
     wilcoxon,
 )
@@ -103,8 +101,6 @@ def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> tuple[f
 Scores: TypeAlias = Mapping[str, Mapping[str, float | None]]
 """Measure -> query -> score, None where it is undefined."""
 
-TESTS_OF_MEANS = ("sign-flip", "t")
-"""The tests that take weights; the others rank or count queries, which does not test a weighted mean."""
 CORRECTED: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
     "holm": holm,
     "benjamini-hochberg": benjamini_hochberg,
@@ -113,7 +109,7 @@ CORRECTED: Mapping[str, Callable[[Sequence[float]], list[float]]] = {
 """What corrects p-values, by each name in `CORRECTIONS`."""
 
 MOST_SAMPLES = 1_000_000
-"""The most bootstrap samples: more move an interval's ends in the fourth digit only, and take memory per measure."""
+"""The most samples: more move an interval's limits in the fourth digit only, and take memory per measure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +117,9 @@ class ComparisonOptions:
     """
     How a difference is tested.
 
-    *test* is one of `TESTS`, *correction* one of `CORRECTIONS`; *level* is that of the interval's complement and of the
-    test, such as 0.05. *samples* and *seed* are for what is drawn: bootstrap samples, and the flips of more queries
-    than can be counted exactly.
+    *test* is one of `TESTS`, *correction* one of `CORRECTIONS`; *level* is that of the test, such as 0.05, and the
+    interval's is its complement. *samples* and *seed* are for sign flips that are drawn, where there are too many to
+    count them all.
     """
 
     test: str = TESTS[0]
@@ -163,8 +159,8 @@ def compare(
         candidate: The scores of the run to compare.
         names: The names of the two in reports.
         options: How the difference is tested.
-        weights: What each query weighs, above 0. The means and their difference are then weighted, the interval is that
-            of the weighted mean, and what is tested are the differences, each times its weight over the mean weight:
+        weights: What each query weighs, above 0. The means and their difference are then weighted, and what
+            is tested are the differences, each times its weight over the mean weight:
             under the null hypothesis the scores of a query may be swapped, whatever it weighs. Cohen's d, the
             detectable difference and the order of what moved are of the same. Left out, and where all weigh the same,
             nothing is weighted.
@@ -191,10 +187,9 @@ def compare(
             raise StatisticError(
                 f"{pair.measure}: 1 query ({pair.queries[0]}) has a score in {both}, expected 2 or more"
             )
-    intervals = _intervals(pairs, options)
-    tests = [_test(pair, options) for pair in pairs]
-    adjusted = CORRECTED[options.correction]([test.p_value for test in tests])
-    rows = zip(pairs, intervals, tests, adjusted, strict=True)
+    tests = _test_pairs(pairs, options)
+    adjusted = CORRECTED[options.correction]([test.significance.p_value for test in tests])
+    rows = zip(pairs, tests, adjusted, strict=True)
     return Comparison(
         *names,
         test=options.test,
@@ -209,35 +204,38 @@ def compare(
     )
 
 
-def _intervals(pairs: Sequence[Pair], options: ComparisonOptions) -> list[Interval]:
-    """The interval of each of *pairs*, from one resampling for all measures with the same queries."""
-    found: dict[int, Interval] = {}
-    for indexes in grouped((tuple(pair.queries), index) for index, pair in enumerate(pairs)).values():
-        columns = np.column_stack([pairs[index].differences for index in indexes])
-        intervals = bootstrap_intervals(
-            columns,
-            weights=pairs[indexes[0]].weights,
-            level=1 - options.level,
-            samples=options.samples,
-            seed=options.seed,
-        )
-        found.update(zip(indexes, intervals, strict=True))
-    return [found[index] for index in range(len(pairs))]
+def _test_pairs(pairs: Sequence[Pair], options: ComparisonOptions) -> list[MeanTest]:
+    """The test of each of *pairs*; measures with the same queries share the sign flips."""
+    if options.test != "sign-flip":
+        return [_test_pair(pair, options) for pair in pairs]
+    settings = FlipSettings(options.alternative, options.level, options.samples, options.seed)
+    tested: dict[int, MeanTest] = {}
+    for places in grouped((tuple(pair.queries), place) for place, pair in enumerate(pairs)).values():
+        pulls = np.column_stack([pairs[place].weighed for place in places])
+        tested.update(zip(places, run_sign_flips(pulls, _loads(pairs[places[0]]), settings), strict=True))
+    return [tested[place] for place in range(len(pairs))]
 
 
-def _test(pair: Pair, options: ComparisonOptions) -> Significance:
-    flips = partial(sign_flip, samples=options.samples, seed=options.seed)
-    tests: Mapping[str, Callable[..., Significance]]
-    tests = {"sign-flip": flips, "t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}
+def _test_pair(pair: Pair, options: ComparisonOptions) -> MeanTest:
+    """A test that draws nothing. One that ranks or counts queries does not test the mean, and gives no interval."""
+    tests: Mapping[str, Callable[..., Significance]] = {"t": paired_t, "wilcoxon": wilcoxon, "sign": sign_test}
     try:
-        return tests[options.test](pair.weighed, alternative=options.alternative)
+        significance = tests[options.test](pair.weighed, alternative=options.alternative)
     except StatisticError as error:
         raise StatisticError(f"{pair.measure}: {error}; use another test, such as {TESTS[0]}") from None
+    interval = None
+    if options.test == "t":
+        interval = t_interval(pair.weighed, _loads(pair), alternative=options.alternative, level=options.level)
+    return MeanTest(significance, interval)
 
 
-def _row(
-    pair: Pair, interval: Interval, test: Significance, adjusted: float, options: ComparisonOptions
-) -> MeasureComparison:
+def _loads(pair: Pair) -> Floats:
+    """The weight of each query over the mean weight."""
+    ones = [1.0] * len(pair.queries)
+    return np.array(ones if pair.weights is None else weighed(ones, pair.weights))
+
+
+def _row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonOptions) -> MeasureComparison:
     size = effect_size(pair.weighed)
     detectable = _detectable(pair, size, options)
     return MeasureComparison(
@@ -246,11 +244,11 @@ def _row(
         reference=mean(pair.reference.tolist(), pair.weights),
         candidate=mean(pair.candidate.tolist(), pair.weights),
         difference=mean(pair.differences.tolist(), pair.weights),
-        low=interval.low,
-        high=interval.high,
-        p_value=test.p_value,
+        low=test.interval.low if test.interval else None,
+        high=test.interval.high if test.interval else None,
+        p_value=test.significance.p_value,
         adjusted=adjusted,
-        least_p=test.least_p,
+        least_p=test.significance.least_p,
         wins=size.wins,
         ties=size.ties,
         losses=size.losses,

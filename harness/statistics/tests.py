@@ -172,7 +172,8 @@ Up to so many differences that are not 0, all sign patterns are counted: two hal
 is sampled and Wilcoxon's takes the normal approximation.
 """
 
-_TOLERANCE = 1e-10
+TOLERANCE = 1e-10
+"""How far apart sums under two sign patterns may be and count as equal, as a share of the sum of all sizes."""
 
 
 def sign_flip(
@@ -241,9 +242,9 @@ def sign_flip_p_values(
     """
     values = matrix(differences)
     total = values.sum(axis=0)
-    slack = _TOLERANCE * np.abs(values).sum(axis=0)
+    slack = TOLERANCE * np.abs(values).sum(axis=0)
     as_extreme = np.zeros(values.shape[1])
-    for flips in _random_bits(len(values), samples, seed):
+    for flips in random_bits(len(values), samples, seed):
         sums = total - 2.0 * (flips @ values)
         as_extreme += _as_extreme(sums, total, slack, alternative).sum(axis=0)
     return (as_extreme + 1) / (samples + 1)
@@ -257,7 +258,7 @@ def _as_extreme(sums: Floats, observed: Floats, slack: Floats, alternative: Alte
     return np.abs(sums) >= np.abs(observed) - slack
 
 
-def _random_bits(queries: int, samples: int, seed: int) -> Iterator[Floats]:
+def random_bits(queries: int, samples: int, seed: int) -> Iterator[Floats]:
     """Blocks of shape (some samples, queries) of 0.0 and 1.0; each is overwritten by the next."""
     generator = np.random.Generator(np.random.PCG64(seed))
     rows = max(1, min(samples, BLOCK // queries))
@@ -280,7 +281,7 @@ def _exact_tails(values: Floats) -> tuple[float, float]:
     """
     half = values.size // 2
     left, right = _all_sums(values[:half]), np.sort(_all_sums(values[half:]))
-    observed, slack = values.sum(), _TOLERANCE * np.abs(values).sum()
+    observed, slack = values.sum(), TOLERANCE * np.abs(values).sum()
     patterns = 2.0**values.size
     at_most = np.searchsorted(right, observed + slack - left, side="right").sum(dtype=np.float64)
     below = np.searchsorted(right, observed - slack - left, side="left").sum(dtype=np.float64)

@@ -56,14 +56,15 @@ def held(pytester: pytest.Pytester, engine, capsys) -> Callable[..., None]:
             225,
             [],
             [1],
-            r"smallest detectable drop 0\.008\d \(80 % power\) if all 225 queries changed \(rough: only 1 did\)",
+            r"smallest detectable drop 0\.008\d \(80 % power on average\) if all 225 queries changed "
+            r"\(rough: only 1 did\)",
             id="1 of 225 fell by 0.05",
         ),
         pytest.param(
             30,
             [3, 3, 2, 2, 1],
             [0, 0, 0, 0, 0, 2, 3, 3, 4, 1, 1],
-            r"smallest detectable drop 0\.05\d? \(80 % power\)",
+            r"smallest detectable drop 0\.05\d? \(80 % power on average\)",
             id="5 of 30 rose, 6 fell more",
         ),
     ],

@@ -2,13 +2,24 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.statistics.bootstrap import bootstrap_intervals
+from harness.statistics.intervals import FlipSettings, run_sign_flips, t_interval
 from harness.statistics.power import Detectable, detectable_by_sign_flip
-from harness.statistics.tests import benjamini_hochberg, effect_size, holm, least_p, sign_flip, sign_test, wilcoxon
+from harness.statistics.tests import (
+    EXACT_LIMIT,
+    benjamini_hochberg,
+    effect_size,
+    holm,
+    least_p,
+    paired_t,
+    sign_flip,
+    sign_test,
+    wilcoxon,
+)
 
 differences = st.lists(st.integers(-100, 100).map(lambda hundredths: hundredths / 100), min_size=1, max_size=14)
 p_values = st.lists(st.floats(0, 1), max_size=12)
@@ -43,10 +54,60 @@ def test_p_is_a_probability_that_the_queries_can_give(test, values):
     assert found.least_p - 1e-12 <= found.p_value <= 1
 
 
-@given(values=differences.filter(lambda values: len(values) > 1))
-def test_an_interval_is_in_order_and_within_the_differences(values):
-    (found,) = bootstrap_intervals(values, samples=200)
-    assert min(values) - 1e-9 <= found.low <= found.high <= max(values) + 1e-9
+steps = st.lists(st.integers(-4, 6).map(lambda tenths: tenths / 10), min_size=2, max_size=60)
+"""Differences of which many are equal or 0, of fewer queries than are counted exactly and of more."""
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    values=st.one_of(differences.filter(lambda values: len(values) > 1), steps),
+    alternative=st.sampled_from(["two-sided", "less", "greater"]),
+    level=st.sampled_from([0.05, 0.01, 0.2]),
+    samples=st.sampled_from([99, 999]),
+    data=st.data(),
+)
+def test_0_is_inside_an_interval_exactly_where_p_is_above_the_level(values, alternative, level, samples, data):
+    weight = st.sampled_from([1.0]) if data.draw(st.booleans()) else st.sampled_from([0.1, 1.0, 2.5, 40.0])
+    weights = np.array(data.draw(st.lists(weight, min_size=len(values), max_size=len(values))))
+    loads = weights / weights.mean()
+    pulls = np.array(values) * loads
+    [found] = run_sign_flips(pulls[:, np.newaxis], loads, FlipSettings(alternative, level, samples))
+    mean = pulls.mean()
+    if found.interval is None:
+        assert found.significance.least_p > level or found.significance.p_value > level
+        return
+    low, high = found.interval.low, found.interval.high
+    assert ((low is None or low <= 0) and (high is None or high >= 0)) == (found.significance.p_value > level)
+    assert alternative != "two-sided" or low <= mean + 1e-12
+    assert alternative != "two-sided" or high >= mean - 1e-12
+    assert (low is None, high is None) == (alternative == "less", alternative == "greater")
+    if np.count_nonzero(values) <= EXACT_LIMIT:
+        assert found.significance == sign_flip(pulls, alternative=alternative)
+
+
+@settings(deadline=None)
+@given(values=steps.filter(lambda values: len(set(values)) > 1), alternative=st.sampled_from(["two-sided", "less"]))
+def test_0_is_inside_an_interval_of_the_t_test_exactly_where_p_is_above_the_level(values, alternative):
+    pulls = np.array(values)
+    interval, p_value = (
+        t_interval(pulls, np.ones(len(pulls)), alternative=alternative, level=0.05),
+        paired_t(pulls, alternative=alternative).p_value,
+    )
+    assert interval is not None
+    assert ((interval.low is None or interval.low <= 0) and interval.high >= 0) == (p_value > 0.05)
+
+
+@settings(deadline=None)
+@given(values=steps, data=st.data())
+def test_an_interval_does_not_depend_on_the_unit_and_turns_with_the_sides(values, data):
+    pulls, factor = np.array(values), data.draw(st.sampled_from([-1.0, 0.25, -8.0]))
+    both = run_sign_flips(np.column_stack((pulls, factor * pulls)), np.ones(len(pulls)), FlipSettings(samples=99))
+    first, second = (test.interval for test in both)
+    assert (first is None) == (second is None)
+    if first is not None:
+        assert sorted((second.low, second.high)) == pytest.approx(
+            sorted((factor * first.low, factor * first.high)), abs=1e-12
+        )
 
 
 @given(values=differences)

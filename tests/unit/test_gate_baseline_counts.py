@@ -107,7 +107,7 @@ def test_a_fall_that_chance_explains_passes_and_says_what_could_have_been_found(
     assert verdict.status is Status.PASSED
     assert (verdict.observed, verdict.required) == (sign_flip(differences, alternative="less").p_value, 0.05)
     assert verdict.reason.endswith(f"; {verdict.caveat}")
-    assert re.fullmatch(r"smallest detectable drop 0\.\d\d \(80 % power\)", verdict.caveat)
+    assert re.fullmatch(r"smallest detectable drop 0\.\d\d \(80 % power on average\)", verdict.caveat)
     assert smallest <= float(verdict.caveat.split()[3]) < smallest + 0.01
 
 
@@ -146,7 +146,9 @@ def test_a_fall_over_so_few_queries_that_none_could_be_found_fails(queries, afte
 def test_a_fall_of_one_query_of_many_passes_with_what_could_have_been_found():
     verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 225, [0.45] + [0.5] * 224)
     assert verdict.status is Status.PASSED
-    figure = r"smallest detectable drop 0\.008\d \(80 % power\) if all 225 queries changed \(rough: only 1 did\)"
+    figure = (
+        r"smallest detectable drop 0\.008\d \(80 % power on average\) if all 225 queries changed \(rough: only 1 did\)"
+    )
     assert re.fullmatch(figure, verdict.caveat)
     assert verdict.reason == (
         "the drop of mean P@10, from 0.5000 to 0.4998, cannot be tested at 5%: 1 of 225 queries changed, and p cannot "
@@ -163,8 +165,9 @@ def test_a_fall_of_four_queries_of_five_from_one_to_nothing_fails():
     assert (verdict.observed, verdict.required) == (pytest.approx(0.8), pytest.approx(0.765, abs=0.005))
     assert verdict.reason == (
         "the drop of mean P@10, from 1.0000 to 0.2000, cannot be tested at 5%: 4 of 5 queries changed, and p cannot be "
-        f"below 0.0625; it fell by 0.8000, more than the smallest detectable drop {verdict.required:.4f} (80 % power); "
-        "fell most: q00 1.0000 -> 0.0000, q01 1.0000 -> 0.0000, q02 1.0000 -> 0.0000 and 1 more"
+        f"below 0.0625; it fell by 0.8000, more than the smallest detectable drop {verdict.required:.4f} "
+        "(80 % power on average); fell most: q00 1.0000 -> 0.0000, q01 1.0000 -> 0.0000, q02 1.0000 -> 0.0000 "
+        "and 1 more"
     )
 
 
@@ -172,7 +175,10 @@ def test_a_smallest_detectable_drop_that_no_scores_can_have_is_said_to_be_one():
     verdict = verdict_on(NOT_SIGNIFICANT, [1.0] * 5, [0.0] + [1.0] * 4)
     assert verdict.status is Status.PASSED
     rough = "if all 5 queries changed (rough: only 1 did)"
-    assert verdict.caveat == f"smallest detectable drop 1.6 (80 % power) {rough}, more than P@10 can fall from 1.0000"
+    assert (
+        verdict.caveat
+        == f"smallest detectable drop 1.6 (80 % power on average) {rough}, more than P@10 can fall from 1.0000"
+    )
     assert "can fall" not in verdict_on(NOT_SIGNIFICANT, [1.0] * 8, [0.0] + [1.0] * 7).caveat
 
 
@@ -188,14 +194,14 @@ def test_too_few_that_moved_may_be_enough_for_the_test_and_not_for_its_power():
     verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 60, [0.2, 0.3, 0.4, 0.6, 0.45, *[0.5] * 55])
     assert verdict.status is Status.PASSED
     assert "p is 0.1250 (paired" in verdict.reason
-    assert verdict.caveat.endswith(" (80 % power) if all 60 queries changed (rough: only 5 did)")
+    assert verdict.caveat.endswith(" (80 % power on average) if all 60 queries changed (rough: only 5 did)")
 
 
 def test_at_a_level_that_no_simulation_reaches_the_figure_is_unknown():
     after = [0.1, 0.9, 0.2, 0.8, 0.3, 0.7, 0.2, 0.7, 0.4, 0.4] * 2
     verdict = verdict_on("drop P@10 is not significant at 0.001%", [0.5] * 20, after)
     assert verdict.status is Status.PASSED
-    assert verdict.caveat == "smallest detectable drop unknown at so low a level (80 % power)"
+    assert verdict.caveat == "smallest detectable drop unknown at so low a level (80 % power on average)"
 
 
 def test_without_numpy_it_is_an_error(monkeypatch):

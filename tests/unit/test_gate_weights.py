@@ -199,4 +199,4 @@ def test_what_costs_most_is_blamed_and_the_detectable_drop_is_of_the_weighted_me
     smallest = detectable_by_sign_flip(differences, weights=list(NINE.values()), alternative="less").difference
     assert passed.status is Status.PASSED
     assert smallest != pytest.approx(detectable_by_sign_flip(differences, alternative="less").difference, rel=0.05)
-    assert passed.caveat == f"smallest detectable drop {smallest + 0.005:.2f} (80 % power)"
+    assert passed.caveat == f"smallest detectable drop {smallest + 0.005:.2f} (80 % power on average)"

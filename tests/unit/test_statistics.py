@@ -8,7 +8,14 @@ import pytest
 from scipy import stats
 
 from harness.errors import StatisticError
-from harness.statistics.bootstrap import bca_limits, bootstrap_intervals, bootstrap_means
+from harness.statistics.intervals import (
+    ALL_SUBSETS_LIMIT,
+    FlipSettings,
+    Interval,
+    MeanTest,
+    run_sign_flips,
+    t_interval,
+)
 from harness.statistics.tests import (
     BLOCK,
     benjamini_hochberg,
@@ -173,98 +180,131 @@ class TestSignFlip:
         assert sign_flip(values, samples=500, seed=3).p_value != sign_flip(values, samples=500, seed=4).p_value
 
 
-class TestBootstrap:
-    def test_bca_is_scipys_on_the_same_samples(self):
-        values = np.random.default_rng(5).exponential(0.1, 60) - 0.08
-        reference = stats.bootstrap((values,), np.mean, n_resamples=2_000, method="BCa", rng=np.random.default_rng(1))
-        low, high = bca_limits(reference.bootstrap_distribution, values, 0.95)
-        assert low == pytest.approx(reference.confidence_interval.low, abs=1e-9)
-        assert high == pytest.approx(reference.confidence_interval.high, abs=1e-9)
+def run_test(values, weights=None, **settings) -> MeanTest:
+    """The test of the mean of *values*, and its interval."""
+    loads = np.ones(len(values)) if weights is None else np.array(weights) / np.mean(weights)
+    pulls = np.array(values) * loads
+    return run_sign_flips(pulls[:, np.newaxis], loads, FlipSettings(**settings))[0]
 
-    def test_means_are_the_means_of_the_samples_drawn(self):
-        values = np.array([[0.0], [1.0], [10.0]])
-        means = bootstrap_means(values, samples=4_000, seed=1)[:, 0]
-        possible = {round(sum(draw) / 3, 9) for draw in itertools.product((0, 1, 10), repeat=3)}
-        assert {round(float(mean), 9) for mean in means} == possible
-        assert means.mean() == pytest.approx(11 / 3, abs=5 * means.std() / math.sqrt(4_000))
 
-    @pytest.mark.parametrize("queries", [7, 10_007, 70_001])  # one block of draws, several, and more queries than 2^16
-    def test_a_seed_draws_the_same_samples_whatever_is_multiplied_at_a_time(self, queries):
-        values = np.random.default_rng(3).normal(0.01, 0.1, (queries, 2))
-        generator, kind = np.random.Generator(np.random.PCG64(9)), np.uint16 if queries <= 1 << 16 else np.uint32
-        samples, rows = 700 if queries <= 1 << 16 else 65, BLOCK // queries
-        blocks = [min(rows, samples - start) for start in range(0, samples, rows)]
-        drawn = np.vstack([generator.integers(0, queries, size=(count, queries), dtype=kind) for count in blocks])
-        means = bootstrap_means(values, samples=samples, seed=9)
-        assert means == pytest.approx(np.array([values[row].mean(axis=0) for row in drawn]), abs=1e-14)
+def limits_of(interval: Interval) -> tuple[float, float]:
+    return (
+        -math.inf if interval.low is None else interval.low,
+        math.inf if interval.high is None else interval.high,
+    )
 
-    def test_weighted_means_are_those_of_the_samples_drawn_with_their_weights(self):
-        values, weights = np.array([[0.0], [1.0], [10.0]]), [1.0, 2.0, 5.0]
-        means = bootstrap_means(values, samples=4_000, seed=1, weights=weights)[:, 0]
-        draws = itertools.product(((0, 1), (1, 2), (10, 5)), repeat=3)
-        possible = {round(sum(v * w for v, w in draw) / sum(w for _, w in draw), 9) for draw in draws}
-        assert {round(float(mean), 9) for mean in means} == possible
 
-    def test_a_weighted_interval_is_scipys_on_the_same_samples(self):
-        """scipy's acceleration is the jackknife's, which differs from the influence's by less than a part in n."""
-        generator = np.random.default_rng(5)
-        values, weights = generator.exponential(0.1, 200) - 0.08, generator.uniform(1, 9, 200)
-        reference = stats.bootstrap(
-            (values, weights), lambda v, w, axis=-1: (v * w).sum(axis) / w.sum(axis), paired=True, vectorized=True,
-            n_resamples=2_000, method="BCa", rng=np.random.default_rng(1),
-        )  # fmt: skip
-        low, high = bca_limits(reference.bootstrap_distribution, values, 0.95, weights.tolist())
+class TestIntervals:
+    def test_six_queries_by_hand(self):
+        """2 of the 64 sign patterns may be beyond: all alike. The next are those with one sign changed."""
+        interval = run_test([0.1, 0.2, 0.3, 0.4, 0.5, 0.6]).interval
+        assert limits_of(interval) == (pytest.approx(0.1), pytest.approx(0.6))
+
+    @pytest.mark.parametrize("weights", [None, [1.0, 5.0, 2.0, 0.5, 3.0, 3.0, 8.0, 1.0, 1.0, 0.1]])
+    @pytest.mark.parametrize("level", [0.01, 0.05, 0.2])
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [0.31, -0.12, 0.05, 0.27, 0.4, -0.22, 0.18, 0.02, 0.09, 0.11],
+            [0.1, 0.1, 0.1, 0.2, -0.1, 0.1, 0.0, 0.0, 0.2, 0.1],  # ties, and queries that did not change
+            [-0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.5, -0.25, -0.5],
+        ],
+    )
+    def test_the_limits_are_the_last_differences_that_the_test_does_not_reject(self, values, level, weights):
+        loads = np.ones(10) if weights is None else np.array(weights)
+        found = run_test(values, weights, level=level)
+        for limit, outwards in zip(limits_of(found.interval), (-1e-7, 1e-7), strict=True):
+            assert sign_flip(loads * (np.array(values) - limit)).p_value > level
+            assert sign_flip(loads * (np.array(values) - limit - outwards)).p_value <= level
+
+    @pytest.mark.parametrize("queries", [ALL_SUBSETS_LIMIT + 1, 30, 80])
+    def test_drawn_flips_give_nearly_the_exact_limits(self, queries):
+        values = differences(queries)
+        low, high = limits_of(run_test(values).interval)
         width = high - low
-        assert low == pytest.approx(reference.confidence_interval.low, abs=0.02 * width)
-        assert high == pytest.approx(reference.confidence_interval.high, abs=0.02 * width)
+        for limit in (low, high):
+            p_value = sign_flip(values - limit, samples=100_000).p_value
+            assert p_value == pytest.approx(0.05, abs=0.01)
+        t = t_interval(values, np.ones(queries), alternative="two-sided", level=0.05)
+        assert (low, high) == (pytest.approx(t.low, abs=0.2 * width), pytest.approx(t.high, abs=0.2 * width))
 
-    def test_equal_weights_change_no_interval(self):
-        values = differences(40)
-        (plain,) = bootstrap_intervals(values, samples=500)
-        (same,) = bootstrap_intervals(values, samples=500, weights=[3.0] * 40)
-        assert (same.low, same.high) == (pytest.approx(plain.low, abs=1e-12), pytest.approx(plain.high, abs=1e-12))
+    @pytest.mark.parametrize("changed", [0, 1, 2, 3, 4, 5])
+    @pytest.mark.parametrize("unchanged", [0, 5, 100])
+    def test_too_few_changed_queries_have_none(self, changed, unchanged):
+        assert run_test([0.3, 0.2, 0.3, 0.1, 0.4][:changed] + [0.0] * unchanged + [0.0]).interval is None
 
-    def test_a_weighted_interval_holds_the_true_mean_as_often_as_it_says(self):
-        generator = np.random.default_rng(11)
-        held = 0
-        for trial in range(300):
-            weights = generator.uniform(1, 5, 60).tolist()
-            values = generator.normal(0.05, 0.1, 60)
-            (found,) = bootstrap_intervals(values, weights=weights, level=0.9, samples=400, seed=trial)
-            held += found.low <= 0.05 <= found.high
-        assert held / 300 == pytest.approx(0.9, abs=4 * math.sqrt(0.9 * 0.1 / 300))
+    def test_the_level_decides_how_few_are_too_few(self):
+        assert run_test([0.3, 0.2, 0.3, 0.1, 0.4]).interval is None
+        assert run_test([0.3, 0.2, 0.3, 0.1, 0.4], level=0.1).interval is not None
+        assert run_test([0.3, 0.2, 0.3, 0.1, 0.4], alternative="greater").interval == Interval(pytest.approx(0.1), None)
 
-    def test_holds_the_true_mean_as_often_as_it_says(self):
-        generator = np.random.default_rng(11)
-        held = 0
-        for trial in range(300):
-            found = bootstrap_intervals(generator.normal(0.05, 0.1, 50), level=0.9, samples=400, seed=trial)[0]
-            held += found.low <= 0.05 <= found.high
-        assert held / 300 == pytest.approx(0.9, abs=4 * math.sqrt(0.9 * 0.1 / 300))
-
-    def test_measures_share_the_samples(self):
-        values = differences(50)
-        both = bootstrap_intervals(np.column_stack((values, 2 * values)))
-        assert both[1].low == pytest.approx(2 * both[0].low, abs=1e-12)
-        alone = bootstrap_intervals(values)[0]  # summed in another order, with means that tie but for rounding
-        assert (both[0].low, both[0].high) == pytest.approx((alone.low, alone.high), abs=1e-12)
+    @pytest.mark.parametrize("queries", [9, 60])
+    def test_a_one_sided_test_leaves_a_side_open(self, queries):
+        values = differences(queries)
+        low, high = (run_test(values, alternative=alternative).interval for alternative in ("greater", "less"))
+        assert (low.high, high.low) == (None, None)
+        assert low.low < values.mean() < high.high
+        both = run_test(values, level=0.1).interval
+        assert (low.low, high.high) == (pytest.approx(both.low, abs=0.01), pytest.approx(both.high, abs=0.01))
 
     def test_without_spread_it_is_a_point(self):
-        found = bootstrap_intervals([0.25, 0.25, 0.25])[0]
-        assert (found.low, found.high) == (0.25, 0.25)
+        assert run_test([0.25] * 8).interval == Interval(0.25, 0.25)
+        low, high = limits_of(run_test([0.1 + 0.2 - 0.2] * 40, [1.0, 7.0] * 20).interval)
+        assert low <= 0.1 <= high
+        assert high - low < 1e-12
 
-    @pytest.mark.parametrize("level", [0.0, 1.0, 95.0])
-    def test_a_level_is_a_fraction(self, level):
-        with pytest.raises(StatisticError, match="between 0 and 1"):
-            bootstrap_intervals([0.1, 0.2], level=level)
+    def test_a_query_with_nearly_all_of_the_weight_shows_little(self):
+        """Without it the mean is that of the others, whose limits are near 0."""
+        found = run_test([0.5, *differences(11)], [1e6] + [1.0] * 11)
+        assert found.interval.low < 0.05
 
-    def test_one_query_is_too_few(self):
-        with pytest.raises(StatisticError, match="at least 2 queries"):
-            bootstrap_intervals([0.1])
+    def test_measures_share_the_flips(self):
+        values = differences(50)
+        both = run_sign_flips(np.column_stack((values, 2 * values)), np.ones(50), FlipSettings())
+        assert both[1].interval.low == pytest.approx(2 * both[0].interval.low)
+        assert both[0].interval == run_test(values).interval
 
-    def test_undefined_scores_are_refused(self):
-        with pytest.raises(StatisticError, match="finite"):
-            bootstrap_intervals([0.1, float("nan")])
+    def test_a_handful_of_samples_has_none_or_an_honest_one(self):
+        for samples, seed in itertools.product((1, 2, 19, 20), range(5)):
+            found = run_test(differences(45), samples=samples, seed=seed)
+            if found.interval is not None:
+                assert (found.interval.low <= 0 <= found.interval.high) == (found.significance.p_value > 0.05)
+
+    def test_holds_the_mean_of_symmetric_differences_as_often_as_it_says(self):
+        generator = np.random.default_rng(11)
+        for queries in (7, 12, 40):
+            held = 0
+            for trial in range(400):
+                weights, values = generator.uniform(1, 5, queries), generator.normal(0.05, 0.1, queries)
+                low, high = limits_of(run_test(values, weights, level=0.1, samples=400, seed=trial).interval)
+                held += low <= 0.05 <= high
+            assert held / 400 == pytest.approx(0.9, abs=4 * math.sqrt(0.9 * 0.1 / 400))
+
+
+class TestIntervalsByT:
+    def test_is_scipys(self):
+        values = differences(40)
+        found = t_interval(values, np.ones(40), alternative="two-sided", level=0.05)
+        reference = stats.ttest_1samp(values, 0.0).confidence_interval(0.95)
+        assert limits_of(found) == (pytest.approx(reference.low), pytest.approx(reference.high))
+        found = t_interval(values, np.ones(40), alternative="less", level=0.05)
+        reference = stats.ttest_1samp(values, 0.0, alternative="less").confidence_interval(0.95)
+        assert limits_of(found) == (pytest.approx(reference.low), pytest.approx(reference.high))
+
+    def test_weighted_limits_are_those_that_the_test_does_not_reject(self):
+        values, weights = differences(12), np.random.default_rng(2).uniform(1, 9, 12)
+        loads = weights / weights.mean()
+        found = t_interval(values * loads, loads, alternative="two-sided", level=0.05)
+        for limit in limits_of(found):
+            assert paired_t(loads * (values - limit)).p_value == pytest.approx(0.05)
+
+    def test_weights_too_unequal_have_none(self):
+        loads = np.array([11.0, *([0.1] * 10)])
+        loads = loads / loads.mean()
+        assert t_interval(differences(11) * loads, loads, alternative="two-sided", level=0.05) is None
+
+    def test_no_change_has_none(self):
+        assert t_interval(np.zeros(9), np.ones(9), alternative="two-sided", level=0.05) is None
 
 
 class TestCorrections:

@@ -22,6 +22,7 @@ from harness.report.comparison_sentences import (
     closing,
     detectable_lines,
     headline,
+    interval_text,
     last_rank,
     left_mark,
     measure_names,
@@ -195,10 +196,10 @@ def _measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
     if report.measures is None:
         return
     rows = report.measures.measures
-    reaches = [max(map(abs, (row.low, row.high, row.difference))) for row in rows]
+    reaches = [max(abs(value) for value in (row.low, row.high, row.difference) if value is not None) for row in rows]
     common = rounded_up(max((reach for reach in reaches if reach <= 1), default=0.0))
     for row, reach in zip(rows, reaches, strict=True):
-        yield MeasureView(row, common if reach <= 1 else rounded_up(reach), row.adjusted < report.measures.level)
+        yield MeasureView(row, common if reach <= 1 else rounded_up(reach), report.measures.is_significant(row))
 
 
 def _measure_remarks(report: ComparisonReport) -> Iterator[str]:
@@ -252,6 +253,7 @@ def _environment() -> Environment:
             "changes": changes_text,
             "difference": difference_text,
             "p": p_text,
+            "interval": interval_text,
             "last_rank": last_rank,
             "left_mark": left_mark,
             "ranked": ranked,
@@ -269,4 +271,10 @@ def _spread_plot(view: SpreadView) -> Plot:
 
 
 def _whisker(view: MeasureView) -> Whisker | None:
-    return whisker(view.row.low, view.row.high, view.row.difference, view.end)
+    """The interval as drawn, to the end of the axis where a one-sided test leaves it open; None without one."""
+    row = view.row
+    if row.low is None and row.high is None:
+        return None
+    low = -view.end if row.low is None else row.low
+    high = view.end if row.high is None else row.high
+    return whisker(low, high, row.difference, view.end)

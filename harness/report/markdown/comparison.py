@@ -90,7 +90,7 @@ def _measures(comparison: Comparison) -> Iterator[str]:
     for row in comparison.measures:
         texts = figure_texts(row)
         texts |= {heading: escape(texts[heading]) for heading in ("p", "corrected")}
-        if row.adjusted < comparison.level:
+        if comparison.is_significant(row):
             texts["difference"] = f"**{texts['difference']}**"
         rows.append([code(row.measure), *texts.values()])
     yield table(["measure", *FIGURES], rows, right=FIGURES)

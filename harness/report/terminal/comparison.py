@@ -161,7 +161,7 @@ def _blocks(comparison: Comparison) -> RenderableType:
 
 
 def _style(row: MeasureComparison, comparison: Comparison) -> str:
-    if row.adjusted >= comparison.level:
+    if not comparison.is_significant(row):
         return ""
     return "green" if row.difference > 0 else "red"
 

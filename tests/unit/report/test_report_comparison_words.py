@@ -18,6 +18,7 @@ from builders.comparisons import (
     verdicts,
 )
 from harness.model import MovedDocument, QueryComparison, Side, SideKind, Status
+from harness.model.comparison import TESTS
 from harness.report.comparison_sentences import (
     Change,
     agreement_facts,
@@ -27,6 +28,7 @@ from harness.report.comparison_sentences import (
     closing,
     detectable_lines,
     headline,
+    interval_text,
     left_mark,
     measure_names,
     measure_warnings,
@@ -96,11 +98,44 @@ def test_what_makes_a_figure_worth_less_is_told():
     few, left_out = measure_warnings(row(), comparison())
     assert "p cannot be below 0.0625" in few
     assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
-    assert list(measure_warnings(row("P@5", least_p=0.05), comparison())) == []
+    assert list(measure_warnings(row("P@5", least_p=0.05, wins=20), comparison())) == []
+
+
+def test_an_interval_of_few_changed_queries_is_called_what_it_is():
+    said = "P@5: only 19 queries changed, so the interval is of differences not rejected, no confidence interval"
+    assert list(measure_warnings(row("P@5", least_p=0.01, wins=11, losses=8), comparison())) == [said]
+    assert list(measure_warnings(row("P@5", least_p=0.01, wins=11, losses=9), comparison())) == []
+    without = row("P@5", least_p=0.01, wins=11, losses=8, low=None, high=None)
+    assert list(measure_warnings(without, comparison())) == []
+
+
+@pytest.mark.parametrize(
+    ("limits", "text"),
+    [
+        ((-0.1, 0.25), "-0.1000 to +0.2500"),
+        ((None, 0.25), "up to +0.2500"),
+        ((-0.1, None), "from -0.1000"),
+        ((None, None), "–"),
+        ((0.0, 0.25), "0.0000 to +0.2500"),
+        ((0.0000213, 0.25), "+2.1e-05 to +0.2500"),  # 0 is not inside, and must not look so
+        ((-0.25, -0.00003), "-0.2500 to -3e-05"),
+    ],
+)
+def test_an_interval_shows_on_which_side_of_0_it_is(limits, text):
+    low, high = limits
+    assert interval_text(row(low=low, high=high)) == text
+
+
+def test_intervals_are_told_with_the_test_that_they_are_of():
+    texts = {test: method_text(replace(comparison(), test=test)) for test in TESTS}
+    assert "95 % intervals by the same test, from 10,000 samples, seed 20020101" in texts["sign-flip"]
+    assert texts["t"].endswith("95 % intervals by the same test")
+    assert texts["wilcoxon"].endswith("no intervals, as this test is not of the mean")
+    assert texts["sign"].endswith("no intervals, as this test is not of the mean")
 
 
 def test_the_smallest_detectable_difference_is_told_with_its_test_and_what_it_takes():
-    figure = "nDCG@10: smallest detectable difference 0.2100 (80 % power, sign-flip test)"
+    figure = "nDCG@10: smallest detectable difference 0.2100 (80 % power on average, sign-flip test)"
     assert list(detectable_lines(row(detectable=0.21), comparison())) == [figure]
     by_t = replace(comparison(), test="t")
     assert list(detectable_lines(row(detectable=0.21), by_t)) == [figure.replace("sign-flip", "t")]

@@ -56,6 +56,23 @@ def test_intervals_stand_where_their_figures_are():
     assert (float(interval["x1"]), float(interval["x2"]), float(point["cx"])) == (0.0, 120.0, 80.0)
 
 
+@pytest.mark.parametrize(
+    ("limits", "drawn", "text"),
+    [
+        ((None, 0.25), [(0.0, 120.0)], "up to +0.2500"),
+        ((-0.25, None), [(40.0, 160.0)], "from -0.2500"),
+        ((None, None), [], "–"),
+    ],
+)
+def test_an_open_interval_goes_to_the_end_and_none_is_not_drawn(limits, drawn, text):
+    rows = (row(low=limits[0], high=limits[1], difference=0.0), row("P@5", low=-0.5, high=0.5))
+    page = Page(render(comparison_report(measures=comparison(*rows))))
+    lines = [(float(line["x1"]), float(line["x2"])) for line in page.all("line", **{"class": "interval"})]
+    assert lines[: len(drawn)] == drawn
+    assert len(lines) == len(drawn) + 1
+    assert text in page.text
+
+
 def test_measures_within_one_share_an_axis_and_others_have_their_own():
     rows = (row(low=-0.3, high=0.1), row("P@5", low=-0.01, high=0.02), row("DCG@10", low=-1.0, high=7.0))
     views = comparison_view(comparison_report(measures=comparison(*rows)), Limits()).measures

@@ -62,7 +62,7 @@ def test_every_threshold_but_passed_ones_of_queries_has_a_line(report):
 
 
 def test_what_makes_a_passed_threshold_tell_less_stands_below_it(report):
-    few = "smallest detectable drop 0.06 (80 % power)"
+    few = "smallest detectable drop 0.06 (80 % power on average)"
     passed = Verdict("d", "drop nDCG@10 <= 0.02", Status.PASSED, f"It rose; {few}", -0.01, 0.02, caveat=few)
     failed = replace(passed, id="e", threshold="drop P@5 <= 0.02", status=Status.FAILED)
     text = plain_report(replace(report, suites=(replace(report.suites[0], verdicts=(passed, failed)),)))
