@@ -5,7 +5,7 @@ Pure: no file, no clock, no network. numpy is imported in `bulk` and inside batc
 without it.
 """
 
-from harness.metrics.definition import Choice, Cutoff, Definition, Flag, Needs, Number, Settings, mean_worths, read_gain
+from harness.metrics.definition import Choice, Cutoff, Definition, Flag, Needs, Number, Settings, read_gain
 from harness.metrics.grammar import parse_measure
 from harness.metrics.profiles import profile_gain, read_profile
 from harness.metrics.ranking import GradedRanking
@@ -37,7 +37,6 @@ __all__ = [
     "gain_in_force",
     "is_built_in",
     "is_of_novelty",
-    "mean_worths",
     "measure_range",
     "parse_measure",
     "profile_gain",

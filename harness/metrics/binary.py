@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
-from harness.means import exact_sum
 from harness.metrics.definition import (
     CONDENSED,
     LEVEL,
@@ -16,9 +15,8 @@ from harness.metrics.definition import (
     Kind,
     Number,
     Settings,
-    mean_worths,
 )
-from harness.metrics.ranking import GradedRanking, places_left, split_groups
+from harness.metrics.ranking import GradedRanking
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
@@ -42,11 +40,6 @@ def require_relevant(total: int) -> int:
     if not total:
         raise UndefinedScore("no judged document is relevant")
     return total
-
-
-def expected_found(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    """The mean number of relevant hits."""
-    return exact_sum(mean_worths(relevance, ranking, groups, settings))
 
 
 def batch_found(batch: Batch, settings: Settings) -> Floats:
@@ -84,19 +77,12 @@ def _batch_precision(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch_found(batch, settings), batch.returned if ranks is None else ranks)
 
 
-def _expected_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    means = mean_worths(relevance, ranking, groups, settings)
-    over_hits = settings.cutoff is None or settings.word("over") == "hits"
-    return exact_sum(means) / (len(means) if over_hits else settings.cutoff or 1) if means else 0.0
-
-
 P = Definition(
     "P",
     _precision,
     {**LEVEL, "over": Choice("cutoff", ("cutoff", "hits")), **CONDENSED},
     batch=_batch_precision,
     worth=relevance,
-    expected=_expected_precision,
 )
 
 
@@ -118,9 +104,6 @@ R = Definition(
     BINARY,
     batch=lambda batch, settings: batch.ratio(batch_found(batch, settings), batch_total(batch, settings)),
     worth=relevance,
-    expected=lambda ranking, groups, settings: (
-        expected_found(ranking, groups, settings) / ranking.total_relevant(settings.level)
-    ),
 )
 
 
@@ -172,21 +155,12 @@ def _f_measure(ranking: GradedRanking, settings: Settings) -> float:
     return f_measure(relevant, total, settings.cutoff, settings.number("beta"))
 
 
-def _expected_f_measure(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    """F is (1 + beta^2) found / (beta^2 total + ranks), and so linear in what was found."""
-    of_recall, of_precision = shares_of(settings.number("beta") * settings.number("beta"))
-    ranks = len(ranking.grades) if settings.cutoff is None else settings.cutoff
-    below = of_recall * ranking.total_relevant(settings.level) + of_precision * ranks
-    return expected_found(ranking, groups, settings) / below if below else 0.0
-
-
 F = Definition(
     "F",
     _f_measure,
     {**LEVEL, "beta": Number(1.0, least=0.0), **CONDENSED},
     batch=lambda batch, settings: batch_blend(batch, settings, settings.number("beta") * settings.number("beta")),
     worth=relevance,
-    expected=_expected_f_measure,
 )
 
 
@@ -200,32 +174,6 @@ def reciprocal_rank(relevant: Sequence[bool]) -> float:
     0.5
     """
     return next((1.0 / rank for rank, hit in enumerate(relevant, start=1) if hit), 0.0)
-
-
-def expected_reciprocal_rank(relevant: Sequence[bool], groups: Sequence[int], cutoff: int | None) -> float:
-    """
-    The first group that holds a relevant document decides; its r relevant ones fall anywhere among its n places.
-
-    >>> expected_reciprocal_rank([False, True], [2], None)
-    0.75
-    """
-    for start, members in split_groups(relevant, groups):
-        size, hits = len(members), sum(members)
-        if hits:
-            places = min(size - hits + 1, places_left(start, size, cutoff))
-            missed = _missed(size, hits, places)
-            return exact_sum(
-                still * hits / (size - above) / (start + above + 1) for above, still in enumerate(missed[:-1])
-            )
-    return 0.0
-
-
-def _missed(size: int, hits: int, places: int) -> list[float]:
-    """The probability that none of *hits* among *size* documents is in the first 0, 1 … to *places* of them."""
-    missed = [1.0]
-    for above in range(places):
-        missed.append(missed[-1] * max(0, size - hits - above) / (size - above))
-    return missed
 
 
 def _batch_reciprocal_rank(batch: Batch, settings: Settings) -> Floats:
@@ -244,9 +192,6 @@ RR = Definition(
     BINARY,
     batch=_batch_reciprocal_rank,
     worth=relevance,
-    expected=lambda ranking, groups, settings: expected_reciprocal_rank(
-        ranking.relevant(settings.level), groups, settings.cutoff
-    ),
 )
 
 
@@ -271,46 +216,10 @@ def average_precision(relevant: Sequence[bool], total: int) -> float:
     return sum_of_precisions / require_relevant(total)
 
 
-def expected_blend(
-    gains: Sequence[float], ideal: Sequence[float], groups: Sequence[int], total: int, cutoff: int | None, beta: float
-) -> float:
-    """
-    The mean of the Q-measure, and with *beta* 0 of average precision; divided by *total*.
-
-    Each place of a group is equally probable for a relevant document, and the other documents are spread evenly over
-    the rest.
-
-    >>> expected_blend([0.0, 2.0], [2.0], [2], total=1, cutoff=None, beta=1.0)
-    0.875
-    """
-    of_gain, of_rank = shares_of(beta)
-    blended = [of_rank * float(gain > 0) + of_gain * gain for gain in gains]
-    value, above, best = 0.0, 0.0, 0.0
-    for start, members in split_groups(blended, groups):
-        size, whole = len(members), exact_sum(members)
-        found = [worth for worth, gain in zip(members, gains[start : start + size], strict=True) if gain > 0]
-        of_found = exact_sum(found)
-        for at in range(1, size + 1):
-            rank = start + at
-            best += ideal[rank - 1] if rank <= len(ideal) else 0.0
-            if cutoff is not None and rank > cutoff:
-                break
-            others = (at - 1) / (size - 1) if size > 1 else 0.0
-            term = (len(found) * (above + others * whole) + (1.0 - others) * of_found) / size
-            value += term / (of_rank * rank + of_gain * best)
-        above += whole
-    return value / total
-
-
 def _batch_average_precision(batch: Batch, settings: Settings) -> Floats:
     found = batch.relevant(settings.level, settings.cutoff)
     precisions = found.numbers() / found.rank
     return batch.ratio(batch.per_query(found.query, precisions), batch_total(batch, settings))
-
-
-def _expected_average_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    relevant, total = ranking.relevant(settings.level), ranking.total_relevant(settings.level)
-    return expected_blend(list(map(float, relevant)), [], groups, total, settings.cutoff, beta=0.0)
 
 
 AP = Definition(
@@ -321,7 +230,6 @@ AP = Definition(
     BINARY,
     batch=_batch_average_precision,
     worth=relevance,
-    expected=_expected_average_precision,
 )
 
 
@@ -342,11 +250,6 @@ def _batch_r_precision(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch.per_query(found.query[found.rank <= total[found.query]]), total)
 
 
-def _expected_r_precision(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    total = ranking.total_relevant(settings.level)
-    return exact_sum(mean_worths(relevance, ranking, groups, settings)[:total]) / total
-
-
 RPREC = Definition(
     "Rprec",
     lambda ranking, settings: r_precision(ranking.relevant(settings.level), ranking.total_relevant(settings.level)),
@@ -354,7 +257,6 @@ RPREC = Definition(
     Cutoff.NONE,
     batch=_batch_r_precision,
     worth=relevance,
-    expected=_expected_r_precision,
 )
 
 
@@ -370,29 +272,12 @@ def success(relevant: Sequence[bool]) -> float:
     return float(any(relevant))
 
 
-def expected_success(relevant: Sequence[bool], groups: Sequence[int], cutoff: int | None) -> float:
-    """
-    1 less the probability that no relevant document of the group that the cutoff divides comes above it.
-
-    >>> expected_success([False, True], [2], 1)
-    0.5
-    """
-    missed = 1.0
-    for start, members in split_groups(relevant, groups):
-        size = len(members)
-        missed *= _missed(size, sum(members), places_left(start, size, cutoff))[-1]
-    return 1.0 - missed
-
-
 SUCCESS = Definition(
     "Success",
     lambda ranking, settings: success(ranking.relevant(settings.level)),
     BINARY,
     batch=lambda batch, settings: (batch_found(batch, settings) > 0).astype(float),
     worth=relevance,
-    expected=lambda ranking, groups, settings: expected_success(
-        ranking.relevant(settings.level), groups, settings.cutoff
-    ),
 )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
 from harness.means import exact_sum
-from harness.metrics.binary import expected_blend, shares_of
+from harness.metrics.binary import shares_of
 from harness.metrics.definition import (
     CONDENSED,
     UNJUDGED,
@@ -22,7 +22,6 @@ from harness.metrics.definition import (
     Number,
     Range,
     Settings,
-    mean_worths,
 )
 from harness.metrics.ranking import GradedRanking, gain_function, gains_of, ideal_gains
 from harness.model import GainKind, RankContribution
@@ -63,10 +62,6 @@ def _filled(gains: Sequence[float], settings: Settings) -> Sequence[float]:
 def _worth(grade: float | None, settings: Settings) -> float:
     known = settings.optional("unjudged") if grade is None else grade
     return 0.0 if known is None else gain_function(settings.gain)(known)
-
-
-def _expected_gains(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> Sequence[float]:
-    return _filled(mean_worths(_worth, ranking, groups, settings), settings)
 
 
 def _spread(settings: Settings, weight: float | None) -> Range:
@@ -140,7 +135,6 @@ CG = Definition(
     check=_check,
     batch=_batch_cg,
     worth=_worth,
-    expected=lambda ranking, groups, settings: cg(_expected_gains(ranking, groups, settings)),
 )
 
 
@@ -207,10 +201,6 @@ def _batch_dcg(batch: Batch, settings: Settings) -> Floats:
     return total
 
 
-def _expected_dcg(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    return _discounted(_expected_gains(ranking, groups, settings), settings)
-
-
 def _dcg_range(settings: Settings) -> Range:
     """The range as for CG, each rank discounted."""
     return _spread(settings, _discount_sum(settings))
@@ -231,7 +221,6 @@ DCG = Definition(
     check=_check,
     batch=_batch_dcg,
     worth=_worth,
-    expected=_expected_dcg,
 )
 
 
@@ -290,12 +279,6 @@ def _batch_ndcg(batch: Batch, settings: Settings) -> Floats:
     return np.where(np.abs(share - 1.0) < BATCH_ROUNDING, 1.0, share)
 
 
-def _expected_ndcg(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    end = _ideal_cutoff(settings, len(ranking.grades[: settings.cutoff]))
-    ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
-    return _expected_dcg(ranking, groups, settings) / _discounted(ideal, settings) if ideal else 0.0
-
-
 def _ndcg_range(settings: Settings) -> Range:
     """At most 1; below 0 only with negative gains: at worst all ranks bad, and the ideal the least good document."""
     if settings.given("unjudged"):
@@ -320,7 +303,6 @@ NDCG = Definition(
     check=_check,
     batch=_batch_ndcg,
     worth=_worth,
-    expected=_expected_ndcg,
 )
 
 
@@ -413,20 +395,12 @@ def _positive_worth(grade: float | None, settings: Settings) -> float:
     return max(0.0, _worth(grade, settings))
 
 
-def _expected_q(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    worths = [_positive_worth(grade, settings) for grade in ranking.grades]
-    ideal = ideal_gains(settings.gain, ranking.judgments.values(), None)
-    total = len(ideal) if settings.cutoff is None else min(len(ideal), settings.cutoff)
-    return expected_blend(worths, ideal, groups, total, settings.cutoff, settings.number("beta"))
-
-
 Q = Definition(
     "Q",
     _q,
     {"gain": GainChoice(), "beta": Number(1.0, least=0.0), **CONDENSED},
     needs=Needs.GAIN,
     worth=_positive_worth,
-    expected=_expected_q,
 )
 
 MEASURES = (CG, DCG, NDCG, Q)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -12,7 +12,7 @@ from math import e, inf, isfinite
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from harness.errors import MeasureError, UsageError
-from harness.metrics.ranking import DiverseRanking, GradedRanking, finite, mean_by_group
+from harness.metrics.ranking import DiverseRanking, GradedRanking, finite
 from harness.model import Gain, GainKind, Parameter
 from harness.words import one_of
 
@@ -223,10 +223,9 @@ SMALLEST_POSITIVE = 5e-324
 
 
 class Cutoff(Enum):
-    """Whether a measure's text may, must or must not end in ``@k``."""
+    """Whether a measure's text may end in ``@k``."""
 
     OPTIONAL = "optional"
-    REQUIRED = "required"
     NONE = "none"
 
 
@@ -282,7 +281,8 @@ Formula: TypeAlias = Callable[[GradedRanking, Settings], float]
 DiverseFormula: TypeAlias = Callable[[DiverseRanking, Settings], float]
 BatchFormula: TypeAlias = "Callable[[Batch, Settings], Floats]"
 Worth: TypeAlias = Callable[[float | None, Settings], float]
-Expected: TypeAlias = Callable[[GradedRanking, Sequence[int], Settings], float]
+
+
 Reach: TypeAlias = Callable[[Settings], Range]
 Check: TypeAlias = Callable[[Settings], str | None]
 
@@ -344,14 +344,3 @@ class Definition:
     The worth of a document with a grade, None for an unjudged one. Among documents of equal score, the ranking is best
     if those of more worth come first, and worst if they come last. Without it, orders are enumerated or sampled.
     """
-
-    expected: Expected | None = None
-    """
-    The mean over all orders of documents of equal score, given the ranking before the cut, and how many documents share
-    each score, best first. It is used if *worth* is known too; without it, orders are enumerated or sampled.
-    """
-
-
-def mean_worths(worth: Worth, ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> Sequence[float]:
-    """The mean worth at each rank down to the cutoff; a measure that is linear in it has its own mean there."""
-    return mean_by_group([worth(grade, settings) for grade in ranking.grades], groups)[: settings.cutoff]

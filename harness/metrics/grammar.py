@@ -54,8 +54,6 @@ def _read_cutoff(definition: Definition, parts: Parts) -> int | None:
     cutoff = parts.cutoff
     if definition.cutoff is Cutoff.NONE and parts.at is not None:
         raise MeasureError(f"{definition.name} has no cutoff; remove @{cutoff}", parts.at.offset)
-    if definition.cutoff is Cutoff.REQUIRED and cutoff is None:
-        raise MeasureError(f"{definition.name} needs a cutoff, such as {definition.name}@10", parts.name.offset)
     return cutoff
 
 

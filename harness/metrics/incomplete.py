@@ -7,7 +7,6 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from harness.errors import UndefinedScore
-from harness.means import exact_sum
 from harness.metrics.binary import relevance
 from harness.metrics.definition import (
     LEVEL,
@@ -16,9 +15,8 @@ from harness.metrics.definition import (
     Definition,
     Needs,
     Settings,
-    mean_worths,
 )
-from harness.metrics.ranking import GradedRanking, split_groups
+from harness.metrics.ranking import GradedRanking
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
@@ -49,18 +47,12 @@ def _batch_judged(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch.per_query(batch.query[batch.within(settings.cutoff)]), batch.hits(settings.cutoff))
 
 
-def _expected_judged(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    means = mean_worths(_judged, ranking, groups, settings)
-    return exact_sum(means) / len(means) if means else 0.0
-
-
 JUDGED = Definition(
     "Judged",
     lambda ranking, _: judged(ranking.grades),
     needs=Needs.NOTHING,
     batch=_batch_judged,
     worth=_judged,
-    expected=_expected_judged,
 )
 
 
@@ -103,25 +95,6 @@ def bpref(
     return value / relevant
 
 
-def expected_bpref(kinds: Sequence[bool | None], groups: Sequence[int], total: int, most: int) -> float:
-    """
-    The mean of Bpref: from none to all of its group's other documents precede a relevant one, with equal probability.
-
-    *kinds* has by rank whether the document is relevant, None for one that does not count; *total* is R, and *most* the
-    lesser of R and the number of judged non-relevant documents.
-
-    >>> expected_bpref([False, True], [2], total=1, most=1)
-    0.5
-    """
-    value, before = 0.0, 0
-    for _, members in split_groups(kinds, groups):
-        hits, others = members.count(True), members.count(False)
-        lost = [min(before + ahead, total) / most if before + ahead else 0.0 for ahead in range(others + 1)]
-        value += hits * (1.0 - exact_sum(lost) / len(lost))
-        before += others
-    return value / total
-
-
 def _preference(grade: float | None, settings: Settings) -> float:
     """The worth of a document: 1 if relevant, 0 if not; 0.5 if it does not count."""
     if grade is None or grade < settings.least_judged:
@@ -148,16 +121,7 @@ def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
     return batch.ratio(batch.per_query(query, 1.0 - lost), total)
 
 
-def _expected_bpref(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    kinds = [{0.0: False, 1.0: True}.get(_preference(grade, settings)) for grade in ranking.grades]
-    total = ranking.total_relevant(settings.level)
-    others = sum(_preference(grade, settings) == 0.0 for grade in ranking.judgments.values())
-    return expected_bpref(kinds, groups, total, min(others, total))
-
-
-BPREF = Definition(
-    "Bpref", _bpref, {**LEVEL, **NEGATIVE}, Cutoff.NONE, batch=_batch_bpref, worth=_preference, expected=_expected_bpref
-)
+BPREF = Definition("Bpref", _bpref, {**LEVEL, **NEGATIVE}, Cutoff.NONE, batch=_batch_bpref, worth=_preference)
 
 
 def inferred_ap(grades: Sequence[float | None], total: int, level: float = 1.0) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite
@@ -10,7 +10,6 @@ from numbers import Integral, Real
 from typing import TypeVar, cast
 
 from harness.errors import GradeError, UsageError
-from harness.means import exact_sum
 from harness.model import Gain, GainKind
 
 T = TypeVar("T")
@@ -216,29 +215,3 @@ def without_duplicates(ranking: Sequence[str]) -> Sequence[str]:
     if len(set(ranking)) == len(ranking):
         return ranking
     return list(dict.fromkeys(ranking))
-
-
-def mean_by_group(values: Sequence[float], groups: Sequence[int]) -> list[float]:
-    """
-    Each value replaced by the mean of its group: whatever is linear in the values has its mean there.
-
-    >>> mean_by_group([3.0, 1.0, 0.0], [1, 2])
-    [3.0, 0.5, 0.5]
-    """
-    means: list[float] = []
-    for _, members in split_groups(values, groups):
-        means += [exact_sum(members) / len(members)] * len(members)
-    return means
-
-
-def split_groups(values: Sequence[T], groups: Sequence[int]) -> Iterator[tuple[int, Sequence[T]]]:
-    """The number of ranks above each group of documents of equal score, and the values of the group."""
-    start = 0
-    for size in groups:
-        yield start, values[start : start + size]
-        start += size
-
-
-def places_left(start: int, size: int, cutoff: int | None) -> int:
-    """How many places of a group lie within *cutoff*."""
-    return size if cutoff is None else max(0, min(size, cutoff - start))

@@ -149,7 +149,7 @@ Given = TypeVar("Given")
 def _guarded(definition: Definition) -> Definition:
     """*definition* with its functions wrapped: they return values of the expected types, or raise MeasureError."""
     formula, diverse, name = definition.formula, definition.diverse, definition.name
-    batch, worth, expected = definition.batch, definition.worth, definition.expected
+    batch, worth = definition.batch, definition.worth
     return replace(
         definition,
         formula=None if formula is None else partial(_score, name, "formula", formula),
@@ -158,7 +158,6 @@ def _guarded(definition: Definition) -> Definition:
         check=partial(_call, name, "check", definition.check),
         batch=None if batch is None else partial(_scores, name, batch),
         worth=None if worth is None else partial(_score, name, "worth", worth),
-        expected=None if expected is None else partial(_score, name, "expectation", expected),
     )
 
 

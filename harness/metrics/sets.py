@@ -13,7 +13,6 @@ from harness.metrics.binary import (
     batch_found,
     batch_total,
     blend,
-    expected_found,
     precision,
     recall,
     relevance,
@@ -173,7 +172,6 @@ NUM_REL_RET = Definition(
     summed=True,
     batch=batch_found,
     worth=relevance,
-    expected=expected_found,
 )
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, product
-from math import factorial, fsum, prod
+from math import factorial, prod
 from random import Random
 from typing import TypeAlias
 
@@ -14,14 +14,14 @@ from harness.errors import UsageError
 from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.metrics.registry import definition_of, settings_for
-from harness.metrics.score import in_bounds, score_graded, score_query
+from harness.metrics.score import score_graded, score_query
 from harness.model import Gain, Measure, Profile
 from harness.words import grouped
 
 MOST_ORDERS, MOST_HITS = 5_000, 2_000_000
 """
-The most orders to compute where there is no formula, and the most hits in all of them together: some seconds. Of more
-orders a sample of this size is drawn.
+The most orders to compute where it is not known which is best, and the most hits in all of them together: some
+seconds. Of more orders a sample of this size is drawn.
 """
 
 SEED = 2008
@@ -33,10 +33,9 @@ Groups: TypeAlias = Sequence[Sequence[Hit]]
 
 @dataclass(frozen=True, slots=True)
 class TieBand:
-    """The *least*, *expected* and *greatest* value over all orders of documents with equal scores."""
+    """The *least* and *greatest* value over all orders of documents with equal scores."""
 
     least: float
-    expected: float
     greatest: float
 
     tied: int
@@ -44,8 +43,8 @@ class TieBand:
 
     drawn: int = 0
     """
-    The number of orders in the sample, if there are too many to compute all; 0 where the values are exact. *least* and
-    *greatest* are exact even then if it is known which order is best.
+    The number of orders in the sample, if there are too many to compute all and it is not known which is best; 0 where
+    the values are exact.
     """
 
 
@@ -76,8 +75,8 @@ def tie_band(
 
     >>> from harness.metrics import parse_measure
     >>> band = tie_band(parse_measure("RR"), ["a", "b"], [1.0, 1.0], {"b": 1})
-    >>> band.least, band.expected, band.greatest
-    (0.5, 0.75, 1.0)
+    >>> band.least, band.greatest
+    (0.5, 1.0)
     """
     if len(ranking) != len(scores):
         raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
@@ -100,20 +99,13 @@ def tie_band(
 
     now = score(groups)
     if not tied:
-        return TieBand(now, now, now, 0)
-    definition = definition_of(measure)
-    worth, expected = definition.worth, definition.expected
+        return TieBand(now, now, 0)
+    worth = definition_of(measure).worth
     if cut_first or measure.name in rules.formulas or worth is None:
         return _band_of_orders(groups, score, tied)
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in groups]
     falling = [members[::-1] for members in rising]
-    least, greatest = score(rising), score(falling)
-    if least == greatest:
-        return TieBand(least, least, greatest, tied)
-    if expected is None:
-        return replace(_band_of_orders(groups, score, tied), least=least, greatest=greatest)
-    mean = in_bounds(measure, expected(whole, [len(members) for members in groups], settings))
-    return TieBand(least, mean, greatest, tied)
+    return TieBand(score(rising), score(falling), tied)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +169,7 @@ def _band_of_orders(groups: Groups, score: Callable[[Groups], float], tied: int)
     exact = prod(_count_orders(members) for members in groups) <= most
     orders = product(*(list(_orders(members)) for members in groups)) if exact else _drawn_orders(groups, most)
     values = [score(order) for order in orders]
-    return TieBand(min(values), fsum(values) / len(values), max(values), tied, 0 if exact else most)
+    return TieBand(min(values), max(values), tied, 0 if exact else most)
 
 
 def _count_orders(members: Sequence[Hit]) -> int:

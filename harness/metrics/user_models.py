@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
-from math import ceil, log, prod
-from operator import mul
+from math import log
 from typing import TYPE_CHECKING
 
 from harness.errors import GradeError
 from harness.means import exact_sum
-from harness.metrics.binary import expected_success, relevance
+from harness.metrics.binary import relevance
 from harness.metrics.cumulative import DEEPEST_SUM
 from harness.metrics.definition import (
     CONDENSED,
@@ -23,17 +21,13 @@ from harness.metrics.definition import (
     Number,
     Range,
     Settings,
-    mean_worths,
 )
-from harness.metrics.ranking import GradedRanking, places_left, split_groups
+from harness.metrics.ranking import GradedRanking
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
 
 PERSISTENCE: Mapping[str, Kind] = {"p": Number(0.8, 0.0, 1.0, open_ends=True)}
-
-NO_CHANCE = 1e-18
-"""A probability that changes no digit of a sum."""
 
 
 def stop_probability(grade: float, top: float) -> float:
@@ -76,61 +70,6 @@ def err(stops: Sequence[float]) -> float:
     return value
 
 
-def expected_err(stops: Sequence[float], groups: Sequence[int], cutoff: int | None) -> float:
-    """
-    The mean of ERR: the probability to stop at a rank is that of reaching it, less that of reaching the next one.
-
-    >>> expected_err([0.5, 0.0], [2], None)
-    0.375
-    """
-    value, reach = 0.0, 1.0
-    for start, members in split_groups(stops, groups):
-        looking = _still_looking(members, places_left(start, len(members), cutoff))
-        value += reach * exact_sum(
-            (before - after) / (start + at) for at, (before, after) in enumerate(pairwise(looking), start=1)
-        )
-        reach *= prod(1.0 - stop for stop in members)
-    return value
-
-
-def _still_looking(stops: Sequence[float], places: int) -> list[float]:
-    """
-    The mean chance to get past the first 0, 1 … to *places* documents, until it is next to nothing.
-
-    Only documents at which one may stop count. *share* is the chance that so many of them stand above, which is next to
-    nothing outside of *low* to *high*.
-    """
-    past = _mean_products([1.0 - stop for stop in stops if stop], places)
-    size, hits = len(stops), sum(stop > 0 for stop in stops)
-    share, looking = [1.0] + [0.0] * (len(past) - 1), [1.0]
-    low = high = 0
-    for above in range(places):
-        left, high = size - above, min(high + 1, len(past) - 1)
-        for count in range(high, low, -1):
-            share[count] = (share[count] * (left - hits + count) + share[count - 1] * (hits - count + 1)) / left
-        share[low] *= (left - hits + low) / left
-        while share[low] < NO_CHANCE and low < high:
-            low += 1
-        while share[high] < NO_CHANCE and low < high:
-            high -= 1
-        looking.append(exact_sum(map(mul, share[low : high + 1], past[low : high + 1])))
-        if looking[-1] < NO_CHANCE:
-            break
-    return looking
-
-
-def _mean_products(values: Sequence[float], most: int) -> list[float]:
-    """The mean product of 0, 1 … to *most* of *values*, drawn at random, until it is next to nothing."""
-    greatest = max(values, default=0.0)
-    if 0.0 < greatest < 1.0:
-        most = min(most, ceil(log(NO_CHANCE) / log(greatest)))
-    means = [1.0] + [0.0] * min(len(values), most)
-    for count, value in enumerate(values, start=1):
-        for drawn in range(min(count, len(means) - 1), 0, -1):
-            means[drawn] = ((count - drawn) * means[drawn] + drawn * value * means[drawn - 1]) / count
-    return means
-
-
 def _stop(grade: float | None, settings: Settings) -> float:
     known = settings.optional("unjudged") if grade is None else grade
     return 0.0 if known is None else stop_probability(known, settings.number("max"))
@@ -160,10 +99,6 @@ def _batch_err(batch: Batch, settings: Settings) -> Floats:
     return value
 
 
-def _expected_err(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    return expected_err([_stop(grade, settings) for grade in ranking.grades], groups, settings.cutoff)
-
-
 def _err_range(settings: Settings) -> Range:
     """All ranks hold documents of the top grade; without a cutoff, the limit of ever more of them."""
     stop = stop_probability(settings.number("max"), settings.number("max"))
@@ -179,7 +114,6 @@ ERR = Definition(
     reach=_err_range,
     batch=_batch_err,
     worth=_stop,
-    expected=_expected_err,
 )
 
 
@@ -238,10 +172,6 @@ def _batch_rbp(batch: Batch, settings: Settings) -> Floats:
     return (1.0 - p) * batch.per_query(batch.query[inside], useful)
 
 
-def _expected_rbp(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    return rbp(mean_worths(_use, ranking, groups, settings), settings.number("p"))
-
-
 def _rbp_range(settings: Settings) -> Range:
     """The range; at most, all ranks hold fully useful documents."""
     return 0.0, 1.0 if settings.cutoff is None else 1.0 - settings.number("p") ** settings.cutoff
@@ -261,7 +191,6 @@ RBP = Definition(
     check=_rbp_check,
     batch=_batch_rbp,
     worth=_use,
-    expected=_expected_rbp,
 )
 
 
@@ -303,15 +232,6 @@ def _batch_rbp_residual(batch: Batch, settings: Settings) -> Floats:
     return np.where(batch.per_query(query) < batch.hits(cutoff), residual, 0.0)
 
 
-def _expected_rbp_residual(ranking: GradedRanking, groups: Sequence[int], settings: Settings) -> float:
-    means, p = mean_worths(_unjudged, ranking, groups, settings), settings.number("p")
-    tail = float(p ** len(means))
-    if settings.word("tail") == "unjudged":
-        unjudged = [_unjudged(grade, settings) > 0 for grade in ranking.grades]
-        tail *= expected_success(unjudged, groups, settings.cutoff)
-    return rbp(means, p) + tail
-
-
 RBP_RESIDUAL = Definition(
     "RBPResidual",
     _rbp_residual,
@@ -319,7 +239,6 @@ RBP_RESIDUAL = Definition(
     needs=Needs.NOTHING,
     batch=_batch_rbp_residual,
     worth=_unjudged,
-    expected=_expected_rbp_residual,
 )
 
 MEASURES = (ERR, RBP, RBP_RESIDUAL)

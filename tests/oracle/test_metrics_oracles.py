@@ -24,7 +24,7 @@ import sys
 import numpy as np
 import pytest
 
-from harness.metrics import parse_measure, score_diverse_query, score_query, tie_band
+from harness.metrics import parse_measure, score_diverse_query, score_query
 from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
 
@@ -385,23 +385,6 @@ def test_scikit_learn_where_all_is_judged_and_returned(seed):
         "AP": average_precision_score(grades > 0, scores),
     }.items():
         assert score_query(parse_measure(text), ranking, judgments) == pytest.approx(theirs, abs=1e-9), text
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_scikit_learns_averaged_ties_are_the_expected_value_of_the_band(seed):
-    from sklearn.metrics import dcg_score, ndcg_score
-
-    draw = np.random.default_rng(seed)
-    grades, scores = draw.integers(0, 4, 12), draw.integers(0, 4, 12).astype(float)
-    grades[0] = 2
-    order = np.argsort(-scores, kind="stable")
-    judgments = {f"d{number}": int(grade) for number, grade in enumerate(grades)}
-    for text, theirs in {
-        "nDCG(gain=linear)@5": ndcg_score([grades], [scores], k=5),
-        "DCG(gain=linear)": dcg_score([grades], [scores]),
-    }.items():
-        band = tie_band(parse_measure(text), [f"d{number}" for number in order], scores[order].tolist(), judgments)
-        assert band.expected == pytest.approx(theirs, abs=1e-9)
 
 
 def test_kendalls_tau_is_scipys():

@@ -85,10 +85,7 @@ GAINS = (
     Gain(GainKind.MAP, ((0.0, -0.1234567891), (1.0, 0.0), (2.0, 1 / 3), (3.0, 4.0))),
 )
 EVERY = tuple(
-    parse_measure(text)
-    for one in DEFINITIONS
-    if one.formula
-    for text in ([f"{one.name}@1"] if one.at or one.cutoff is Cutoff.REQUIRED else [one.name])
+    parse_measure(text) for one in DEFINITIONS if one.formula for text in ([f"{one.name}@1"] if one.at else [one.name])
 )
 DEEP = tuple(parse_measure(f"{one.name}@3") for one in DEFINITIONS if one.formula and one.cutoff is Cutoff.OPTIONAL)
 

@@ -19,7 +19,6 @@ from harness.metrics import (
     Number,
     deepest_cutoff,
     gain_in_force,
-    mean_worths,
     measure_range,
     parse_measure,
     profile_gain,
@@ -516,9 +515,6 @@ class TestOfYourOwn:
                 reach=lambda settings: (0, 1 / (1 - settings.number("share"))),
                 batch=batch,
                 worth=worth,
-                expected=lambda ranking, groups, settings: falling(
-                    mean_worths(worth, ranking, groups, settings), settings
-                ),
             )
         )
         measure = parse_measure("Falling(share=0.25)@3")
@@ -545,7 +541,6 @@ class TestOfYourOwn:
         orders = [score_query(measure, order, judgments["p"]) for order in permutations(rankings["p"])]
         band = tie_band(measure, rankings["p"], [1.0] * 4, judgments["p"])
         assert (band.least, band.greatest, band.drawn) == (min(orders), max(orders), 0)
-        assert band.expected == pytest.approx(sum(orders) / len(orders))
         many = [f"d{number}" for number in range(40)]
         assert tie_band(measure, many, [1.0] * 40, dict.fromkeys(many[:20], 1)).drawn == 0, "no order is tried"
 
@@ -571,21 +566,11 @@ class TestOfYourOwn:
         register_measure(Definition("Mine", self.giving(2), needs=Needs.NOTHING, batch=lambda batch, _: batch.hits(2)))
         assert evaluate({"p": ["a", "b", "c"]}, {"p": {"a": 1}}, [parse_measure("Mine")]).scores["Mine"] == {"p": 2.0}
 
-    def test_what_a_worth_and_an_expectation_give_is_checked(self):
+    def test_what_a_worth_gives_is_checked(self):
         ranking, scores, grades = ["a", "b"], [1.0, 1.0], {"a": 1}
         register_measure(Definition("Worth", self.giving(0.5), worth=lambda _grade, _settings: None))
         with pytest.raises(MeasureError, match=r"^the worth of Worth gave None, expected a finite number"):
             tie_band(parse_measure("Worth"), ranking, scores, grades)
-        register_measure(
-            Definition(
-                "Expected",
-                lambda ranking, _: float(ranking.grades[0] or 0),
-                worth=lambda grade, _: grade or 0,
-                expected=lambda *_: math.nan,
-            )
-        )
-        with pytest.raises(MeasureError, match=r"^the expectation of Expected gave nan, expected a finite number"):
-            tie_band(parse_measure("Expected"), ranking, scores, grades)
 
     def test_a_name_must_fit_into_the_text_of_a_measure(self):
         with pytest.raises(UsageError, match="'bad on top' is not a valid name of a measure"):

@@ -26,7 +26,6 @@ HELPERS = {
     "batch_found",
     "batch_total",
     "blend",
-    "expected_found",
     "require_relevant",
 }
 """What modules with measures share that is no formula; every other public function of these has an example."""

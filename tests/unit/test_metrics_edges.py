@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics import (
-    Cutoff,
-    Definition,
     Settings,
     binary,
     cumulative,
@@ -17,8 +15,6 @@ from harness.metrics import (
     measure_range,
     parse_measure,
     rank_correlation,
-    register_measure,
-    registry,
     score_diverse_query,
     score_query,
     tie_band,
@@ -27,7 +23,6 @@ from harness.metrics import (
 from harness.metrics.bulk import batch_of_grades, score_batches
 from harness.metrics.bulk.batch import compact
 from harness.metrics.evaluate import evaluate
-from harness.metrics.ranking import grade_ranking
 from harness.metrics.registry import DEFINITIONS, Registry
 from harness.model import Gain, GainKind, Profile
 
@@ -53,11 +48,6 @@ JAGUAR = {"a": {"car": 1, "cat": 0}, "b": {"cat": 2}}
 def test_a_formula_without_anything_relevant_has_no_value(formula):
     with pytest.raises(UndefinedScore, match="no judged document"):
         formula()
-
-
-def test_nothing_relevant_among_the_tied():
-    assert binary.expected_reciprocal_rank([False, False], [2], None) == 0
-    assert binary.expected_success([False, True], [1, 1], 1) == 0
 
 
 class TestSubtopics:
@@ -94,13 +84,6 @@ class TestSettings:
         with pytest.raises(TypeError, match="parameter gain holds 'linear', not a number"):
             Settings(None, Gain(), {"gain": "linear"}).number("gain")
 
-    def test_a_measure_that_needs_a_cutoff(self, monkeypatch):
-        monkeypatch.setattr(registry, "_REGISTRY", Registry(DEFINITIONS))
-        register_measure(Definition("Top", lambda ranking, _: float(len(ranking.ids)), cutoff=Cutoff.REQUIRED))
-        with pytest.raises(MeasureError, match="Top needs a cutoff, such as Top@10"):
-            parse_measure("Top")
-        assert score_query(parse_measure("Top@1"), ["a", "b"], {"a": 1}) == 1
-
     def test_all_names_are_known_before_any_is_looked_for(self):
         assert Registry(DEFINITIONS).names() == [definition.name for definition in DEFINITIONS]
 
@@ -132,9 +115,9 @@ def test_grade_0_is_not_positive_in_float32():
     assert scores["RR"].tolist() == [0.5]
 
 
-def test_an_expected_value_counts_hits_where_a_profile_does():
+def test_a_band_counts_hits_where_a_profile_does():
     band = tie_band(parse_measure("P@5"), ["a", "b"], [1.0, 1.0], {"a": 1}, profile=Profile.RANK_EVAL)
-    assert (band.least, band.expected, band.greatest) == (0.5, 0.5, 0.5)
+    assert (band.least, band.greatest) == (0.5, 0.5)
 
 
 class TestNumbersThatAreTooLarge:
@@ -160,14 +143,14 @@ class TestNumbersThatAreTooLarge:
             recall = score_query(parse_measure("R@3"), returned, grades)
             assert score_query(parse_measure(text), returned, grades) == recall
             band = tie_band(parse_measure(text), returned, [1.0] * len(returned), grades)
-            assert (band.least, band.expected, band.greatest) == (recall, recall, recall)
+            assert (band.least, band.greatest) == (recall, recall)
 
     def test_a_beta_beyond_all_leaves_cumulative_gain_in_q(self):
         ranking, grades = ["b", "x", "a"], {"a": 3, "b": 1}
         q = score_query(parse_measure("Q(gain=linear,beta=1e308)"), ranking, grades)
         assert q == pytest.approx((1 / 3 + 4 / 4) / 2)
         band = tie_band(parse_measure("Q(gain=linear,beta=1e308)"), ranking, [3.0, 2.0, 1.0], grades)
-        assert band.expected == pytest.approx(q)
+        assert (band.least, band.greatest) == pytest.approx((q, q))
 
     @pytest.mark.parametrize("text", ["F@4", "F(beta=0)@4", "F(beta=2)@4", "F(beta=0.5)"])
     def test_f_is_as_van_rijsbergen_has_it(self, text):
@@ -234,7 +217,7 @@ def test_every_score_is_a_number_whatever_the_numbers(data, profile):
     assert not any(np.isnan(end) for end in measure_range(measure, gain) if end is not None)
     for compute in (
         lambda: score_query(measure, ranking, grades, gain=gain, profile=profile),
-        lambda: tie_band(measure, ranking, [2.0, 1.0, 1.0, 1.0, 0.5], grades, gain=gain, profile=profile).expected,
+        lambda: tie_band(measure, ranking, [2.0, 1.0, 1.0, 1.0, 0.5], grades, gain=gain, profile=profile).greatest,
     ):
         try:
             assert np.isfinite(compute()), measure
@@ -248,9 +231,7 @@ def test_every_score_is_a_number_whatever_the_numbers(data, profile):
         (lambda: cumulative.cg([0.1] * 10), 1.0),
         (lambda: cumulative.dcg([3, 2, 3, 0, 1, 2]), 6.861126688593501),
         (lambda: user_models.rbp([0.3] * 6, p=0.5), 0.2953125),
-        (lambda: binary.expected_found(grade_ranking([*"abcdefghij"], {"a": 1.0}), [10], Settings(None, Gain())), 1.0),
         (lambda: rank_correlation.rbo([*"abcdefghij"], [*"abcdefghij"], p=0.9), 1.0),
-        (lambda: binary.expected_blend([0.1] * 10, [0.1] * 10, [10], total=10, cutoff=None, beta=1.0), 1.0),
     ],
 )
 def test_a_sum_is_rounded_once_so_that_each_version_of_python_has_the_same_score(score, exact):
