@@ -52,9 +52,11 @@ class Format:
 
 FORMATS = {
     "quepid": Format("Quepid: ratings (CSV, LTR, JSON), a case, a snapshot or a book", "quepid", ".csv"),
-    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre"),
+    "rre": Format("Rated Ranking Evaluator: ratings, with their templates", "rre", writes=False),
     "rank_eval": Format("the body of _rank_eval of Elasticsearch or OpenSearch", "rank_eval", ".json"),
-    "opensearch-srw": Format("Search Relevance Workbench: query sets, judgments, configurations", "workbench"),
+    "opensearch-srw": Format(
+        "Search Relevance Workbench: query sets, judgments, configurations", "workbench", writes=False
+    ),
     "trec": Format("TREC: topics, qrels, runs", "trec"),
     "beir": Format("BEIR: a folder with queries and qrels; a corpus is only imported", "beir"),
     "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False),

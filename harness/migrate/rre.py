@@ -19,15 +19,13 @@ from pathlib import Path
 from harness.errors import UsageError
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery, refused
-from harness.migrate.exported import Exported, json_text, suite_stem, whole
 from harness.migrate.json_nodes import JsonNode, json_in, read_node, source_of
-from harness.migrate.templates import free_name, placeholders_written, template_text, typed
-from harness.model import Json, Mark, Profile, Query, Suite
+from harness.migrate.templates import free_name, placeholders_written, typed
+from harness.model import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
 from harness.suites.requests import ASKING
 from harness.words import grouped
 
-_TEMPLATE = "request.json"
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
 _VERSION = "${version}"
 _DEFAULT_GAIN = 2.0
@@ -242,58 +240,3 @@ def _find(ratings: Path, name: str) -> list[Path]:
         if found:
             return [Path(os.path.normpath(one)) for one in (reversed(found) if _VERSION in name else found)]
     return []
-
-
-def _marker(name: str) -> str:
-    return "$query" if name == "text" else f"${{{name}}}"
-
-
-def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
-    """
-    Write ``ratings/NAME.json`` and ``templates/request.json``, where RRE looks for them; *form* is not used.
-
-    Raises:
-        UsageError: The suite searches an HTTP service.
-    """
-    exported = Exported()
-    template = next(iter(suite.requests.values()))
-    if template.http is not None:
-        raise UsageError(f"{suite.path}: the suite asks an HTTP service, and RRE's templates are bodies of _search")
-    exported.leave_others(suite, Profile.RRE, carried=("params", "tags", "target", "id_field"), requests=1)
-    groups: dict[tuple[str, ...], list[Query]] = {}
-    for query in suite.queries:
-        if len(query.tags) > 2:
-            exported.leave(query.mark, "tags of queries beside two, a topic and a group", first=repr(query.id))
-        groups.setdefault(query.tags[:2], []).append(query)
-    written = {
-        "index": template.index or suite.target.index or "",
-        "id_field": suite.target.id_field or "_id",
-        "topics": [
-            {"name": tags[0] if tags else suite.name, "query_groups": [_group(tags, queries, suite, exported)]}
-            for tags, queries in groups.items()
-        ],
-    }
-    if not written["index"]:
-        exported.leave(suite.target.mark, "the index, which the suite does not name")
-    exported.files[f"ratings/{suite_stem(suite.path)}.json"] = json_text(written)
-    beside = ", ".join(repr(key) for key in template.body if key != "query")
-    if beside:
-        exported.leave(template.mark, f"{beside} of the request; RRE sends its query alone")
-    exported.files[f"templates/{_TEMPLATE}"] = template_text(template.body, suite, _marker)
-    return exported
-
-
-def _group(tags: Sequence[str], queries: Sequence[Query], suite: Suite, exported: Exported) -> dict[str, Json]:
-    entries = []
-    for query in queries:
-        values = {f"${{{name}}}": value for name, value in query.params.items()}
-        entries.append(
-            {
-                "template": _TEMPLATE,
-                "placeholders": {"$query": exported.text_of(query, "RRE"), **values},
-                "relevant_documents": {document: {"gain": whole(grade)} for document, grade in query.judgments.items()},
-            }
-        )
-    if any(query.id != query.text for query in queries):
-        exported.leave(suite.mark, "the ids of queries; RRE knows a query by its text", len(queries))
-    return {"name": tags[-1] if tags else suite.name, "queries": entries}

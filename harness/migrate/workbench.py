@@ -15,13 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, refused
-from harness.migrate.exported import Exported, json_text
 from harness.migrate.json_nodes import JsonNode, json_in, node_lines, read_node, source_of
 from harness.migrate.table import read_table
-from harness.migrate.templates import free_name, placeholders_written, template_text, typed
-from harness.model import Json, Mark, Profile, Suite
+from harness.migrate.templates import free_name, placeholders_written, typed
+from harness.model import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
 from harness.words import unused
 
@@ -346,45 +344,3 @@ def _place_fields(draft: Draft, used: Mapping[str, str], bare: Collection[str]) 
         query.params = {
             param: typed(given.get(name, "")) if param in bare else given.get(name, "") for name, param in used.items()
         }
-
-
-def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
-    """Write ``query_set.json``, ``judgments.json`` and a search configuration for each request; *form* is not used."""
-    exported = Exported()
-    measures = [measure for measure in common_measures(suite) if measure.text in _MEASURES]
-    exported.leave_others(
-        suite, Profile.OPENSEARCH_SRW, carried=("target", "params"), measures=measures, requests=len(suite.requests)
-    )
-    texts = exported.by_text(suite, "the workbench")
-    entries = [{"queryText": text, **_fields(query.params)} for text, query in texts.items()]
-    ratings = [
-        {"query": text, "ratings": [{"docId": name, "rating": f"{grade!r}"} for name, grade in query.judgments.items()]}
-        for text, query in texts.items()
-        if query.judgments
-    ]
-    exported.files["query_set.json"] = json_text(
-        {"name": suite.name, "description": "", "sampling": "manual", "querySetQueries": entries}
-    )
-    exported.files["judgments.json"] = json_text(
-        {"name": suite.name, "description": "", "type": "IMPORT_JUDGMENT", "judgmentRatings": ratings}
-    )
-    for name, template in suite.requests.items():
-        index = template.index or suite.target.index
-        if template.http is not None or index is None or "template" in template.body:
-            exported.leave(template.mark, f"the request {name!r}, which is no body of _search on an index")
-            continue
-        body = dict(template.body)
-        pipeline = body.pop("search_pipeline", "")
-        query_text = template_text(body, suite, lambda param: _TEXT if param == "text" else _variable(param, suite))
-        if "{{" in query_text:  # then the text is a variable too
-            query_text = query_text.replace(_TEXT, "{{queryText}}")
-        exported.files[f"search_configuration-{re.sub(r'[^A-Za-z0-9_.-]+', '-', name)}.json"] = json_text(
-            {"name": name, "index": index, "query": query_text, "searchPipeline": pipeline}
-        )
-    return exported
-
-
-def _variable(param: str, suite: Suite) -> str:
-    """The Mustache variable for *param*; with triple braces, which insert JSON unescaped, if a value is no string."""
-    is_text = all(isinstance(query.params.get(param, ""), str) for query in suite.queries)
-    return "{{" + param + "}}" if is_text else "{{{" + param + "}}}"

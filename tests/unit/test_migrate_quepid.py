@@ -549,3 +549,14 @@ def test_a_round_trip_through_csv_changes_nothing(tmp_path_factory, ratings):
         assert not [cell for row in csv.reader(file) for cell in row[:1] if cell.startswith(("=", "+", "-", "@"))]
     again = moved("quepid", [str(back)], *REQUEST, output=str(folder / "b.relevance.yaml"))
     assert judgments(again) == ratings
+
+
+def test_an_export_lists_queries_without_a_text_and_those_with_one_text_once_each(capsys):
+    queries = [f"{{id: q{number}, params: {{word: w}}, judgments: {{d: 1}}}}" for number in range(3)]
+    queries += [f"{{id: r{number}, text: rope, params: {{word: w}}, judgments: {{d: 1}}}}" for number in range(3)]
+    head = "suite: s\ntarget: {index: i}\nrequest: {query: {match: {t: '{{word}}'}}}\nmeasures: [nDCG@10]\n"
+    write_files({"s.relevance.yaml": f"{head}queries: [{', '.join(queries)}]\n"})
+    exported("quepid", "s.relevance.yaml")
+    said = [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()[1:-1]]
+    kinds = [line.split(" (", 1)[1] for line in said if "without a text" in line or "with the text of another" in line]
+    assert kinds == ["3 times, first 'q0')", "2 times, first 'r1' with the text 'rope')"]

@@ -4,10 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from builders.moving import bodies, exported, judgments, moved, write_files
+from builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
 
 RATINGS = {
@@ -97,8 +96,6 @@ def test_quepid_s_export_for_rre_has_no_topics(capsys):
     assert judgments(suite) == {"tent": {"sku-1": 3}}
     assert bodies(suite) == [{"query": {"match": {"title": "tent"}}}]
     assert suite.target.id_field == "id"
-    back = exported("rre")
-    assert json.loads((back / "ratings/moved.json").read_text())["id_field"] == "id"
 
 
 def test_each_template_is_a_suite(capsys):
@@ -156,9 +153,6 @@ def test_placeholders_that_differ_in_punctuation_stay_apart(capsys):
     write_files({"r/a.json": ratings, "templates/m.json": f'{{"query": {{"terms": {{"t": ["{names}"]}}}}}}'})
     assert bodies(moved("rre", ["r/a.json"])) == [{"query": {"terms": {"t": list(given.values())}}}]
     assert capsys.readouterr().err == ""
-    assert bodies(moved("rre", [str(exported("rre"))], output="b.relevance.yaml")) == [
-        {"query": {"terms": {"t": list(given.values())}}}
-    ]
 
 
 @pytest.mark.parametrize(
@@ -198,15 +192,6 @@ def test_rre_sends_the_query_of_a_template_alone(capsys):
     write_files({"r/a.json": ratings, "templates/m.json": body})
     assert bodies(moved("rre", ["r/a.json"])) == [{"query": {"match": {"t": "a"}}}]
     assert "'from', 'size', 'sort' of the template, as RRE sends its query alone" in capsys.readouterr().err
-
-
-def test_what_rre_does_not_send_of_a_suite_s_request_is_listed(capsys):
-    query = "{id: q, text: tent, judgments: {d: 1}}"
-    body = "{query: {match: {t: '{{text}}'}}, sort: [n], size: 20}"
-    head = f"suite: s\ntarget: {{index: i}}\nrequest: {body}\nmeasures: [nDCG@10]\n"
-    write_files({"s.relevance.yaml": f"{head}queries: [{query}]\n"})
-    exported("rre", "s.relevance.yaml")
-    assert "'sort', 'size' of the request; RRE sends its query alone" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["**", "*.json", "[m].json", "/", "", "..", "m\0.json"])
@@ -252,41 +237,4 @@ def test_what_cannot_be_read_is_an_error_with_its_place(capsys, text, said):
     assert said in capsys.readouterr().err
 
 
-def test_a_round_trip_keeps_queries_grades_tags_and_requests(capsys):
-    write_files({"etc/ratings/basses.json": RATINGS, "etc/templates/match.json": TEMPLATE})
-    first = moved("rre", ["etc"])
-    again = moved("rre", [str(exported("rre"))], output="again.relevance.yaml")
-    assert judgments(again) == judgments(first)
-    assert bodies(again) == bodies(first)
-    assert [query.tags for query in again.queries] == [query.tags for query in first.queries]
-
-
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=9).filter(str.strip)
-
-
-@settings(max_examples=50, deadline=None)
-@example([("0", "\ufeff", {})])
-@given(
-    st.lists(st.tuples(TEXTS, TEXTS, st.dictionaries(TEXTS, st.sampled_from([0, 1, 2.5, -1]), max_size=3)), min_size=1)
-)
-def test_any_texts_and_ids_come_back(tmp_path_factory, queries):
-    folder = tmp_path_factory.mktemp("trip")
-    entries = [
-        {
-            "template": "m.json",
-            "placeholders": {"$query": text, "$query_2": other},
-            "relevant_documents": {name: {"gain": grade} for name, grade in grades.items()},
-        }
-        for text, other, grades in queries
-    ]
-    template = '{"query": {"match": {"a": "$query", "b": "x $query_2"}}}'
-    write_files({"ratings/a.json": {"index": "i", "queries": entries}, "templates/m.json": template}, folder)
-    first = moved("rre", [str(folder)], output=str(folder / "a.relevance.yaml"))
-    again = moved(
-        "rre",
-        [str(exported("rre", str(folder / "a.relevance.yaml"), str(folder / "b")))],
-        output=str(folder / "b.relevance.yaml"),
-    )
-    for suite in (first, again):
-        assert [(query.text, dict(query.judgments)) for query in suite.queries] == [(one[0], one[2]) for one in queries]
-        assert bodies(suite) == [{"query": {"match": {"a": text, "b": f"x {other}"}}} for text, other, _ in queries]

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from builders.moving import bodies, exported, judgments, moved, write_files
+from builders.moving import bodies, judgments, moved, write_files
 from harness.cli import main
-from harness.suites import load_suite
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
 QUERIES = {
@@ -197,7 +196,7 @@ def test_the_text_of_a_configuration_as_each_version_marks_it(marker, capsys):
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_custom_fields_of_a_template_are_params_and_come_back(stored, capsys):
+def test_custom_fields_of_a_template_are_params(stored, capsys):
     query = (
         '{"query": {"bool": {"must": {"match": {"t": "{{queryText}}"}}, '
         '"filter": [{"term": {"b": "{{brand}} {{gone}}"}}, {"range": {"p": {"gte": {{price}}}}}]}}}'
@@ -219,9 +218,6 @@ def test_custom_fields_of_a_template_are_params_and_come_back(stored, capsys):
         " ('gone')\n1 thing\n"
     )
     assert "# note: x" in Path("moved.relevance.yaml").read_text()
-    back = exported("opensearch-srw", output="back")
-    again = moved("opensearch-srw", sorted(map(str, back.iterdir())), output="again.relevance.yaml")
-    assert bodies(again) == bodies(suite)
 
 
 def test_a_template_with_sections_is_for_the_engine(capsys):
@@ -238,22 +234,6 @@ def test_a_template_with_sections_is_for_the_engine(capsys):
     said = capsys.readouterr().err
     assert "the number of hits, which a search template has" in said
     assert "the search pipeline 'rerank' beside a search template" in said
-
-
-def test_params_that_are_no_text_come_back_as_they_are():
-    params = {"brands": ["a", 'b"'], "least": 0, "new": False, "word": 'x"y'}
-    request = {
-        "query": {"bool": {"must": {"match": {"t": "{{text}} {{word}}"}}, "filter": [{"terms": {"b": "{{brands}}"}}]}},
-        "min_score": "{{least}}",
-        "explain": "{{new}}",
-    }
-    query = {"id": "q", "text": "rope", "params": params, "judgments": {"d": 1}}
-    suite = {"suite": "s", "target": {"index": "i"}, "measures": ["nDCG@10"], "request": request, "queries": [query]}
-    write_files({"s.relevance.yaml": suite})
-    first = bodies(load_suite(Path("s.relevance.yaml"), {}))
-    back = exported("opensearch-srw", "s.relevance.yaml")
-    assert bodies(moved("opensearch-srw", sorted(map(str, back.iterdir())))) == first
-    assert first[0]["query"]["bool"]["filter"] == [{"terms": {"b": ["a", 'b"']}}]
 
 
 def test_functions_of_a_template_are_no_variables(capsys):
@@ -311,29 +291,3 @@ def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, s
     write_files({name: content})
     assert main(["import", "opensearch-srw", name, "--output", "moved.relevance.yaml"]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_a_round_trip_keeps_queries_grades_and_requests(capsys):
-    write_files({"q.json": QUERIES, "j.json": JUDGMENTS, "c.json": CONFIGURATION})
-    first = moved("opensearch-srw", ["q.json", "j.json", "c.json"])
-    back = exported("opensearch-srw", status=0)
-    assert json.loads((back / "judgments.json").read_text())["judgmentRatings"][1] == {
-        "query": "rope",
-        "ratings": [{"docId": "007", "rating": "0.7"}],
-    }
-    again = moved("opensearch-srw", sorted(map(str, back.iterdir())), output="again.relevance.yaml")
-    assert judgments(again) == judgments(first)
-    assert bodies(again) == bodies(first)
-
-
-@pytest.mark.parametrize("kind", ["opensearch-srw", "quepid", "rre"])
-def test_an_export_lists_queries_without_a_text_and_those_with_one_text_once_each(kind, capsys):
-    queries = [f"{{id: q{number}, params: {{word: w}}, judgments: {{d: 1}}}}" for number in range(3)]
-    queries += [f"{{id: r{number}, text: rope, params: {{word: w}}, judgments: {{d: 1}}}}" for number in range(3)]
-    head = "suite: s\ntarget: {index: i}\nrequest: {query: {match: {t: '{{word}}'}}}\nmeasures: [nDCG@10]\n"
-    write_files({"s.relevance.yaml": f"{head}queries: [{', '.join(queries)}]\n"})
-    exported(kind, "s.relevance.yaml")
-    said = [line.split(": ", 1)[1] for line in capsys.readouterr().err.splitlines()[1:-1]]
-    kinds = [line.split(" (", 1)[1] for line in said if "without a text" in line or "with the text of another" in line]
-    same_text = [] if kind == "rre" else ["2 times, first 'r1' with the text 'rope')"]
-    assert kinds == ["3 times, first 'q0')", *same_text]
