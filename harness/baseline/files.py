@@ -177,8 +177,8 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     """
     *file* as JSON text: keys sorted, a line for each fact of a query.
 
-    A weight of 1 is left out, and so are params, a tail, sort values and a state of its own where there are none, and that
-    scores are not exact.
+    A weight of 1 is left out, and so are params, a tail, sort values and a state of its own where there are none, and
+    that scores are not exact.
     """
     plain = _adapter().dump_python(file, mode="json")
     for query in (query for entry in plain["requests"].values() for query in entry["queries"].values()):

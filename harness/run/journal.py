@@ -117,14 +117,12 @@ def _line(value: Json) -> bytes:
 
 
 def _line_of(query: str, response: Response) -> bytes:
-    name, adapter = ("ranking", _adapter(Ranking)) if isinstance(response, Ranking) else ("failure", _adapter(Failure))
-    try:
-        written = adapter.dump_json(response, exclude_defaults=True)
-    except ValueError:  # half a surrogate pair, which UTF-8 lacks
-        written = b"null"
-    if b"null" in written:  # no default is written, so that it stands for an infinite number, if it is no text
-        written = json.dumps(adapter.dump_python(response, mode="json", exclude_defaults=True)).encode()
-    return b'{"query": %b, "%b": %b}\n' % (json.dumps(query).encode(), name.encode(), written)
+    if isinstance(response, Ranking):
+        name, adapter = "ranking", _adapter(Ranking)
+    else:
+        name, adapter = "failure", _adapter(Failure)
+    # json.dumps escapes a lone surrogate, which pydantic's own writer refuses.
+    return _line({"query": query, name: adapter.dump_python(response, mode="json", exclude_defaults=True)})
 
 
 @cache
