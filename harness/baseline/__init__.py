@@ -28,7 +28,7 @@ from harness.baseline.entries import (
     with_entry,
 )
 from harness.baseline.files import (
-    baseline_path,
+    find_baseline,
     is_baseline_file,
     read_baselines,
     refuse_irregular,
@@ -89,7 +89,7 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
     Raises:
         BaselineError: There is no baseline, it cannot be read or contradicts itself, or it is another suite's.
     """
-    path = file or baseline_path(suite.path)
+    path = find_baseline(suite.path, suite.roots, file)
     return entry_of(read_baselines(path), path, suite, request)
 
 
@@ -236,7 +236,7 @@ def keep_run(
             suite's.
     """
     entry = make_baseline(suite, run, scores, created=created, harness=__version__)
-    path = file or baseline_path(suite.path)
+    path = find_baseline(suite.path, suite.roots, file)
     kept_before = (standing or {}).get(path)
     found, notes = (kept_before, []) if kept_before else _found(path, partial=partial)
     if found is not None and file is not None and found.suite != suite.name:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import BaselineError, UnwritableBaseline
+from harness.files.border import Border
 from harness.files.json import WrongJson, each_key_once, read_json_text
 from harness.files.writing import is_replaceable, write_whole
 from harness.model import BaselineFile, Json, Suite
@@ -42,6 +43,32 @@ def baseline_path(suite: str | Path) -> Path:
     path = Path(suite)
     stem = path.name.removesuffix(path.suffix).removesuffix(".relevance")
     return path.with_name(f"{stem}{SUFFIX}")
+
+
+def find_baseline(suite: str | Path, roots: Sequence[str], file: Path | None) -> Path:
+    """
+    The path of the baselines of a suite: *file*, which the user named, else the one beside the suite.
+
+    Args:
+        suite: The file of the suite.
+        roots: As `Suite.roots`; empty if the suite could not be loaded.
+        file: The file that the user named.
+
+    Raises:
+        UnwritableBaseline: The one beside the suite is a link that leads out of *roots*.
+    """
+    if file is not None:
+        return file
+    path = baseline_path(suite)
+    if path.is_symlink():
+        folders = list(map(Path, roots)) or [path.parent]
+        sentence = Border(path.parent, folders).explain_refusal(path)
+        if sentence:
+            raise UnwritableBaseline(
+                f"the baseline {path.as_posix()} is a link that is not followed: what it leads to {sentence}; "
+                "remove the link"
+            )
+    return path
 
 
 def has_baseline(suite: Suite, file: Path | None) -> bool:

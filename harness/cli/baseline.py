@@ -15,7 +15,7 @@ from rich.text import Text
 from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
-from harness.baseline.files import baseline_path, read_baselines, refuse_irregular, remedy_for
+from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, remedy_for
 from harness.cli.options import cell_options, engine_options, found_suites, quiet_option, say_left_out, suites_argument
 from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress
@@ -100,14 +100,14 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
             pass  # a missing suite is not the same as a suite without a baseline
     problems = []
     for suite in files.suites:
-        path = file or baseline_path(suite)
+        loaded = _loaded(suite)
         try:
+            path = find_baseline(suite, () if loaded is None else loaded.roots, file)
             found = read_baselines(path)
         except BaselineError as error:
             problems.append(f"{error}; {remedy_for(suite, file)}")
             continue
         click.echo(printable(f"{found.suite}  {path.as_posix()}"))
-        loaded = _loaded(suite)
         for request in sorted(found.requests):
             entry = found.requests[request]
             try:

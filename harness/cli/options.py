@@ -33,7 +33,7 @@ from harness.options import (
 from harness.report.github_step import GitHubStep, github_step
 from harness.report.outputs import KINDS, Output, refuse_other_files, remove_outdated
 from harness.report.sentences import printable
-from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text
+from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text, not_followed_text
 from harness.words import did_you_mean, one_of
 
 if TYPE_CHECKING:
@@ -219,6 +219,8 @@ def say_left_out(found: FoundSuites) -> None:
     if found.left_out:
         text = left_out_text(found.left_out)
         click.echo(printable(f"harness: skipped: {text}; pass a folder to read its suites"), err=True)
+    if found.not_followed:
+        click.echo(printable(f"harness: not followed: {not_followed_text(found.not_followed)}"), err=True)
 
 
 def one_suite(given: Path) -> Path:

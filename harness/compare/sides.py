@@ -10,7 +10,7 @@ from typing import TypeAlias
 from harness.baseline import entry_of
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
-from harness.baseline.files import baseline_path, read_baselines
+from harness.baseline.files import find_baseline, read_baselines
 from harness.baseline.questions import UsedValues
 from harness.compare.forms import Form, FormKind
 from harness.config import Configs
@@ -192,7 +192,7 @@ def baseline_side(name: str, path: Path | None, suite: Suite | None, request: st
         UsageError: It has several entries and *request* does not say which.
     """
     if suite is not None:
-        file = path or baseline_path(suite.path)
+        file = find_baseline(suite.path, suite.roots, path)
         found = read_baselines(file)
         usual = found.requests if len(found.requests) == 1 else suite.requests
         chosen = request or next(iter(usual))

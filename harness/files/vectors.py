@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import FormatError, InputError, missing_package
+from harness.files.border import is_quotable
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import Findings, Form, form_of, open_bytes, read_source
 from harness.files.records import is_id, text_lines
@@ -177,8 +178,9 @@ def _read_array(path: Path, rows: Sequence[str], rows_of: str, vectors: _Vectors
     findings = vectors.findings
     try:
         array = np.lib.format.open_memmap(path, mode="r")
-    except Exception as error:  # of the parsers that NumPy has a header read by, each with errors of its own
-        findings.add(0, f"this is not an array of numbers in NumPy's format .npy: {error}")
+    except Exception as error:  # of the parsers that NumPy has a header read by; their sentences quote the file
+        reason = f": {error}" if is_quotable(path) else ""
+        findings.add(0, f"this is not an array of numbers in NumPy's format .npy{reason}")
         return
     if array.ndim != 2 or array.dtype.kind not in "fiu":
         shape = "x".join(map(str, array.shape)) or "no dimension"

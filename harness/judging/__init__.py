@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.config import Configs
 from harness.errors import InputError, Problem, SearchError, SuiteError
+from harness.files.border import conceal, is_quotable
 from harness.files.judgments import read_grade
 from harness.files.opening import JUDGMENTS, Findings, Form, form_of
 from harness.files.records import check_ids, read_records
@@ -405,14 +406,16 @@ def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Probl
     """Each judgment of the file, repeated ones too; every entry that is not a judgment goes to *problems*."""
     findings = Findings(file.name, most=sys.maxsize)
     known = {} if form_of(file.path) is Form.TREC else names
+    unreadable: Sequence[Problem] = ()
     try:
         for record in read_records(file.path, JUDGMENTS, findings):
             grade = None if record.value == "" else read_grade(record, known, findings)
             if check_ids(record, findings) and (grade is not None or record.value == ""):
                 yield PlacedJudgment(record.query, record.document, grade, Mark(file.name, record.line, record.column))
     except InputError as error:
-        problems.extend(error.problems)
-    problems.extend(findings.problems)
+        unreadable = error.problems
+    found = [*unreadable, *findings.problems]
+    problems.extend(found if is_quotable(file.path) else map(conceal, found))
 
 
 def _loader_problems(loaded: LoadedSuite) -> Iterator[Problem]:

@@ -114,9 +114,11 @@ class JudgeFile:
             questions: What is judged now; None counts each grade, whatever it was given for.
 
         Raises:
-            FormatError: The file cannot be read, a line is not an entry of it, or is that of another suite.
+            FormatError: The file is a link or cannot be read, a line is not an entry of it, or is that of another
+                suite.
         """
         kept = cls(path, questions)
+        _refuse_link(path)
         try:
             content = path.read_bytes() if path.exists() else b""
         except OSError as error:
@@ -146,8 +148,10 @@ class JudgeFile:
         Check that grades can be written.
 
         Raises:
+            FormatError: The file is a link.
             UsageError: They cannot.
         """
+        _refuse_link(self.path)
         try:
             is_new = not os.path.lexists(self.path)
             self.path.open("ab").close()
@@ -188,6 +192,7 @@ class JudgeFile:
             line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError:
             raise UsageError(f"document {pair[1]!r} of query {pair[0]!r} has an id that is no valid text") from None
+        _refuse_link(self.path)
         with self.path.open("a+b") as file:
             file.seek(0)
             content = file.read()
@@ -227,6 +232,17 @@ class _Entry:
     undoes: bool
     suite: str | None
     question: str | None
+
+
+def _refuse_link(path: Path) -> None:
+    """
+    Refuse a file that is a link: a stranger's folder may have a link to any file, and grades are added to its end.
+
+    Raises:
+        FormatError: It is a link.
+    """
+    if path.is_symlink():
+        raise FormatError.at(path, 0, 0, "this is a link, expected the file with a judge's grades itself; remove it")
 
 
 _BEGIN = b'{"query": "'

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness.errors import UsageError
+from harness.files.border import check_found
 from harness.files.opening import read_source
 from harness.migrate.draft import Draft
 from harness.migrate.exported import Exported, json_lines
@@ -47,6 +48,8 @@ def read(sources: Sequence[str]) -> list[Draft]:
 def _draft(path: Path) -> Draft:
     folder = path if path.is_dir() else path.parent.parent
     qrels = _qrels(path) if path.is_dir() else path
+    for found in (folder / "queries.jsonl", folder / "corpus.jsonl", *([qrels] if path.is_dir() else [])):
+        check_found(found, folder)
     draft = Draft(Profile.TREC, name=folder.resolve().name, measures=list(_MEASURES))
     for other in sorted(qrels.parent.glob("*.tsv")):
         if other != qrels:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.errors import UsageError
+from harness.files.border import Border, check_found
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery, refused
 from harness.migrate.json_nodes import JsonNode, json_in, read_node, source_of
@@ -72,7 +73,9 @@ def _files(sources: Sequence[str]) -> Iterator[Path]:
         found = sorted(source.glob("ratings/*.json")) or sorted(source.glob("*.json"))
         if not found:
             raise UsageError(f"{source}: the folder has no ratings/*.json")
-        yield from found
+        for path in found:
+            check_found(path, source)
+            yield path
 
 
 def _drafts(root: JsonNode, path: Path) -> list[Draft]:
@@ -236,7 +239,8 @@ def _find(ratings: Path, name: str) -> list[Path]:
     for folder in _FOLDERS:
         base = ratings.parent / folder
         candidates = [*sorted(base.glob(pattern)), *sorted(base.glob(f"*/{pattern}"))] if pattern else []
-        found = [path for path in candidates if path.is_file()]
+        border = Border(base, [ratings.parent / name for name in _FOLDERS])  # the name may have .. in it
+        found = [path for path in candidates if path.is_file() and border.explain_refusal(path) is None]
         if found:
             return [Path(os.path.normpath(one)) for one in (reversed(found) if _VERSION in name else found)]
     return []

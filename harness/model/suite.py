@@ -454,6 +454,8 @@ class Suite:
     """The names of the params that are vectors from files."""
     warm_up: int = 0
     """How often all queries are sent before the run; these responses are dropped."""
+    roots: tuple[str, ...] = ()
+    """The folders that files of the suite may be in."""
 
 
 def in_force(waiver: Waiver | None, today: date) -> bool:

@@ -89,6 +89,9 @@ class SuiteFile(pytest.File):
             raise
 
     def _items(self) -> Iterator[SuiteItem]:
+        refusal = self.runs.session.explain_refusal(self.path, self.config.rootpath)
+        if refusal:
+            raise self.CollectError(f"{from_here(self.path)}: {refusal}")
         try:
             suite = self.runs.load(self.path, None)
         except HarnessError as error:

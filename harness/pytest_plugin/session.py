@@ -23,7 +23,7 @@ from harness.files.writing import write_whole
 from harness.options import baseline_refusal
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import NodeHost
-from harness.suites.discovery import is_suite_name, misnamed_text, suites_left_in
+from harness.suites.discovery import explain_refusal, is_suite_name, misnamed_text, suites_left_in
 
 if TYPE_CHECKING:
     from harness.model import Suite
@@ -101,6 +101,13 @@ class RelevanceSession:
         self.ignored.setdefault(path.parent, []).append(path)
         return True
 
+    def explain_refusal(self, path: Path, rootdir: Path) -> str | None:
+        """Why the suite at *path* must not be read: it was found, and is a link out of *rootdir* and what was named."""
+        if path in self.named:
+            return None
+        folders = [named for named in self.named if named.is_dir() and path.is_relative_to(named)]
+        return explain_refusal(path, [rootdir, *folders])
+
     def set_up(self, item: pytest.Item) -> None:
         """Record the item that runs, and whether it runs again, as with pytest-rerunfailures."""
         self.runs_again = self.item is not None and item.nodeid == self.item.nodeid
@@ -123,8 +130,13 @@ class RelevanceSession:
 
     def unread(self) -> dict[Path, int]:
         """The number of suites in each path that pytest left out, for paths with any."""
-        counts = {path: len(suites_left_in(path)) if path.is_dir() else 1 for path in sorted(set(self.left_out))}
-        return {from_here(path): count for path, count in counts.items() if count}
+        counts: dict[Path, int] = {}
+        for path in sorted(set(self.left_out)):
+            if not path.is_dir():
+                counts[from_here(path)] = 1
+            elif not path.is_symlink():  # one to / would be a search of the whole machine
+                counts[from_here(path)] = len(suites_left_in(path))
+        return {path: count for path, count in counts.items() if count}
 
     def close(self) -> None:
         """Stop the node that workers share, and remove their folder."""

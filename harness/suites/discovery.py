@@ -13,7 +13,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from harness.errors import Problem, SuiteError, UsageError
-from harness.words import count
+from harness.files.border import Border
+from harness.words import count, listed
 
 SUITE_SUFFIX = ".relevance.yaml"
 MISNAMED = (".relevance.yml", SUITE_SUFFIX)
@@ -29,12 +30,13 @@ LEFT_OUT = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "ve
 class FoundSuites:
     """
     The *suites* to read, each once. *misnamed* are files with a mistaken suffix; *left_out* maps each skipped folder
-    with suites to their number.
+    with suites to their number. *not_followed* are links to folders behind the border.
     """
 
     suites: tuple[Path, ...]
     misnamed: tuple[Path, ...] = ()
     left_out: Mapping[Path, int] = field(default_factory=dict)
+    not_followed: tuple[Path, ...] = ()
 
 
 def is_suite_name(name: str) -> bool:
@@ -59,19 +61,25 @@ def is_misnamed(name: str) -> bool:
     return name.lower().endswith(MISNAMED) and not is_suite_name(name) and not name.startswith(EDITED)
 
 
-def find_suites(paths: Sequence[Path]) -> FoundSuites:
+def find_suites(paths: Sequence[Path], root: Path | None = None) -> FoundSuites:
     """
     The suites of *paths*: a file itself, and all suites below a folder, in the order of their paths.
 
     A link to a suite is a separate suite, whose files are beside the link. A broken link is found too, and is an error
-    when it is read. Linked folders are searched, each folder once.
+    when it is read. Linked folders are searched, each folder once. A link that is found leads nowhere but into one of
+    the folders or *root*: a stranger's suite may be a link to any file of the machine, and errors quote what they read.
 
     Raises:
         UsageError: a folder holds no suite, or no path was given.
-        SuiteError: a folder cannot be read.
+        SuiteError: a folder cannot be read, or a suite in it is a link that leads elsewhere.
     """
-    walks = [_Walk(path) for path in paths]
+    roots = [path for path in (*paths, root) if path is not None and path.is_dir()]
+    walks = [_Walk(path, roots) for path in paths]
     problems = [problem for walk in walks for problem in walk.problems]
+    named = {_identity(path) for path in paths}
+    for walk in walks:
+        refused = {path: sentence for path, sentence in walk.refused.items() if _identity(path) not in named}
+        problems += [Problem(str(path), 0, 0, sentence) for path, sentence in refused.items()]
     if problems:
         raise SuiteError(problems)
     empty = [walk.nothing_found() for walk in walks if not walk.suites]
@@ -86,22 +94,42 @@ def find_suites(paths: Sequence[Path]) -> FoundSuites:
         suites=tuple(found.values()),
         misnamed=tuple(dict.fromkeys(path for walk in walks for path in walk.misnamed if _identity(path) not in found)),
         left_out=_unread({folder: suites for walk in walks for folder, suites in walk.left_out.items()}, found),
+        not_followed=tuple(dict.fromkeys(path for walk in walks for path in walk.not_followed)),
     )
+
+
+def explain_refusal(path: Path, roots: Sequence[Path]) -> str | None:
+    """
+    Why the suite at *path*, which was found below one of *roots*, must not be read; None if it may be.
+
+    What no link leads to may be read wherever it is, such as in a hidden folder that pytest was told to search.
+    """
+    if Path(os.path.realpath(path)) == path.absolute():
+        return None
+    sentence = Border(path.parent, roots).explain_refusal(path)
+    return sentence and f"this link is not followed: what it leads to {sentence}; {NAME_IT}"
+
+
+NAME_IT = "pass the path of the link itself, or --root DIR (in pytest --relevance-root DIR) to follow links into DIR"
 
 
 class _Walk:
     """
     The suites of a path: the path itself, or those below the folder.
 
-    *left_out* maps each skipped folder to its suites; *problems* are the folders that cannot be read.
+    *left_out* maps each skipped folder to its suites; *problems* are the folders that cannot be read. *refused* are
+    suites that are links out of *roots*, with the reason, *not_followed* such links to folders.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, roots: Sequence[Path]) -> None:
         self.path = path
+        self.roots = [path, *roots]
         self.suites: list[Path] = []
         self.misnamed: list[Path] = []
         self.left_out: dict[Path, list[Path]] = {}
         self.problems: list[Problem] = []
+        self.refused: dict[Path, str] = {}
+        self.not_followed: list[Path] = []
         if not path.is_dir():
             self.suites.append(path)
             return
@@ -121,10 +149,13 @@ class _Walk:
         seen.add(real)
         for entry in self._entries(folder):
             path = folder / entry.name
+            refusal = explain_refusal(path, self.roots) if entry.is_symlink() else None
             if not _is_folder(entry):
-                self._sort_in(path)
+                self._sort_in(path, refusal)
             elif is_left_out(path):
-                self.left_out[path] = suites_left_in(path)
+                self.left_out[path] = [] if refusal else suites_left_in(path)
+            elif refusal:
+                self.not_followed.append(path)
             elif entry.is_symlink():
                 links.append(path)
             else:
@@ -138,9 +169,11 @@ class _Walk:
             self.problems.append(Problem(str(folder), 0, 0, f"the folder cannot be read: {error.strerror or error}"))
             return []
 
-    def _sort_in(self, path: Path) -> None:
+    def _sort_in(self, path: Path, refusal: str | None) -> None:
         if is_suite_name(path.name):
             self.suites.append(path)
+            if refusal:
+                self.refused[path] = refusal
         elif is_misnamed(path.name):
             self.misnamed.append(path)
 
@@ -151,6 +184,8 @@ class _Walk:
         left_out = _unread(self.left_out, ())
         if left_out:
             sentences.append(f"left out: {left_out_text(left_out)}")
+        if self.not_followed:
+            sentences.append(not_followed_text(self.not_followed))
         return "; ".join(sentences)
 
 
@@ -195,6 +230,18 @@ def left_out_text(left_out: Mapping[Path, int]) -> str:
     'build (1 suite), web/node_modules (2 suites)'
     """
     return ", ".join(f"{folder.as_posix()} ({count(number, 'suite')})" for folder, number in left_out.items())
+
+
+def not_followed_text(links: Sequence[Path]) -> str:
+    """
+    The links to folders that are not searched, with the remedy.
+
+    >>> not_followed_text([Path("shared")])
+    'shared leads out of the folder that is searched; pass its path, or --root DIR to follow links into DIR'
+    """
+    verb = "leads" if len(links) == 1 else "lead"
+    shown = listed([link.as_posix() for link in links], 5)
+    return f"{shown} {verb} out of the folder that is searched; pass its path, or --root DIR to follow links into DIR"
 
 
 def misnamed_text(path: Path) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from harness.config import Configs, config_path
 from harness.errors import Problem, SuiteError
+from harness.files.border import Border
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, measure_named
@@ -92,6 +93,7 @@ class LoadedSuite:
             checks=shape.checks,
             vectors=tuple(map(str, shape.vectors)),
             warm_up=shape.warm_up or 0,
+            roots=tuple(map(str, self.roots)),
             ungraded=self.judgments.ungraded,
         )
 
@@ -117,9 +119,14 @@ class LoadedSuite:
 
     @cached_property
     def _files(self) -> SuiteFiles:
+        return SuiteFiles(Border(self.path.parent, self.roots), self.reading.problems)
+
+    @cached_property
+    def roots(self) -> tuple[Path, ...]:
+        """The folders that files of the suite may be in: that of the harness.toml above it, else its own."""
         folder = self.path.parent
         config = config_path(folder)
-        return SuiteFiles(folder, config.parent if config else folder, self.reading.problems)
+        return (config.parent if config else folder.resolve(),)
 
     @cached_property
     def _templates(self) -> dict[str, RequestTemplate]:
@@ -175,7 +182,8 @@ class LoadedSuite:
     @cached_property
     def judgments(self) -> Judgments:
         """The judgments so far; their problems are separate from those of the suite."""
-        return Judgments(Problems(self.reading.problems.source))
+        problems = self.reading.problems
+        return Judgments(Problems(problems.source, concealed=problems.concealed))
 
     @cached_property
     def _queries(self) -> tuple[Query, ...] | None:

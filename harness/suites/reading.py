@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from harness.errors import InputError, SuiteError
+from harness.files.border import Border, conceal, is_quotable
 from harness.files.opening import YamlSource, read_source
 from harness.masking import SHORTEST_SECRET
 from harness.model import Mark
@@ -164,11 +165,16 @@ def read_suite_file(path: Path, environ: Mapping[str, str] | None) -> Reading:
     Raises:
         SuiteError: The file cannot be read, or is not one YAML mapping. Other problems are in the reading.
     """
+    is_quoted = is_quotable(path)
     try:
-        source = read_source(path, str(path), limit=MOST_BYTES, kind=YamlSource)
+        return _read_suite(path, environ, is_quoted=is_quoted)
     except InputError as error:
-        raise SuiteError(error.problems) from None
-    problems = Problems(source)
+        raise SuiteError(error.problems if is_quoted else list(map(conceal, error.problems))) from None
+
+
+def _read_suite(path: Path, environ: Mapping[str, str] | None, *, is_quoted: bool) -> Reading:
+    source = read_source(path, str(path), limit=MOST_BYTES, kind=YamlSource)
+    problems = Problems(source, concealed=set() if is_quoted else {str(path)})
     root, found = compose(source)
     problems.extend(found)
     mapping = _require_mapping(root, problems)
@@ -262,35 +268,36 @@ class NamedFile:
 
 @dataclass(frozen=True, slots=True)
 class SuiteFiles:
-    """Finds files relative to *folder*; none of them may be outside *root*."""
+    """Finds the files that a suite names, relative to the *border*'s folder; none of them may be behind the border."""
 
-    folder: Path
-    root: Path
+    border: Border
     problems: Problems
 
     def find(self, written: Written) -> NamedFile | None:
         """
         The file that *written* names, None if it is refused, or unknown because its variable is not set.
 
-        Links are resolved first, so neither `..` nor a link leads out of the root.
+        Problems of a file with the name of no known format are noted without what was found in it.
         """
         if written.unset:
             return None
         if PurePosixPath(written).is_absolute() or PureWindowsPath(written).drive or "\0" in written:
             self.problems.at(written.mark, f"found {written.raw!r}, expected a path relative to the suite")
             return None
-        path = self.folder / written
+        path = self.border.folder / written
         sentence = self._refusal(path)
         if sentence:
             self.problems.at(written.mark, f"the file {written.raw!r} {sentence}")
             return None
+        if not is_quotable(path):
+            self.problems.concealed.add(str(path))
         return NamedFile(path, str(path), written)
 
     def _refusal(self, path: Path) -> str | None:
         try:
-            root = self.root.resolve()
-            if not path.resolve().is_relative_to(root):
-                return f"is outside of the suite's root, the folder {root}"
+            sentence = self.border.explain_refusal(path)
+            if sentence is not None:
+                return sentence
             if not path.exists():
                 return f"does not exist:  {path}"
             return None if path.is_file() else "is not a file"

@@ -16,6 +16,7 @@ from typing import Any, NoReturn, TypeAlias
 import yaml
 
 from harness.errors import Problem, ProblemKind, SuiteError
+from harness.files.border import conceal
 from harness.files.opening import Source
 from harness.files.yaml import yaml_loader
 from harness.model import Mark
@@ -413,10 +414,15 @@ class _Composer:
 
 @dataclass(slots=True)
 class Problems:
-    """The problems of the suite with the text *source*, and of the files that it names."""
+    """
+    The problems of the suite with the text *source*, and of the files that it names.
+
+    *concealed* are the names of those files whose content is not printed.
+    """
 
     source: Source
     found: list[Problem] = field(default_factory=list)
+    concealed: set[str] = field(default_factory=set)
     _known: set[Problem] = field(default_factory=set)
 
     def at(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
@@ -428,11 +434,11 @@ class Problems:
         problem = replace(problem, kind=kind)
         if problem not in self._known:
             self._known.add(problem)
-            self.found.append(problem)
+            self.extend([problem])
 
     def without_excerpt(self, mark: Mark, message: str) -> None:
         """Note a problem whose line must not be printed, because it may have a secret."""
-        self.found.append(Problem(mark.path, mark.line, mark.column, message))
+        self.extend([Problem(mark.path, mark.line, mark.column, message)])
 
     def others(self, message: str, count: int) -> None:
         """Note that *count* more problems are not shown."""
@@ -443,7 +449,7 @@ class Problems:
         begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)
         as_in_file = scalar == scalar.raw and self.source.line(scalar.mark.line)[begin:].startswith(scalar.raw)
         column = begin + 1 + offset if as_in_file and offset > 0 else scalar.mark.column
-        self.found.append(replace(self.source.problem(scalar.mark.line, column, message), kind=kind))
+        self.extend([replace(self.source.problem(scalar.mark.line, column, message), kind=kind)])
 
     def first(self, most: int) -> list[Problem]:
         """The first *most* problems by place, and the number of the others."""
@@ -456,4 +462,9 @@ class Problems:
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that were found elsewhere."""
-        self.found.extend(problems)
+        for problem in problems:
+            if problem.path in self.concealed:
+                problem = conceal(problem)
+                if problem in self.found:  # two problems of a line look the same
+                    continue
+            self.found.append(problem)

@@ -97,3 +97,14 @@ def test_the_workflow_to_copy_is_the_one_in_the_readme():
     runs = [step["run"] for step in steps if "run" in step]
     assert runs[1] == "docker compose up --wait"
     assert runs[2].startswith("pytest suites/ --relevance-url http://127.0.0.1:9200 --relevance-allow-write ")
+
+
+@pytest.mark.parametrize("page", ["security.md"])
+def test_the_tests_that_a_page_names_exist(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:unit|plugin|property|cluster)/[\w/]+\.py)(?:::([\w:]+))?`", text)
+    assert len(named) > 10
+    for file, name in named:
+        source = (ROOT / "tests" / file).read_text(encoding="utf-8")
+        for part in filter(None, name.split("::")):
+            assert re.search(rf"^ *(?:async )?(?:def|class) {part}\b", source, re.MULTILINE), f"{file}::{name}"

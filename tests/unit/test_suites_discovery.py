@@ -89,12 +89,13 @@ def test_a_link_to_a_suite_is_a_suite_of_its_own_and_a_folder_reached_by_a_link_
     assert find_suites([tmp_path]).suites == (first, linked)
 
 
-def test_a_linked_folder_is_looked_into_as_pytest_does(tmp_path):
+def test_a_linked_folder_is_looked_into_within_the_root(tmp_path):
     suite(tmp_path / "elsewhere" / "deep" / "s.relevance.yaml")
-    (tmp_path / "suites").mkdir()
+    seen = suite(tmp_path / "suites" / "s.relevance.yaml")
     (tmp_path / "suites" / "shared").symlink_to(tmp_path / "elsewhere")
-    found = find_suites([tmp_path / "suites"]).suites
-    assert names(found, tmp_path) == ["suites/shared/deep/s.relevance.yaml"]
+    found = find_suites([tmp_path / "suites"], tmp_path).suites
+    assert names(found, tmp_path) == ["suites/s.relevance.yaml", "suites/shared/deep/s.relevance.yaml"]
+    assert find_suites([tmp_path / "suites"]) == FoundSuites((seen,), not_followed=(tmp_path / "suites" / "shared",))
 
 
 def test_folders_that_are_linked_in_a_circle_are_looked_into_once(tmp_path):

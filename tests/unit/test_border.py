@@ -1,0 +1,352 @@
+"""What a stranger's suite leads to: no link, no name and no wrong line prints a file that is not the suite's."""
+
+import json
+import os
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from harness.cli import main
+from harness.errors import FormatError
+from harness.files.border import Border, is_quotable
+from harness.judging.judge_file import JudgeFile, kept_by_judge
+from harness.suites import load_suite
+from harness.suites.discovery import find_suites
+
+SECRET = "hunter2xyz"
+KEY = f"-----BEGIN OPENSSH PRIVATE KEY-----\n{SECRET}QUJDREVG\n{SECRET}: [\n"
+PASSWD = f"root:x:0:0:{SECRET}:/root:/bin/bash\nme:x:1:1:{SECRET}:/home/me:/bin/sh\n"
+NETRC = f"machine example.org\n  login me password {SECRET}\n"
+YAML = f"token: {SECRET}\nsuite: [{SECRET}\n"
+SECRETS = [KEY, PASSWD, NETRC, YAML, f"TOKEN={SECRET}\0HOME=/root\0", f'{{"token": "{SECRET}"}}', f"\xff{SECRET}"]
+
+SUITE = """\
+suite: shop
+target: {index: products}
+request: {query: {match: {title: "{{text}}"}}}
+measures: ["nDCG@10"]
+queries:
+  - {id: shoes, text: red shoes, judgments: {a: 1}}
+"""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A checkout with a suite, in a hidden folder as many build systems have it."""
+    folder = tmp_path / ".cache" / "build"
+    folder.mkdir(parents=True)
+    (folder / "a.relevance.yaml").write_text(SUITE)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def write(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode("latin-1"))
+    return path
+
+
+COMMANDS = [
+    ["validate"],
+    ["run", "--url", "http://127.0.0.1:9"],
+    ["judgments", "lint", "--offline"],
+    ["baseline", "show"],
+    ["export", "trec", "--output", "out"],
+]
+
+
+def printed(capsys):
+    captured = capsys.readouterr()
+    return captured.out + captured.err
+
+
+# ------------------------------------------------------------------------------------------------ suites that are found
+
+
+@pytest.mark.parametrize("content", SECRETS)
+@pytest.mark.parametrize("target", ["../../secret", "../../.netrc", "../../other.relevance.yaml", ".git/config"])
+def test_a_found_link_out_of_the_folder_is_refused_and_not_opened(tree, capsys, monkeypatch, target, content):
+    victim = write(tree / target, content).resolve()
+    (tree / "x.relevance.yaml").symlink_to(target)
+    opened = []
+    whole = Path.open
+    monkeypatch.setattr(Path, "open", lambda self, *given, **more: opened.append(self) or whole(self, *given, **more))
+    for command in COMMANDS:
+        assert main([*command, "."]) == 2, command
+        text = printed(capsys)
+        assert "x.relevance.yaml: this link is not followed: what it leads to is " in text
+        assert SECRET not in text
+    assert victim not in {Path(os.path.realpath(path)) for path in opened}
+
+
+@pytest.mark.parametrize("target", ["/proc/self/environ", "/etc/passwd", "/dev/zero", "/proc/self/root/etc/passwd"])
+def test_a_found_link_to_a_file_of_the_system_is_refused(tree, capsys, monkeypatch, target):
+    monkeypatch.setenv("API_KEY", SECRET)
+    (tree / "x.relevance.yaml").symlink_to(target)
+    assert main(["validate", "."]) == 2
+    text = printed(capsys)
+    assert "x.relevance.yaml: this link is not followed: " in text
+    assert "is outside of the suite's root, the folder .; pass the path of the link itself, or --root DIR" in text
+    assert SECRET not in text
+    assert "root:" not in text
+
+
+def test_a_chain_of_links_and_a_link_of_a_folder_are_judged_by_their_end(tree, capsys):
+    write(tree / "../../secret", PASSWD)
+    (tree / "store").symlink_to("../..")
+    (tree / "b.link").symlink_to("store/secret")
+    (tree / "x.relevance.yaml").symlink_to("b.link")
+    assert main(["validate", "."]) == 2
+    assert "x.relevance.yaml: this link is not followed" in printed(capsys)
+
+
+def test_a_link_within_the_folder_is_a_suite(tree):
+    (tree / "deep").mkdir()
+    (tree / "deep" / "x.relevance.yaml").symlink_to("../a.relevance.yaml")
+    assert [path.name for path in find_suites([Path()]).suites] == ["a.relevance.yaml", "x.relevance.yaml"]
+
+
+def test_a_link_that_is_named_is_read(tree, tmp_path, capsys):
+    real = write(tmp_path / "elsewhere" / "s.relevance.yaml", SUITE)
+    (tree / "x.relevance.yaml").symlink_to(real)
+    assert main(["validate", "x.relevance.yaml"]) == 0
+    assert main(["validate", ".", "x.relevance.yaml"]) == 0
+
+
+@pytest.mark.parametrize("content", SECRETS)
+@pytest.mark.parametrize("target", ["../../id_rsa", "../../token.txt", ".git/config", "../../.config/gh/hosts.yml"])
+def test_a_link_that_is_named_quotes_no_other_file(tree, capsys, target, content):
+    """A shell that expands suites/* names a stranger's links too."""
+    write(tree / target, content)
+    (tree / "x.relevance.yaml").symlink_to(target)
+    for command in COMMANDS[:3]:
+        assert main([*command, "x.relevance.yaml"]) == 2
+        text = printed(capsys)
+        assert "x.relevance.yaml" in text
+        assert SECRET not in text
+        assert "root:" not in text
+
+
+def test_a_linked_folder_out_of_the_tree_is_not_searched_and_told(tree, tmp_path, capsys):
+    write(tmp_path / "shared" / "s.relevance.yaml", "wrong: [")
+    (tree / "shared").symlink_to(tmp_path / "shared")
+    (tree / "machine").symlink_to("/")
+    (tree / "build").symlink_to("/")
+    assert main(["validate", "."]) == 0
+    captured = capsys.readouterr()
+    assert "1 suite checked: no problems" in captured.out
+    assert captured.err == (
+        "harness: not followed: machine, shared lead out of the folder that is searched; "
+        "pass its path, or --root DIR to follow links into DIR\n"
+    )
+    assert main(["validate", "shared"]) == 2
+
+
+def test_a_folder_with_nothing_but_such_a_link_has_no_suite(tree, capsys):
+    (tree / "a.relevance.yaml").unlink()
+    (tree / "shared").symlink_to("/")
+    assert main(["run", "."]) == 2
+    assert "found no suite in this folder" in (text := printed(capsys))
+    assert "shared leads out of the folder that is searched" in text
+
+
+# ------------------------------------------------------------------------------------------------ files of suites
+
+
+NAMES = {
+    "judgments": SUITE + "judgments: FILE\n",
+    "judgments in a mapping": SUITE + "judgments: {files: [FILE], other_queries: ignore, ungraded: ignore}\n",
+    "queries": SUITE[: SUITE.index("queries:")] + "queries: FILE\n",
+    "a file of queries": SUITE[: SUITE.index("queries:")] + "queries: {file: FILE, inline: []}\n",
+    "vectors": SUITE + "vectors: {near: FILE}\n",
+    "ids of vectors": SUITE + "vectors: {near: {file: near.npy, ids: FILE}}\n",
+    "documents": SUITE + "fixture: {documents: FILE}\n",
+}
+
+
+@pytest.mark.parametrize("suite", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize(
+    ("way", "target", "sentence"),
+    [
+        (".env", None, "is hidden: the name of .env begins with a dot"),
+        (".git/config", None, "is hidden: the name of .git begins with a dot"),
+        ("deep/.ssh/known.csv", None, "is hidden: the name of .ssh begins with a dot"),
+        ("link.csv", ".git/config", "is hidden: the name of .git begins with a dot"),
+        ("link.csv", ".env.csv", "is hidden: the name of .env.csv begins with a dot"),
+        ("link.csv", "/proc/self/environ", "is outside of the suite's root"),
+        ("link.jsonl", "../../outside", "is outside of the suite's root"),
+    ],
+)
+def test_what_a_suite_names_is_no_hidden_file_and_none_outside(tree, capsys, suite, way, target, sentence):
+    write(tree / "near.npy", "")
+    real = tree / (target or way)
+    if not real.exists():
+        write(real, KEY)
+    if target:
+        (tree / way).symlink_to(target)
+    (tree / "a.relevance.yaml").write_text(suite.replace("FILE", way))
+    assert main(["validate", "."]) == 2
+    text = printed(capsys)
+    assert f"the file '{way}' {sentence}" in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("suite", NAMES.values(), ids=NAMES)
+@pytest.mark.parametrize("links", [[None], ["q.csv", "q.tsv", "q.jsonl", "q.npy", "q.yaml"]], ids=["named", "linked"])
+def test_a_file_of_no_known_format_is_not_quoted(tree, capsys, suite, links):
+    write(tree / "near.npy", "")
+    for link in filter(None, links):
+        (tree / link).symlink_to("id_rsa")
+    for content, link in product(SECRETS, links):
+        write(tree / "id_rsa", content)
+        (tree / "a.relevance.yaml").write_text(suite.replace("FILE", link or "id_rsa"))
+        assert main(["validate", "."]) == 2
+        assert main(["judgments", "lint", "--offline", "."]) in (1, 2)
+        text = printed(capsys)
+        assert not [word for word in (SECRET, "root:", "OPENSSH") if word in text], text
+
+
+def test_the_line_of_what_is_not_quoted_is_told(tree, capsys):
+    write(tree / "judged", "shoes 0 b 1\nshoes 0 c\n")
+    (tree / "a.relevance.yaml").write_text(SUITE + "judgments: judged\n")
+    assert main(["validate", "."]) == 2
+    assert capsys.readouterr().err == (
+        "judged:2:1: this is not as expected; what was found is not shown, as the name of the real file does not end "
+        "like that of a known format, such as .yaml, .csv or .qrels\nharness: 1 problem\n"
+    )
+
+
+def test_a_suite_in_a_hidden_folder_names_the_files_there(tree):
+    path = write(tree / ".github" / "s.relevance.yaml", SUITE.replace("a: 1", "") + "judgments: deep/judged.qrels\n")
+    write(tree / ".github" / "deep" / "judged.qrels", "shoes 0 a 1\n")
+    (tree / "harness.toml").touch()
+    assert load_suite(path, {}).queries[0].judgments == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("/proc/self/environ", "is a file of the system, in /proc"),
+        ("/sys/kernel/notes", "is a file of the system, in /sys"),
+        ("/dev/zero", "is a file of the system, in /dev"),
+        ("/etc/passwd", None),
+    ],
+)
+def test_where_the_root_is_that_of_the_machine_its_own_files_are_none_of_suites(path, sentence):
+    assert Border(Path("/srv"), [Path("/")]).explain_refusal(Path(path)) == sentence
+
+
+def test_a_checkout_below_a_system_folder_has_files_of_its_own():
+    assert (
+        Border(Path("/dev/shm/build"), [Path("/dev/shm/build")]).explain_refusal(Path("/dev/shm/build/a.csv")) is None
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "is_quoted"),
+    [("a.csv", True), ("A.QRELS", True), ("a.jsonl.gz", True), ("a.gz", False), ("a.txt", False), ("a.json", False)],
+)
+def test_what_is_quoted_is_decided_by_the_suffix(tmp_path, name, is_quoted):
+    assert is_quotable(tmp_path / name) is is_quoted
+
+
+# ------------------------------------------------------------------------------------------------ baselines
+
+
+def test_a_baseline_that_is_a_link_out_of_the_root_is_not_read(tree, tmp_path, capsys):
+    write(tmp_path / "secret.json", f'{{"schema": "{SECRET}"}}')
+    (tree / "a.baseline.json").symlink_to(tmp_path / "secret.json")
+    assert main(["baseline", "show", "."]) == 1
+    text = printed(capsys)
+    assert "the baseline a.baseline.json is a link that is not followed: what it leads to is outside of" in text
+    assert SECRET not in text
+
+
+@pytest.mark.parametrize("target", ["../../.ssh/authorized_keys", ".git/hooks/pre-commit", "../../nothing"])
+def test_a_baseline_is_not_saved_through_a_link(tree, capsys, engine_that_answers, target):
+    victim = tree / target
+    if victim.name != "nothing":
+        write(victim, "mine\n")
+    (tree / "a.baseline.json").symlink_to(target)
+    assert main(["baseline", "save", ".", "--force", "--url", engine_that_answers]) == 2
+    assert "the baseline a.baseline.json is a link that is not followed" in printed(capsys)
+    assert (victim.read_text() == "mine\n") if victim.name != "nothing" else not victim.exists()
+    assert (tree / "a.baseline.json").is_symlink()
+
+
+def test_a_linked_baseline_within_the_root_is_read(tree, capsys, engine_that_answers):
+    assert main(["baseline", "save", ".", "--force", "--url", engine_that_answers]) == 0
+    (tree / "kept").mkdir()
+    (tree / "a.baseline.json").rename(tree / "kept" / "b.json")
+    (tree / "a.baseline.json").symlink_to("kept/b.json")
+    assert main(["baseline", "show", "."]) == 0
+    assert "shop  a.baseline.json" in printed(capsys)
+
+
+@pytest.fixture
+def engine_that_answers():
+    from builders.engine import ScriptedEngine
+
+    with ScriptedEngine() as server:
+        yield server.url
+
+
+# ------------------------------------------------------------------------------------------------ judges
+
+
+@pytest.mark.parametrize("content", ["", '{"query": "shoes", "document": "a", "grade": 1}\n', KEY])
+def test_a_judges_file_that_is_a_link_is_not_followed(tree, tmp_path, content):
+    victim = write(tmp_path / "victim", content)
+    path = tree / "a.judged-by.anna.jsonl"
+    path.symlink_to(victim)
+    for use in (
+        lambda: kept_by_judge(tree / "a.relevance.yaml"),
+        lambda: JudgeFile.read(path),
+        lambda: JudgeFile(path).check_writable(),
+        lambda: JudgeFile(path).grade(("shoes", "a"), 1.0),
+    ):
+        with pytest.raises(FormatError, match=r"anna\.jsonl: this is a link, expected the file"):
+            use()
+    assert victim.read_text() == content
+
+
+def test_a_linked_judges_file_ends_the_command(tree, tmp_path, capsys):
+    (tmp_path / "grades").mkdir()
+    (tmp_path / "grades" / "a.judged-by.bob.jsonl").symlink_to(write(tmp_path / "secret", KEY))
+    assert main(["judge", "a.relevance.yaml", "--agreement", "--progress", str(tmp_path / "grades")]) == 2
+    text = printed(capsys)
+    assert "a.judged-by.bob.jsonl: this is a link" in text
+    assert SECRET not in text
+
+
+# ------------------------------------------------------------------------------------------------ imports
+
+
+def test_the_name_of_a_template_of_rre_leads_to_no_other_folder(tree, capsys):
+    write(tree / "../../secret.json", json.dumps({"query": {"match": {"title": SECRET}}}))
+    write(tree / "rre" / "templates" / ".hidden.json", json.dumps({"query": {"match": {"title": SECRET}}}))
+    (tree / "rre" / "templates" / "link.json").symlink_to(tree / "../../secret.json")
+    for name in ("../../../../secret.json", "link.json", ".hidden.json"):
+        query = {"template": name, "placeholders": {"$query": "shoes"}, "relevant_documents": {"1": ["a"]}}
+        write(tree / "rre" / "ratings" / "shop.json", json.dumps({"index": "products", "queries": [query]}))
+        main(["import", "rre", "rre/ratings/shop.json", "--output", f"out-{len(name)}"])
+        assert f"the template '{name}', which is in no folder 'templates' beside the ratings" in printed(capsys)
+    assert not [path for path in tree.glob("out-*/*") if SECRET in path.read_text()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "link"),
+    [("rre", "ratings/x.json"), ("beir", "queries.jsonl"), ("beir", "corpus.jsonl"), ("beir", "qrels/test.tsv")],
+)
+def test_what_an_import_finds_in_a_folder_leads_not_out_of_it(tree, capsys, kind, link):
+    write(tree / "../../secret", KEY)
+    write(tree / "set" / "queries.jsonl", '{"_id": "1", "text": "a"}\n')
+    write(tree / "set" / "qrels" / "test.tsv", "query-id\tcorpus-id\tscore\n")
+    (tree / "set" / link).unlink(missing_ok=True)
+    (tree / "set" / link).parent.mkdir(exist_ok=True)
+    (tree / "set" / link).symlink_to(tree / "../../secret")
+    assert main(["import", kind, "set", "--output", "out"]) == 2
+    text = printed(capsys)
+    assert f"set/{link}: this is not read, as what it leads to is outside of" in text
+    assert SECRET not in text
