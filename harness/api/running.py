@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
@@ -27,6 +26,7 @@ from harness.config import Configs
 from harness.errors import HarnessError, UsageError
 from harness.files.runs import read_measures
 from harness.gate import exit_status
+from harness.gate.selection import QueryFilter
 from harness.masking import Environment
 from harness.metrics import parse_measure
 from harness.model import (
@@ -46,7 +46,7 @@ from harness.options import Options, RunOptions
 from harness.report.outputs import SUFFIXES, output_named, write_report
 from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
-from harness.run import Runner, make_report
+from harness.run import Runner, explain_undecided, make_report
 from harness.run.execution import FinishedSuite, Progress
 from harness.search.connection import Closing
 from harness.words import did_you_mean, one_of
@@ -55,14 +55,15 @@ from harness.words import did_you_mean, one_of
 class SuiteRun(Scores):
     """A suite that ran, with its report and verdicts."""
 
-    def __init__(self, finished: FinishedSuite, today: date) -> None:
+    def __init__(self, finished: FinishedSuite, options: RunOptions) -> None:
         """
         Args:
             finished: The suite, its run and the report on it.
-            today: The day that decided which waivers were in force.
+            options: Those of the run.
         """
-        super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=today)
+        super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=options.day())
         self.report: SuiteReport = finished.report
+        self._undecided = explain_undecided([finished.report], QueryFilter.of(options))
 
     def side(self, name: str) -> ComparedSide:  # noqa: ARG002
         """As in `Scores`, named by its suite and its request."""
@@ -89,7 +90,7 @@ class SuiteRun(Scores):
         output = output_named(read_argument("path", path))
         if output is None:
             raise UsageError(f"{os.fspath(path)}: a report's name ends with {one_of(SUFFIXES)}")
-        write_report(make_report([self.report]), output)
+        write_report(make_report([self.report], undecided=self._undecided), output)
 
     def assert_thresholds(self) -> None:
         """
@@ -191,7 +192,7 @@ class Relevance(Closing):
         path = self._root / read_argument("suite", suite)
         if path.is_dir():
             raise UsageError(f"{path} is a folder, expected the file of a suite")
-        return SuiteRun(self._finish(path, chosen), chosen.day())
+        return SuiteRun(self._finish(path, chosen), chosen)
 
     @_raised_here
     def compare(

@@ -45,4 +45,4 @@ def command(
         matrix = Matrix(**merged.matrix)
         report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
         merged.check_all_taken()
-    return give_report(report, options, step, outputs, as_json=as_json, quiet=quiet)
+    return give_report(report, step, outputs, as_json=as_json, quiet=quiet)

@@ -30,7 +30,6 @@ from harness.cli.options import (
 )
 from harness.cli.scheduler import run_on_scheduler
 from harness.cli.terminal import run_progress, show
-from harness.gate.selection import QueryFilter
 from harness.model import Ranking, Report
 from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, unheeded
@@ -123,7 +122,7 @@ def command(
             report = run_suites(
                 found.suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=answers
             )
-    status = give_report(report, options, step, outputs, as_json=as_json, quiet=quiet)
+    status = give_report(report, step, outputs, as_json=as_json, quiet=quiet)
     if journal is not None:
         journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
     if not quiet:
@@ -144,7 +143,6 @@ def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
 
 def give_report(
     report: Report,
-    options: RunOptions,
     step: GitHubStep | None,
     outputs: Sequence[Output],
     *,
@@ -159,7 +157,9 @@ def give_report(
         write_report(report, output)
     for output in () if quiet else outputs:
         click.echo(f"wrote {output.path}", err=True)
-    return report.exit_status or _undecided(report, options)
+    if report.undecided:
+        click.echo(f"harness: nothing was decided: {report.undecided}", err=True)
+    return report.exit_status
 
 
 def _check_part(options: RunOptions, *, is_reported: bool) -> None:
@@ -185,20 +185,6 @@ def _run_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, journ
         f" `harness merge` reads {printable(str(options.journal))}"
     )
     return 0 if answered == len(responses) else NO_ANSWER
-
-
-def _undecided(report: Report, options: RunOptions) -> int:
-    """1 where the selection of queries left no threshold to decide: a gate that decides nothing must not pass."""
-    query_filter = QueryFilter.of(options)
-    if options.report_only or not query_filter.is_part or any(suite.verdicts for suite in report.suites):
-        return 0
-    if query_filter.queries:
-        why = f"no threshold belongs to {one_of(query_filter.queries)}{query_filter.with_tags}; add one to a query"
-    else:
-        tags = " or ".join(map(repr, query_filter.tags))
-        why = f"no threshold applies to {tags}; add 'for TAG' to one, or select no tag"
-    click.echo(f"harness: nothing was decided: {why}", err=True)
-    return 1
 
 
 def _journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | None:

@@ -287,5 +287,7 @@ class Report:
     exit_status: int
     missing: tuple[MissingSuite, ...] = ()
     """The suites of a pytest session that did not run."""
+    undecided: str = ""
+    """Why the run fails although no threshold was to be decided: the selection of queries left none."""
     schema: int = 1
     """The version of the JSON form."""

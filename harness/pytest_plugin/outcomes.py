@@ -323,12 +323,17 @@ def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:
     decided, reason = _status(item, verdicts, of_query, indexed.unstable)
     decisive = [verdict for verdict in verdicts if verdict.status is decided]
     status = _as_expected(decided, item, decisive)
-    if indexed.missing and item.name == indexed.teller and not (status.is_undecided or status is Status.FAILED):
-        return Settlement(Status.ERROR, indexed.missing)
+    reason = reason or "\n".join(
+        [*(one.reason for one in decisive), *(indexed.causes if status is Status.FAILED else ())]
+    )
+    if indexed.missing and item.name == indexed.teller:
+        # The exit status of the command is 3 then, whether the thresholds hold or not.
+        does_hold = not (status.is_undecided or status is Status.FAILED)
+        reason = indexed.missing if does_hold else f"{indexed.missing}\n{reason}"
+        status = Status.ERROR
     return Settlement(
         status=status,
-        reason=reason
-        or "\n".join([*(one.reason for one in decisive), *(indexed.causes if status is Status.FAILED else ())]),
+        reason=reason,
         brief=_brief(report) if status is Status.ERROR else "",
         headline="; ".join(filter(None, map(figures_text, decisive))),
         sections=_sections(item, decisive, of_query, indexed)

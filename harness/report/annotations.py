@@ -58,14 +58,13 @@ def report_annotations(report: Report) -> list[Annotation]:
     """The annotations of *report*, the worst first, thresholds of whole suites before those of single queries."""
     named = zip(cell_names(report.suites), report.suites, strict=True)
     found = [one for name, suite in named for one in _of_suite(suite, name)]
-    if not found and not any(suite.verdicts or suite.report_only for suite in report.suites):
-        found += [_undecided(suite) for suite in report.suites if suite.deselected]
+    if report.undecided:
+        found += [_undecided(suite, report.undecided) for suite in report.suites]
     return sorted(found, key=lambda one: list(Severity).index(one.severity))
 
 
-def _undecided(suite: SuiteReport) -> Annotation:
-    message = "no threshold applies to the queries that were selected"
-    return Annotation(Severity.FAILURE, f"{suite.name}: nothing was decided", message, Mark(suite.path), suite.name)
+def _undecided(suite: SuiteReport, why: str) -> Annotation:
+    return Annotation(Severity.FAILURE, f"{suite.name}: nothing was decided", why, Mark(suite.path), suite.name)
 
 
 def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:

@@ -200,6 +200,8 @@ def _decided(report: Report) -> str:
     unanswered = sum(len(suite.unanswered_once) for suite in report.suites)
     if only_reports(report) and not unanswered:
         return "Nothing was decided: --report-only"
+    if report.undecided and not unanswered:
+        return "Nothing was decided: the selection of queries left no threshold"
     return thresholds_headline(verdicts, unanswered, report.exit_status)
 
 

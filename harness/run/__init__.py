@@ -23,7 +23,7 @@ from harness.run.header import header_of
 from harness.run.journal import Journal
 from harness.run.merging import MergedJournal
 from harness.search.connection import Closing
-from harness.words import did_you_mean
+from harness.words import did_you_mean, one_of
 
 __all__ = [
     "Matrix",
@@ -59,14 +59,39 @@ def run_suites(
         EngineStartError: the embedded node could not be started.
     """
     with Runner(environ, progress, journal) as runner:
-        return make_report([run.report for run in runner.run(paths, options, matrix=matrix)])
+        reports = [run.report for run in runner.run(paths, options, matrix=matrix)]
+    return make_report(reports, undecided=explain_undecided(reports, QueryFilter.of(options)))
 
 
-def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] = ()) -> Report:
-    """The report of a whole run, made now; what is *missing* is undecided."""
+def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] = (), *, undecided: str = "") -> Report:
+    """
+    The report of a whole run, made now.
+
+    Args:
+        reports: Of the suites that ran.
+        missing: The suites that did not, and so are undecided.
+        undecided: Why no threshold was decided, if the run fails for that: see `explain_undecided`.
+    """
     timing = ReportTiming(datetime.now(UTC).isoformat(timespec="seconds"))
     status = SearchError.exit_status if missing else exit_status(reports)
-    return Report(timing, __version__, tuple(reports), status, tuple(missing))
+    if undecided:
+        status = max(status, 1)
+    return Report(timing, __version__, tuple(reports), status, tuple(missing), undecided)
+
+
+def explain_undecided(reports: Sequence[SuiteReport], query_filter: QueryFilter) -> str:
+    """
+    Why *query_filter* left no threshold to decide; empty if it left some, or none was to be decided.
+
+    A gate that decides nothing must not pass.
+    """
+    is_decided = any(suite.verdicts or suite.report_only for suite in reports)
+    if is_decided or not query_filter.is_part:
+        return ""
+    if query_filter.queries:
+        return f"no threshold belongs to {one_of(query_filter.queries)}{query_filter.with_tags}; add one to a query"
+    tags = " or ".join(map(repr, query_filter.tags))
+    return f"no threshold applies to {tags}; add 'for TAG' to one, or select no tag"
 
 
 def _part(selection: Selection, shard: Shard) -> Selection:

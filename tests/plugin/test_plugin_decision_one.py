@@ -411,6 +411,39 @@ def test_no_answer_to_a_query_of_which_nothing_is_asked_is_3_and_an_error_of_the
     assert main(["run", path.name, "--url", engine.url]) == 3
 
 
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("mean P@5 >= 0.9 for head", "required >= 0.9"),
+        ("{threshold: mean P@5 >= 0.9 for head, xfail: {reason: later}}", ""),
+        ("drop nDCG@10 <= 0 for head", "there is no baseline"),
+    ],
+)
+def test_no_answer_to_a_query_is_an_error_of_the_first_item_also_where_that_does_not_hold(
+    suite: Callable[..., Path],
+    engine: object,
+    run: Callable[..., pytest.RunResult],
+    pytester: pytest.Pytester,
+    workers: tuple[str, ...],
+    first: str,
+    said: str,
+) -> None:
+    first = first if first.startswith("{") else f'"{first}"'
+    path = suite(f"thresholds: [{first}]", shoes='expect: ["b in top 1"]')
+    engine.broken[BOOTS] = 400  # type: ignore[attr-defined]
+
+    result = run("--junit-xml=junit.xml", "--relevance-report=report.json", *workers)
+
+    result.assert_outcomes(errors=1, failed=1)
+    printed = one_line(result.stdout.str())
+    assert "no answer to 1 query that no threshold is about: boots (error: engine error (400)" in printed
+    assert said in printed, "what the item itself found is not lost"
+    assert sorted(map(kinds, entries(pytester.path / "junit.xml"))) == [["error"], ["failure"]]
+    assert json.loads((pytester.path / "report.json").read_text())["exit_status"] == 3
+    assert main(["run", path.name, "--url", engine.url]) == 3  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize("options", [(), ("--relevance-each-query",), ("-p", "xdist", "-n2")])
 def test_no_answer_to_a_query_whose_own_item_is_skipped_is_an_error_of_an_item_that_runs(
     suite: Callable[..., Path], engine: object, run: Callable[..., pytest.RunResult], options: tuple[str, ...]

@@ -274,7 +274,7 @@ def suite_run(responses, *texts, depth=3, weights=None, asked=None, **fields):
     scores = score_run(suite, run)
     verdicts = decide(suite, run, scores, today=DAY)
     report = assemble(DecidedRun(suite, run, scores, verdicts), "default")
-    return SuiteRun(FinishedSuite(suite, run, scores, report), DAY)
+    return SuiteRun(FinishedSuite(suite, run, scores, report), RunOptions(today=DAY))
 
 
 GOOD = Ranking((Hit("a"), Hit("x")))
