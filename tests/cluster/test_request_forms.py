@@ -30,14 +30,14 @@ NEAREST = {"tents": ["sku-2", "sku-3", "sku-8", "sku-7"], "rope": ["sku-7", "sku
 MATCHING = {"tents": ["sku-2", "sku-3"], "rope": ["sku-7", "sku-8"]}
 EXPECTED = {
     "elasticsearch": [
-        {"nearest": NEAREST, "hybrid": NEAREST, "knn-query": NEAREST, "knn-retriever": NEAREST,
+        {"nearest": NEAREST, "hybrid": NEAREST, "exact": NEAREST, "knn-query": NEAREST, "knn-retriever": NEAREST,
          "rrf": "unknown retriever [rrf]"},
         {"script": MATCHING, "nearest": "[knn] unknown field [vector]",
          "hybrid": "Unknown key for a VALUE_STRING in [search_pipeline]"},
     ],
     "opensearch": [
         {"nearest": "Unknown key for a START_OBJECT in [knn]", "hybrid": "Unknown key for a START_OBJECT in [knn]",
-         "knn-query": "unknown query [knn]", "knn-retriever": "START_OBJECT in [retriever]",
+         "exact": "compile error", "knn-query": "unknown query [knn]", "knn-retriever": "START_OBJECT in [retriever]",
          "rrf": "START_OBJECT in [retriever]"},
         {"script": MATCHING, "nearest": "unknown query [knn]", "hybrid": "unknown query [hybrid]"},
     ],
