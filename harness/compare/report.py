@@ -5,6 +5,7 @@ other, with what entered, what left and what moved. Pure.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -14,12 +15,14 @@ from typing import TYPE_CHECKING
 from harness import __version__
 from harness.baseline.differences import DocumentNotes, are_only_ties, changed_ranks, compare_documents
 from harness.baseline.questions import UsedValues
+from harness.compare.coverage import cover_sides
 from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
 from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, read_questions
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
-from harness.gate.finding import changed_question, weights_of
+from harness.gate.finding import changed_question, merit, weights_of
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
+from harness.gate.judge_scores import JUDGED
 from harness.gate.stability import why_moving
 from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO
@@ -39,7 +42,9 @@ from harness.model import (
     Reference,
     ReportTiming,
     Run,
+    ScoreCondition,
     Side,
+    Status,
     Suite,
     Threshold,
     Verdict,
@@ -121,6 +126,7 @@ def assemble_comparison(
         notes=(*scored.notes, *untested, *_changes(pair), *_in_neither(scored), *filter(None, [moving])),
         only_reference=_only(scored, runs[0], runs[1]),
         only_candidate=tuple(one for one in _only(scored, runs[1], runs[0]) if one not in pair[0].changed_questions),
+        judged=cover_sides(pair, scored, depth) if scored.is_judged else None,
         exit_status=comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
     )
 
@@ -142,7 +148,31 @@ def _verdicts(
         name=reference.side.name,
         changed_questions=reference.changed_questions,
     )
-    return decide(suite, scored.runs[1], scored.scores[1], today=options.today, reference=held_against)
+    verdicts = decide(suite, scored.runs[1], scored.scores[1], today=options.today, reference=held_against)
+    if not any(isinstance(threshold.condition, ScoreCondition) for threshold in thresholds):
+        return verdicts
+    of_reference = decide(suite, scored.runs[0], scored.scores[0], today=options.today)
+    names = (reference.side.name, candidate.side.name)
+    return tuple(
+        _decide_for_both(names, first, second) if isinstance(threshold.condition, ScoreCondition) else second
+        for threshold, first, second in zip(thresholds, of_reference, verdicts, strict=True)
+    )
+
+
+def _decide_for_both(names: tuple[str, str], reference: Verdict, candidate: Verdict) -> Verdict:
+    """The verdict of a threshold on coverage, which has to hold for each side; its reason has both."""
+    order = (Status.ERROR, Status.FAILED, Status.INCONCLUSIVE, Status.PASSED)
+    worse, better = sorted((reference, candidate), key=lambda verdict: (order.index(verdict.status), _merit(verdict)))
+    reason = "; ".join(f"{name}: {verdict.reason}" for name, verdict in zip(names, (reference, candidate), strict=True))
+    blamed = worse.blamed if better.status is Status.PASSED else (*worse.blamed, *better.blamed)
+    return replace(worse, reason=reason, blamed=tuple(dict.fromkeys(blamed)))
+
+
+def _merit(verdict: Verdict) -> float:
+    """A number to sort verdicts of a threshold by, the worst first."""
+    if verdict.observed is None or verdict.operator is None or verdict.required is None:
+        return -math.inf
+    return merit(verdict.observed, verdict.operator, verdict.required)
 
 
 def _within(side: Side, suite: Suite) -> Side:
@@ -174,7 +204,10 @@ def _changes(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
 # Thresholds.
 
 
-EXPECTED = "a drop, such as 'drop nDCG@10 <= 0.02', 'worse … by …', or an agreement such as 'mean RBO >= 0.9'"
+EXPECTED = (
+    "a drop, such as 'drop nDCG@10 <= 0.02', 'worse … by …', an agreement such as 'mean RBO >= 0.9', or the share of "
+    "judged hits of both sides, such as 'mean Judged@10 >= 0.9'"
+)
 
 
 def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
@@ -191,7 +224,8 @@ def read_thresholds(texts: Iterable[str]) -> tuple[Threshold, ...]:
         except GrammarError as error:
             refusals.append(f"threshold {text!r}: {error}")
             continue
-        if isinstance(condition, BaselineCondition | AgreementCondition):
+        of_coverage = isinstance(condition, ScoreCondition) and condition.measure.name == JUDGED
+        if of_coverage or isinstance(condition, BaselineCondition | AgreementCondition):
             thresholds.append(Threshold(text, condition, tag))
         else:
             refusals.append(
@@ -230,7 +264,7 @@ def _refusal(threshold: Threshold, suite: Suite, judged: bool, depth: int | None
     condition = threshold.condition
     if threshold.tag is not None and threshold.tag not in tags:
         return (f"no query has the tag {threshold.tag!r}{did_you_mean(threshold.tag, tags)}",)
-    if not judged and isinstance(condition, BaselineCondition):
+    if not judged and isinstance(condition, BaselineCondition | ScoreCondition):
         found = "there are no scores to compare; give "
         return found, SUITE, ", or ", QRELS, " and ", MEASURE, ", or use a threshold on RBO or overlap"
     if isinstance(condition, AgreementCondition) and depth is not None and (condition.agreement.cutoff or 0) > depth:
@@ -243,7 +277,7 @@ def _deepest_looks(thresholds: Iterable[Threshold]) -> list[int]:
     """The cutoffs of the measures and agreements of *thresholds*; never empty."""
     conditions = [one.condition for one in thresholds]
     agreements = [one.agreement for one in conditions if isinstance(one, AgreementCondition)]
-    measures = [one.measure for one in conditions if isinstance(one, BaselineCondition)]
+    measures = [one.measure for one in conditions if isinstance(one, BaselineCondition | ScoreCondition)]
     return [1, *(measure.cutoff or 1 for measure in [*agreements, *measures])]
 
 

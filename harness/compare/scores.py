@@ -112,7 +112,8 @@ class ScoredSides:
     """
     *suite* holds the queries that are compared, the measures, gain and profile; *scores* the scores of both runs, empty
     where nothing is judged. *depth* is the number of hits per query that both have, None where the rankings are whole.
-    *notes* are sentences on how the scores were computed.
+    *notes* are sentences on how the scores were computed. *grades_known* says whether the queries of *suite* have all
+    judgments of the hits, and *is_rescored* whether the scores were computed from these now.
     """
 
     suite: Suite
@@ -120,6 +121,8 @@ class ScoredSides:
     scores: tuple[Sequence[Score], Sequence[Score]]
     depth: int | None
     notes: tuple[str, ...] = ()
+    grades_known: bool = False
+    is_rescored: bool = False
 
     @property
     def is_judged(self) -> bool:
@@ -218,7 +221,8 @@ def _scored(
     scores = score(deep, first), score(deep, second)
     for one, run, found in zip(pair, (first, second), scores, strict=True):
         _refuse_unscored(one.side.name, run, found)
-    return ScoredSides(deep, (first, second), scores, depth, tuple(notes))
+    grades_known = any(query.judgments for query in suite.queries)  # judgments by subtopic are not grades
+    return ScoredSides(deep, (first, second), scores, depth, tuple(notes), grades_known, is_rescored=True)
 
 
 def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:
@@ -293,7 +297,9 @@ def by_stored_scores(
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
     notes = ["the scores are those that both hold", *_judged_otherwise(pair), *_weighed_otherwise(pair)]
     scores = (_judged_by_both(reference, candidate), _judged_by_both(candidate, reference))
-    return ScoredSides(suite, runs, scores, depth, tuple(notes))
+    # A baseline has fingerprints of its judgments, and not the grades.
+    grades_known = all(any(query.judgments for query in side.queries) for side in pair)
+    return ScoredSides(suite, runs, scores, depth, tuple(notes), grades_known)
 
 
 def _judged_by_both(one: ComparedSide, other: ComparedSide) -> tuple[Score, ...]:

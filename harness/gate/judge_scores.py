@@ -331,7 +331,7 @@ def _continued(query: Query, ranking: Ranking, asked: RequestedDepth) -> list[Ra
 
 # The documents that keep a threshold on Judged@k from holding.
 
-_JUDGED = "Judged"
+JUDGED = "Judged"
 """The measure that falls short where documents are unjudged."""
 
 QUERIES_NAMED = 3
@@ -342,7 +342,7 @@ def with_unjudged(
     finding: Finding, condition: ScoreCondition, queries: Sequence[Query], responses: Mapping[str, Response]
 ) -> Finding:
     """Add the unjudged hits of the worst queries to the reason of *finding*, where *condition* is on Judged@k."""
-    if condition.measure.name != _JUDGED or finding.status is not Status.FAILED:
+    if condition.measure.name != JUDGED or finding.status is not Status.FAILED:
         return finding
     named = finding.blamed[:QUERIES_NAMED]
     by_id = {query.id: query for query in with_ids(queries, named)}

@@ -50,7 +50,7 @@ def top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
 
 def cover_queries(suite: Suite, one: PooledRun, measure: Measure, depth: int) -> dict[str, QueryCoverage]:
     """The coverage of each query with a ranking, by its id."""
-    worst, best = _scale_ends(suite, measure)
+    worst, best = scale_ends(suite, measure)
     coverages = {}
     for query in suite.queries:
         response = one.run.responses.get(query.id)
@@ -108,13 +108,18 @@ def _judged(suite: Suite, run: Run, depth: int) -> dict[str, float]:
 def bounded_measure(suite: Suite, depth: int) -> Measure:
     """The first of the suite's measures that depends on the grades of returned documents."""
     for measure in common_measures(suite):
-        definition = definition_of(measure)
-        if definition.diverse is None and definition.needs is not Needs.NOTHING:
+        if needs_grades(measure):
             return measure
     return parse_measure(FALLBACK.format(depth=depth))
 
 
-def _scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
+def needs_grades(measure: Measure) -> bool:
+    """Whether the score of *measure* depends on the grades of returned documents."""
+    definition = definition_of(measure)
+    return definition.diverse is None and definition.needs is not Needs.NOTHING
+
+
+def scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
     """
     The grades of least and of greatest gain for *measure*, among those that have a name or a gain, or are in use.
 

@@ -186,6 +186,51 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True)
+class SideCoverage:
+    """How many of the first hits of one side are judged."""
+
+    judged: float | None
+    """The mean of Judged@k; None if no query has it."""
+    hits: int
+    """The number of hits in the top k."""
+    unjudged: int
+    """The number of those without a judgment."""
+    queries: int
+    """The number of queries with unjudged hits."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceRange:
+    """How far the unjudged hits of both sides may move the mean difference of a measure."""
+
+    measure: str
+    low: float
+    """
+    The difference if every unjudged hit had the worst or the best grade, whichever favors the reference most; for
+    *high* the candidate.
+    """
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedHits:
+    """How far the hits of both sides are judged."""
+
+    depth: int
+    """The number of ranks looked at: the k of the top k."""
+    queries: int
+    """The number of queries that both sides have a score for."""
+    reference: SideCoverage
+    candidate: SideCoverage
+    ranges: tuple[DifferenceRange, ...] = ()
+    """One for each measure that depends on grades; empty if all hits are judged."""
+    pool_command: str = ""
+    """The command that collects the unjudged hits of both sides; empty if there is none."""
+    judged_only: str = ""
+    """A measure that leaves out unjudged hits; empty if all hits are judged."""
+
+
+@dataclass(frozen=True, slots=True)
 class ComparisonReport:
     """Two runs side by side, as the terminal, the HTML page and the JSON file show them."""
 
@@ -210,6 +255,8 @@ class ComparisonReport:
     only_reference: tuple[str, ...] = ()
     """Queries that only this side has; likewise *only_candidate*."""
     only_candidate: tuple[str, ...] = ()
+    judged: JudgedHits | None = None
+    """None if it is not known which documents are judged."""
     exit_status: int = 0
     """3 if a query of either side failed or a threshold is undecided, else 1 if a threshold fails, else 0."""
     schema: int = 1

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
+from harness.gate.grammar import TOLERANCE
 from harness.gate.selection import worst_first
 from harness.model import (
     Agreement,
@@ -219,9 +220,49 @@ def agreement_facts(agreement: Agreement) -> Mapping[str, str]:
 
 
 def remarks(report: ComparisonReport) -> Iterator[str]:
-    """Queries without a partner, then the notes."""
+    """Queries without a partner, how far the hits of both sides are judged, then the notes."""
     yield from unpaired_lines(report)
+    yield from coverage_warnings(report)
+    yield from coverage_lines(report)
     yield from report.notes
+
+
+def coverage_lines(report: ComparisonReport) -> Iterator[str]:
+    """How many hits of each side are judged, how far the others may move the differences, and what to run next."""
+    judged = report.judged
+    if judged is None:
+        return
+    sides = ((report.reference, judged.reference), (report.candidate, judged.candidate))
+    if not judged.reference.unjudged and not judged.candidate.unjudged:
+        yield f"all hits of the first {count(judged.depth, 'rank')} are judged on both sides"
+        return
+    for side, coverage in sides:
+        unjudged = f"{coverage.unjudged:,} of {count(coverage.hits, 'hit')} have no judgment"
+        where = f", in {coverage.queries:,} of {count(judged.queries, 'query')}" if coverage.unjudged else ""
+        yield f"{side.name}: Judged@{judged.depth} {score_text(coverage.judged)}; {unjudged}{where}"
+    for found in judged.ranges:
+        span = f"{difference_text(found.low)} to {difference_text(found.high)}"
+        yield f"{found.measure}: the difference may be {span} if the unjudged hits are the worst or the best"
+    if judged.pool_command:
+        yield f"`{judged.pool_command}` collects them for grading"
+    elif judged.ranges:
+        yield "`harness judgments pool` collects the unjudged hits of a suite's requests for grading"
+    else:
+        yield "with a suite or judgments both sides are scored anew, and the range of the difference is shown"
+    if judged.judged_only:
+        yield f"`--measure '{judged.judged_only}'` compares without them"
+
+
+def coverage_warnings(report: ComparisonReport) -> Iterator[str]:
+    """That the two sides are not judged alike, which moves a difference by itself."""
+    judged = report.judged
+    if judged is None or judged.reference.judged is None or judged.candidate.judged is None:
+        return
+    if abs(judged.reference.judged - judged.candidate.judged) <= TOLERANCE:
+        return
+    shares = f"{judged.reference.judged:.1%} and {judged.candidate.judged:.1%}"
+    sides = f"of the hits of {report.reference.name} and {report.candidate.name}"
+    yield f"the sides are not judged alike: {shares} {sides}; most measures count an unjudged hit as not relevant"
 
 
 def unpaired_lines(report: ComparisonReport) -> Iterator[str]:

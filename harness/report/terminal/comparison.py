@@ -22,6 +22,8 @@ from harness.report.comparison_sentences import (
     agreement_facts,
     change_mark,
     closing,
+    coverage_lines,
+    coverage_warnings,
     detectable_lines,
     figure_texts,
     first_ranks,
@@ -231,7 +233,12 @@ def _summary(report: ComparisonReport) -> Iterator[RenderableType]:
 
 
 def _unpaired_and_notes(report: ComparisonReport) -> Iterator[RenderableType]:
-    lines = [*safe_lines(unpaired_lines(report), "yellow"), *safe_lines(report.notes, "dim")]
+    lines = [
+        *safe_lines(unpaired_lines(report), "yellow"),
+        *safe_lines(coverage_warnings(report), "yellow"),
+        *safe_lines(coverage_lines(report)),
+        *safe_lines(report.notes, "dim"),
+    ]
     if lines:
         yield from map(indented, lines)
         yield Text()
