@@ -63,6 +63,7 @@ WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and n
 COUNT = Kind("a whole number from 1 on", lambda given: WHOLE_NUMBER.fits(given) and given > 0)
 SECONDS = Kind("a number of seconds above 0", _is_positive, float)
 TAGS = Kind("a sequence of tags, such as ['head']", _is_sequence, tuple, each=TEXT)
+VARIABLES = Kind("a sequence of names of variables, such as ['SHOP_LANGUAGE']", _is_sequence, tuple, each=TEXT)
 IDS = Kind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, each=TEXT)
 MEASURES = Kind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, each=TEXT)
 DAY = Kind("a datetime.date without a time", lambda given: isinstance(given, date) and not isinstance(given, datetime))
@@ -148,6 +149,8 @@ class Commands(Enum):
     """Which commands have an option."""
 
     NONE = auto()
+    OF_FILES = auto()
+    """All commands that read suites, or ask an engine."""
     WITH_A_SERVER = auto()
     """All commands that ask an engine."""
     OF_SUITES = auto()
@@ -222,6 +225,24 @@ class RunOptions:
         "The embedded node's version: 3.8 (the default) or 2.19.",
         Commands.WITH_A_SERVER,
         "VERSION",
+        ini=True,
+    )
+    config: Path | None = _option(
+        None,
+        FILE,
+        "The trusted configuration, instead of the harness.toml of the working directory or above it.",
+        Commands.OF_FILES,
+        "FILE",
+        ini=True,
+    )
+    variables: tuple[str, ...] = _option(
+        (),
+        VARIABLES,
+        "Let suites read this variable of the environment; may be repeated.",
+        Commands.OF_FILES,
+        "NAME",
+        word="variable",
+        several="variables",
         ini=True,
     )
     request: str | None = _option(
@@ -404,6 +425,8 @@ class Options(TypedDict, total=False):
     engine_version: str | None
     request: str | None
     index: str | None
+    config: str | os.PathLike[str] | None
+    variables: tuple[str, ...] | list[str]
     cluster: str | None
     tags: tuple[str, ...] | list[str]
     queries: tuple[str, ...] | list[str]

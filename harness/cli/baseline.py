@@ -16,11 +16,21 @@ from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
 from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, remedy_for
-from harness.cli.options import cell_options, engine_options, found_suites, quiet_option, say_left_out, suites_argument
+from harness.cli.options import (
+    cell_options,
+    config_options,
+    engine_options,
+    found_suites,
+    quiet_option,
+    run_options,
+    say_left_out,
+    suites_argument,
+)
 from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
 from harness.compare import compare_with_baseline
+from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
 from harness.gate.finding import changed_question
@@ -89,9 +99,11 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 
 @command.command("show")
 @suites_argument
+@config_options
 @file_option
-def show(suites: Sequence[Path], file: Path | None) -> None:
+def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
+    configs = Configs.of(run_options(**given), os.environ)
     files = found_suites(suites)
     if refusal := baseline_refusal(file, len(files.suites)):
         raise UsageError(refusal)
@@ -100,7 +112,7 @@ def show(suites: Sequence[Path], file: Path | None) -> None:
             pass  # a missing suite is not the same as a suite without a baseline
     problems = []
     for suite in files.suites:
-        loaded = _loaded(suite)
+        loaded = _loaded(suite, configs)
         try:
             path = find_baseline(suite, () if loaded is None else loaded.roots, file)
             found = read_baselines(path)
@@ -148,10 +160,10 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
         say_left_out(found)
 
 
-def _loaded(suite: Path) -> Suite | None:
+def _loaded(suite: Path, configs: Configs) -> Suite | None:
     """The suite at a path; None where it cannot be read now, such as without its variables."""
     try:
-        return load_suite(suite, os.environ, needs_judgments=False)
+        return load_suite(suite, os.environ, needs_judgments=False, configs=configs)
     except HarnessError:
         return None
 

@@ -38,7 +38,7 @@ QUERIES_SHOWN = 5
 OF_RUN = [
     option.several or option.field
     for option in OPTIONS.values()
-    if option.commands in (Commands.WITH_A_SERVER, Commands.OF_SUITES)
+    if option.commands in (Commands.OF_FILES, Commands.WITH_A_SERVER, Commands.OF_SUITES)
 ]
 """The arguments that `engine_options` gives."""
 

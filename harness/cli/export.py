@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harness.cli.importing import formats_text, say_migrated, strict_option
-from harness.cli.options import found_suites, suites_argument
+from harness.cli.options import config_options, found_suites, run_options, suites_argument
+from harness.config import Configs
 from harness.migrate import FORMATS, export_suites
 from harness.suites import load_suites
 
@@ -18,6 +21,7 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 @click.command("export", epilog=formats_text(WRITTEN))
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
 @suites_argument
+@config_options
 @click.option(
     "--output",
     required=True,
@@ -26,12 +30,13 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
     help="The file that is written; a folder for several suites or files.",
 )
 @strict_option
-def command(kind: str, suites: Sequence[Path], output: Path, strict: bool) -> int:
+def command(kind: str, suites: Sequence[Path], output: Path, strict: bool, **given: Any) -> int:
     """
     Write suites as files of another system.
 
     What the format has no place for is listed on standard error, with its place in the suite. Variables from the
     environment are written as they stand in the suite. No file is replaced.
     """
-    loaded = load_suites(found_suites(suites).suites, None, needs_judgments=False)
+    configs = Configs.of(run_options(**given), os.environ)
+    loaded = load_suites(found_suites(suites).suites, None, needs_judgments=False, configs=configs)
     return say_migrated(export_suites(kind, loaded, output), strict=strict)

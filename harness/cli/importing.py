@@ -11,7 +11,8 @@ from typing import Any
 import click
 
 from harness.cli.exits import COMMAND
-from harness.cli.options import existing_file
+from harness.cli.options import config_options, existing_file
+from harness.config import Configs
 from harness.errors import SuiteError
 from harness.files.records import read_number
 from harness.migrate import FORMATS, Format, ImportOptions, MigrationResult, import_suites
@@ -87,6 +88,7 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 )
 @click.option("--url", metavar="URL", help="Of ubi: the sources are indexes of this server.")
 @click.option("--cluster", metavar="NAME", help="Of ubi: the sources are indexes of this cluster in harness.toml.")
+@config_options
 @click.option("--click-action", "actions", metavar="NAME", multiple=True, help="Of clicks: an action that is a click.")
 def command(
     kind: str,
@@ -99,6 +101,8 @@ def command(
     known: Path | None,
     url: str | None,
     cluster: str | None,
+    config: Path | None,
+    variables: tuple[str, ...],
     **of_clicks: Any,
 ) -> int:
     """
@@ -113,13 +117,15 @@ def command(
         if known is not None or url is not None or cluster is not None or any(of_clicks.values()):
             raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
         return say_migrated(import_suites(kind, sources, output, given), strict=strict)
+    options = RunOptions(url=url, cluster=cluster, config=config, variables=variables, entry=COMMAND)
     live = None
     if url is not None or cluster is not None:
         if kind != "ubi":
             raise click.UsageError("--url and --cluster are of ubi; the sources of clicks are files")
-        server = RunOptions(url=url, cluster=cluster, entry=COMMAND)
-        live = live_documents(output.parent, sources, server, environ=os.environ)
-    suite = None if known is None else load_suite(known, None, needs_judgments=False)
+        live = live_documents(output.parent, sources, options, environ=os.environ)
+    suite = None
+    if known is not None:
+        suite = load_suite(known, None, needs_judgments=False, configs=Configs.of(options, os.environ))
     model = _click_model(**of_clicks)
     migrated = import_clicks(kind, sources, output, model, given, suite=suite, documents=live)
     return say_migrated(migrated, strict=strict)

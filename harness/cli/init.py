@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harness.cli.exits import COMMAND
 from harness.cli.importing import say_migrated
-from harness.cli.options import existing_file
+from harness.cli.options import config_options, existing_file
 from harness.config import NAMED_INDEXES, lacks_index_name
 from harness.migrate import ImportOptions, write_drafts
 from harness.migrate.live_index import draft_of_index, names_of_indexes
@@ -24,13 +25,16 @@ from harness.scaffold import write_scaffold
 @click.option("--url", metavar="URL", help="Write a suite from an index of this server.")
 @click.option("--cluster", metavar="NAME", help="The same, of this cluster in harness.toml.")
 @click.option("--index", metavar="NAME", help="The index, alias, data stream or pattern; without it they are listed.")
+@config_options
 @click.option(
     "--queries",
     metavar="FILE",
     type=existing_file,
     help="Queries: plain lines, CSV, JSON lines or TREC topics; by default a few titles.",
 )
-def command(folder: Path, url: str | None, cluster: str | None, index: str | None, queries: Path | None) -> int:
+def command(
+    folder: Path, url: str | None, cluster: str | None, index: str | None, queries: Path | None, **given: Any
+) -> int:
     """
     Write a small suite with documents and judgments that runs at once on the embedded engine, or a suite from an index.
 
@@ -38,7 +42,7 @@ def command(folder: Path, url: str | None, cluster: str | None, index: str | Non
     only read: its text fields, and a few documents. Its suite has a multi_match request, and no judgments yet. With
     --index alone the cluster is `default` of harness.toml; a login is that of harness.toml and not written.
     """
-    options = RunOptions(url=url, cluster=cluster, entry=COMMAND)
+    options = RunOptions(url=url, cluster=cluster, entry=COMMAND, **given)
     if index is not None:
         if not index.strip():
             raise click.UsageError("--index is empty; give the name of an index, or leave --index out to list them")

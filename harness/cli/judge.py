@@ -13,9 +13,10 @@ from typing import Any
 import click
 
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
-from harness.cli.options import OutputType, cell_options, depth_option, engine_options, one_suite
+from harness.cli.options import OutputType, cell_options, depth_option, engine_options, one_suite, run_options
 from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress, show
+from harness.config import Configs
 from harness.errors import UsageError
 from harness.judging import PoolOptions, read_judged
 from harness.judging.agreement import Pair, Rule, agreement_of, resolve
@@ -126,7 +127,8 @@ def command(
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
     path, bounds = one_suite(suite), None if scale is None else parse_scale(scale)
-    judged = read_judged(path, None)[0].suite
+    configs = Configs.of(run_options(config=given["config"], variables=given["variables"]), os.environ)
+    judged = read_judged(path, None, configs=configs)[0].suite
     questions = Questions.of(judged)
     judges = kept_by_judge(path, folder, questions)
     if agreement:
@@ -136,7 +138,7 @@ def command(
     name = judge or SOMEBODY
     mine = judges.setdefault(name, JudgeFile(progress_path(path, name, folder), questions))
     settler = name if settle else None
-    target = _Target(GradedFiles.read(path), folder, Rule(rule), most_apart, outputs, bounds, settler)
+    target = _Target(GradedFiles.read(path, configs), folder, Rule(rule), most_apart, outputs, bounds, settler)
     target.check(judges)
     if only_write:
         for line in target.write():
@@ -268,7 +270,7 @@ class _Target:
 
     def reread(self) -> None:
         """Read the files again."""
-        self.files = GradedFiles.read(self.files.suite)
+        self.files = GradedFiles.read(self.files.suite, self.files.configs)
 
     def write(self) -> list[str]:
         """
@@ -277,7 +279,7 @@ class _Target:
         Raises:
             HarnessError: Nothing was written.
         """
-        suite = read_judged(self.files.suite, None)[0].suite
+        suite = read_judged(self.files.suite, None, configs=self.files.configs)[0].suite
         judges = kept_by_judge(self.files.suite, self.folder, Questions.of(suite))
         check_on_scale(judges.values(), suite, self.scale)
         graded = {name: kept.grades for name, kept in judges.items()}

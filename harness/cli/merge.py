@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from harness.cli.options import deciding_options, errors_reported_to, outdated_removed, run_options, step_of_github
+from harness.cli.options import (
+    config_options,
+    deciding_options,
+    errors_reported_to,
+    outdated_removed,
+    run_options,
+    step_of_github,
+)
 from harness.cli.run import check_outputs, give_report, report_options
 from harness.errors import UsageError
 from harness.report.outputs import Output
@@ -21,6 +28,7 @@ journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command("merge")
 @click.argument("journals", metavar="JOURNAL…", nargs=-1, required=True, type=journal_file)
+@config_options
 @deciding_options
 @report_options
 def command(

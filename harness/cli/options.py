@@ -88,9 +88,14 @@ def _of(commands: Commands) -> list[Callable[[Command], Command]]:
     return [_click_option(option) for option in OPTIONS.values() if option.commands is commands]
 
 
+def config_options(command: Command) -> Command:
+    """Give *command* the options that say whose configuration counts, and what suites may read."""
+    return given_to(command, _of(Commands.OF_FILES))
+
+
 def server_options(command: Command) -> Command:
-    """Give *command* the options that say where its engine is."""
-    return given_to(command, _of(Commands.WITH_A_SERVER))
+    """Give *command* the options that say where its engine is, with those of `config_options`."""
+    return given_to(command, [*_of(Commands.WITH_A_SERVER), *_of(Commands.OF_FILES)])
 
 
 def engine_options(command: Command) -> Command:

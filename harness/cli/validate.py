@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from harness.cli.options import (
+    config_options,
     errors_reported_to,
     found_suites,
     github_option,
+    run_options,
     say_left_out,
     step_of_github,
     suites_argument,
 )
+from harness.config import Configs
 from harness.means import are_weighted
 from harness.metrics.score import measures_of
 from harness.model import Suite
@@ -29,9 +34,10 @@ TAGS_SHOWN = 12
 
 @click.command("validate")
 @suites_argument
+@config_options
 @github_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
-def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
+def command(suites: Sequence[Path], github: bool, quiet: bool, **given: Any) -> None:
     """
     Check suites, and the judgment files that they name, without an engine.
 
@@ -40,7 +46,8 @@ def command(suites: Sequence[Path], github: bool, quiet: bool) -> None:
     """
     with errors_reported_to(step_of_github(github)):
         found = found_suites(suites)
-        checked = load_suites(found.suites, None)
+        configs = Configs.of(run_options(**given), os.environ)
+        checked = load_suites(found.suites, None, configs=configs)
     if quiet:
         return
     for suite in checked:

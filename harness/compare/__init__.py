@@ -180,7 +180,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
         BaselineError: A baseline cannot be read.
         EngineStartError: The embedded node could not be started.
     """
-    configs = Configs()
+    configs = Configs.of(request.run, environ)
     suite = _loaded(request.suite, environ, configs)
     forms = [_form(choice, suite) for choice in (request.reference, request.candidate)]
     _refuse(request, [form for form in forms if isinstance(form, Form)], suite)

@@ -1,4 +1,4 @@
-"""The URL and the stated engine of a server, as written in suites, harness.toml and on the command line."""
+"""The URL and the stated engine of a server, and names of variables, as written in suites, harness.toml and options."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ _NO_LOGIN = (
 )
 _ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*|serverless))?")
 _HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}(?:/\S*)?")
+VARIABLE_PATTERN = re.compile(r"[A-Za-z0-9_*]+")
+"""Matches the name of an environment variable, or a pattern with ``*``."""
+
 ENGINES = ("elasticsearch", "opensearch")
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from harness.config.addresses import engine_problem, url_problem
+from harness.config.addresses import VARIABLE_PATTERN, engine_problem, url_problem
 from harness.model import Cluster
 from harness.words import did_you_mean, listed, unknown_key
 
@@ -18,7 +18,6 @@ Tell = Callable[[tuple[str, ...], str], None]
 """Takes the path of a key and a sentence about it."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_PATTERN = re.compile(r"[A-Za-z0-9_*]+")
 _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
@@ -134,26 +133,21 @@ class _ClusterShape(BaseModel):
     batch: Annotated[int, _check(_batch_problem)] | None = None
 
 
-KEYS = ("clusters", "variables")
+PLAIN_KEYS = frozenset({"url", "nodes", "engine", "timeout", "concurrency", "batch"})
+"""The keys of a cluster that a harness.toml beside a suite may have: with them it is a plain address."""
 
 
-def check_variables(content: Mapping[str, Any], tell: Tell) -> tuple[str, ...] | None:
-    """The names, or patterns with `*`, of the variables that suites may read; None where any may be."""
-    names = content.get("variables")
-    if names is None:
-        return None
-    if not isinstance(names, list) or not all(isinstance(name, str) and _PATTERN.fullmatch(name) for name in names):
+def _read_variables(names: Any, tell: Tell) -> tuple[str, ...]:
+    """The names, or patterns with `*`, of the variables that suites may read."""
+    if not isinstance(names, list) or not all(
+        isinstance(name, str) and VARIABLE_PATTERN.fullmatch(name) for name in names
+    ):
         tell(("variables",), "expected a list of names of environment variables, such as SHOP_LANGUAGE or SHOP_*")
-        return None
+        return ()
     return tuple(names)
 
 
-def check_clusters(content: Mapping[str, Any], tell: Tell) -> dict[str, Cluster]:
-    """The clusters of a parsed harness.toml; problems go to *tell*."""
-    for key in content:
-        if key not in KEYS:
-            tell((key,), unknown_key(key, KEYS))
-    tables = content.get("clusters", {})
+def _read_clusters(tables: Any, tell: Tell) -> dict[str, Cluster]:
     if not isinstance(tables, Mapping):
         tell(("clusters",), f"found {_type_name(tables)}, expected tables such as [clusters.default]")
         return {}
@@ -163,6 +157,31 @@ def check_clusters(content: Mapping[str, Any], tell: Tell) -> dict[str, Cluster]
         if cluster is not None:
             clusters[name] = cluster
     return clusters
+
+
+TOP_LEVEL: Mapping[str, Callable[[Any, Tell], Any]] = {
+    "clusters": _read_clusters,
+    "variables": _read_variables,
+}
+"""
+What reads each top-level key: it takes the value, returns that of the field of the same name in `Config`, and tells
+problems.
+"""
+
+
+def check_top_level(content: Mapping[str, Any], tell: Tell) -> None:
+    """Tell keys of a parsed harness.toml that are unknown."""
+    for key in content:
+        if key not in TOP_LEVEL:
+            tell((key,), unknown_key(key, tuple(TOP_LEVEL)))
+
+
+def find_private_keys(content: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """The paths of the keys in a valid harness.toml that only the configuration of the person who runs it may have."""
+    keys: list[tuple[str, ...]] = [(key,) for key in content if key != "clusters"]
+    for name, table in content.get("clusters", {}).items():
+        keys += [("clusters", name, key) for key in table if key not in PLAIN_KEYS]
+    return keys
 
 
 def _cluster(name: str, table: Any, tell: Tell) -> Cluster | None:

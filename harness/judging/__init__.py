@@ -92,7 +92,8 @@ def pool_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    run, configs = replace(options.run, depth=options.depth, unjudged=True), Configs()
+    run = replace(options.run, depth=options.depth, unjudged=True)
+    configs = Configs.of(run, environ)
     loaded = load_suites(paths, environ, needs_judgments=False, configs=configs)
     suites = [_reopened(suite, options.reopened) for suite in loaded]
     with Runner(environ, progress) as runner:
@@ -245,11 +246,12 @@ def lint_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    read, problems = _read_all(paths, None if offline else environ)
+    configs = Configs.of(options, environ)
+    read, problems = _read_all(paths, None if offline else environ, configs)
     online = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
     lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
     with Connections(environ, options) as connections:
-        clusters = _open(connections, online)
+        clusters = _open(connections, online, configs)
         for one in read:
             cluster = clusters.get(one.suite.path)
             masker = cluster.masker(one.suite, environ, connections.hooks) if cluster else Masker(one.suite.variables)
@@ -262,13 +264,15 @@ def lint_suites(
     return lint
 
 
-def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> tuple[list[_Read], list[Problem]]:
+def _read_all(
+    paths: Sequence[Path], environ: Mapping[str, str] | None, configs: Configs
+) -> tuple[list[_Read], list[Problem]]:
     """The suites that can be checked, and the problems of the others."""
     read: list[_Read] = []
     problems: dict[Problem, None] = {}
     for path in paths:
         try:
-            read.append(_Read(*read_judged(path, environ)))
+            read.append(_Read(*read_judged(path, environ, configs=configs)))
         except SuiteError as error:
             problems.update(dict.fromkeys(error.problems))
     if problems and not read:
@@ -276,8 +280,8 @@ def _read_all(paths: Sequence[Path], environ: Mapping[str, str] | None) -> tuple
     return read, list(problems)
 
 
-def _open(connections: Connections, online: Sequence[_Read]) -> dict[str, OpenCluster]:
-    clusters = connections.open_all([one.suite for one in online]) if online else []
+def _open(connections: Connections, online: Sequence[_Read], configs: Configs) -> dict[str, OpenCluster]:
+    clusters = connections.open_all([one.suite for one in online], configs) if online else []
     return {one.suite.path: cluster for one, cluster in zip(online, clusters, strict=True)}
 
 
@@ -350,18 +354,21 @@ def _notes(one: _Read, has_scale: bool) -> list[str]:
 # A suite with every judgment that it and its files hold, also those that keep it from running.
 
 
-def read_judged(path: Path, environ: Mapping[str, str] | None) -> tuple[JudgedSuite, FixtureFile | None]:
+def read_judged(
+    path: Path, environ: Mapping[str, str] | None, *, configs: Configs | None = None
+) -> tuple[JudgedSuite, FixtureFile | None]:
     """
     Read a suite to check its judgments, with the documents of its fixture.
 
     Args:
         path: The suite file.
         environ: Where variables are taken from; None leaves them as they are.
+        configs: Say which configuration counts.
 
     Raises:
         SuiteError: Something else than the judgments is wrong; a document that stands twice for a query is not.
     """
-    loaded = load_unchecked(path, environ)
+    loaded = load_unchecked(path, environ, configs=configs)
     repeats = list(_repeats(loaded.reading.root))
     loaded.require_sound(but=[repeat.problem for _, repeat in repeats])
     named = judgment_files(loaded.reading.shape.judgments)

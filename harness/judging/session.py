@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from harness.config import Configs
 from harness.errors import FormatError, Problem, UsageError
 from harness.judging import PoolOptions, pool_suites
 from harness.judging.agreement import Pair, differing
@@ -249,7 +250,8 @@ def open_session(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    [suite] = load_suites([path], environ, needs_judgments=False)
+    configs = Configs.of(options.pooling.run, environ)
+    [suite] = load_suites([path], environ, needs_judgments=False, configs=configs)
     check_on_scale(judges.values(), suite, options.scale)
     choices, own = choices_of(suite, options.scale), judges[options.judge]
     existing = {(query.id, one): grade for query in suite.queries for one, grade in query.judgments.items()}

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from yaml import YAMLError
 
+from harness.config import Configs
 from harness.errors import InputError, UsageError
 from harness.files.editing import (
     EDITORS,
@@ -61,18 +62,21 @@ class GradedFiles:
     suite: Path
     named: Mapping[str, Path]
     contents: Mapping[Path, bytes]
+    configs: Configs | None = None
+    """Says which configuration counts, as for `load_suite`."""
 
     @classmethod
-    def read(cls, suite: Path) -> GradedFiles:
+    def read(cls, suite: Path, configs: Configs | None = None) -> GradedFiles:
         """
         Read the files and remember their contents.
 
         Raises:
             SuiteError: The suite cannot be read.
         """
-        named = {file.name: file.path for file in load_unchecked(suite, None).judgments.named}
+        named = {file.name: file.path for file in load_unchecked(suite, None, configs=configs).judgments.named}
         contents = {path: _bytes_of(path) for path in (suite, *named.values())}
-        return cls(suite, named, {path: content for path, content in contents.items() if content is not None})
+        known = {path: content for path, content in contents.items() if content is not None}
+        return cls(suite, named, known, configs)
 
     def write(self, grades: Mapping[Pair, float], given: Mapping[Pair, frozenset[float]]) -> Written:
         """
@@ -88,7 +92,7 @@ class GradedFiles:
             UsageError: No file can hold a grade, or a file could not be written.
         """
         self._require_unchanged()
-        judged, _ = read_judged(self.suite, None)
+        judged, _ = read_judged(self.suite, None, configs=self.configs)
         own = {query.id for query in judged.suite.queries}
         unknown = sum(query not in own for query, _ in grades)
         grades = {pair: grade for pair, grade in grades.items() if pair[0] in own}

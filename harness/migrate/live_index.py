@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import mean
 
+from harness.config import Configs
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
 from harness.migrate import records, trec
 from harness.migrate.draft import Draft
@@ -73,7 +74,7 @@ def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Ite
     """
     suite = Suite("init", str(folder / "init.relevance.yaml"), Target(), {}, (), ())
     with Connections(environ, options) as connections:
-        [cluster] = connections.open_all([suite])
+        [cluster] = connections.open_all([suite], Configs.of(options, environ))
         if cluster.search is None:
             raise cluster.error or SearchError("the cluster could not be reached")
         if not isinstance(cluster.search, EngineSearch):

@@ -79,7 +79,7 @@ def verify_suites(
         SearchError: The engine has no `_rank_eval`, or did not answer.
         EngineStartError: The embedded node could not be started.
     """
-    configs = Configs()
+    configs = Configs.of(options, environ)
     suites = load_suites(paths, environ, configs=configs)
     _check(suites)
     with Runner(environ, progress) as runner:

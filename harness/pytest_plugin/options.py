@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,6 +149,7 @@ def read_options(config: pytest.Config) -> PluginOptions:
     """
     given = {option.several or option.field: _value(config, option) for option in OPTIONS.values() if option.pytest}
     given |= _server(config, given)
+    given["config"] = _config(config, given["config"], given["variables"])
     requests, indexes = given.pop("requests"), given.pop("indexes")
     update_baseline = update_wanted(config.getoption("relevance_update_baseline"))
     if update_baseline and len(indexes) > 1:
@@ -177,7 +178,8 @@ def _value(config: pytest.Config, option: RunOption) -> Any:
     if option.kind is FLAG:
         return bool(given)
     if given and option.kind is FILE:
-        return _path(option.name.name_in(PYTEST), config.invocation_params.dir, given)
+        base = config.invocation_params.dir if config.getoption(_key(option)) else config.rootpath
+        return _path(option.name.name_in(PYTEST), base, given)
     read = {COUNT: read_count, SECONDS: read_seconds}.get(option.kind)
     if given and read is not None:
         try:
@@ -185,6 +187,25 @@ def _value(config: pytest.Config, option: RunOption) -> Any:
         except UsageError as error:
             raise pytest.UsageError(f"{option.name.name_in(PYTEST)}: {error}") from None
     return given or None
+
+
+def _config(config: pytest.Config, given: Path | None, variables: Sequence[str]) -> Path | None:
+    """
+    The trusted configuration, if an option, a variable or the ini file names it, in this order.
+
+    The variable comes before the ini file, which may be a part of a pull request as suites are.
+    """
+    from_environ = os.environ.get("RELEVANCE_CONFIG")
+    if from_environ and not config.getoption("relevance_config"):
+        given = config.invocation_params.dir / from_environ
+    if given is not None or variables:
+        from harness.config import Configs
+
+        try:
+            Configs(given, variables)
+        except UsageError as error:
+            raise pytest.UsageError(error.text(PYTEST)) from None
+    return given
 
 
 def _is_strict(config: pytest.Config) -> bool:

@@ -25,6 +25,7 @@ from filelock import FileLock
 
 from harness.baseline import reference_for
 from harness.baseline.questions import UsedValues
+from harness.config import Configs
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
 from harness.gate.selection import QueryFilter, compares_with_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
@@ -179,6 +180,7 @@ class SessionRuns:
         self.session = session
         self._runs = SuiteRuns(self._run, session.folder)
         self._nodes: dict[str | None, LocalNode | RemoteNode] = {}
+        self._configs = Configs.of(session.options.run, os.environ)
         self._own_indexes: dict[Path, dict[str, str | None]] = {}
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
@@ -192,7 +194,7 @@ class SessionRuns:
     def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
         """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
         try:
-            suite = load_suite(from_here(path), environ)
+            suite = load_suite(from_here(path), environ, configs=self._configs)
         except SuiteError as error:
             self.session.refused(error.problems)
             raise

@@ -278,7 +278,7 @@ class Runner(Closing):
         """The suites at *paths*, with what was read of harness.toml; contradictions of *options* are refused first."""
         from harness.suites import load_suites
 
-        configs = Configs()
+        configs = Configs.of(options, self._environ)
         self._connections_for(options)
         return load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs), configs
 

@@ -84,15 +84,13 @@ class Connections(Closing):
     def _url(self) -> str | None:
         return self._options.url or self._node
 
-    def open_all(
-        self, suites: Sequence[Suite], configs: Configs | None = None, *, budget: float | None = None
-    ) -> list[OpenCluster]:
+    def open_all(self, suites: Sequence[Suite], configs: Configs, *, budget: float | None = None) -> list[OpenCluster]:
         """
         Open the cluster of each of *suites* before any of them runs, so that a mistake in the last does not cost the
         others.
 
-        A cluster that could not be opened in an earlier call is tried again. *configs* has the harness.toml files that
-        were read already. *budget* is the seconds that each server may take to report its engine.
+        A cluster that could not be opened in an earlier call is tried again. *configs* say which configuration counts.
+        *budget* is the seconds that each server may take to report its engine.
 
         Raises:
             ConfigError: harness.toml is wrong; holds the problems of all files that were read.
@@ -100,7 +98,6 @@ class Connections(Closing):
             EngineStartError: the embedded node could not be started.
         """
         self._opened = [(engine, cluster) for engine, cluster in self._opened if cluster.search is not None]
-        configs = configs or Configs()
         found: list[OpenCluster] = []
         problems: set[Problem] = set()
         refusals: dict[str, Suite] = {}
@@ -141,7 +138,7 @@ class Connections(Closing):
         """The suite's cluster; a client object knows its server, so harness.toml need not define it."""
         if self._options.client is not None:
             return Cluster("client")
-        return resolve_cluster(target, configs.above(Path(suite.path).parent), url=self._url)
+        return resolve_cluster(target, configs, Path(suite.path).parent, url=self._url)
 
     def _connect(self, cluster: Cluster, stated: str | None, budget: float | None) -> OpenCluster:
         from harness.search import open_search

@@ -55,7 +55,7 @@ def inspect_query(
     """
     from harness.suites import load_suite
 
-    configs = Configs()
+    configs = Configs.of(options, environ)
     suite = _undecided(load_suite(path, environ, needs_judgments=False, configs=configs), query)
     options = replace(options, tails=True, queries=(query,))
     if documents and suite.target.service != "engine":

@@ -28,7 +28,7 @@ def load_suite(
         environ: The source of `${VARIABLES}`. None is for collecting and checking: a variable without a default stays
             as written, and conditions with variables become `UnresolvedCondition`.
         needs_judgments: Whether it is an error that a suite that scores has no judgment at all.
-        configs: Caches the harness.toml files that are read.
+        configs: Say which configuration counts; those of the working directory and the environment where None.
 
     Returns:
         The suite. Its *variables* hold what was taken from the environment and may be secret.

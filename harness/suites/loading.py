@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.config import Configs, config_path
-from harness.errors import Problem, SuiteError
+from harness.errors import ConfigError, Problem, SuiteError
 from harness.files.border import Border
 from harness.masking import Masker
 from harness.metrics import parse_measure
@@ -42,8 +42,8 @@ from harness.suites.placeholders import check_placeholders
 from harness.suites.queries import list_queries, with_vectors
 from harness.suites.reading import Reading, SuiteFiles, read_suite_file
 from harness.suites.requests import (
-    check_config,
     check_indexes,
+    check_own_address,
     check_point_in_time,
     check_service,
     read_target,
@@ -312,7 +312,12 @@ MOST_PROBLEMS = 50
 @gc_paused()
 def load_unchecked(path: Path, environ: Mapping[str, str] | None, *, configs: Configs | None = None) -> LoadedSuite:
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
-    loaded = LoadedSuite(read_suite_file(path, environ), path)
+    configs = configs or Configs()
+    try:
+        configs.read_trusted()
+    except ConfigError as error:
+        raise SuiteError(error.problems) from None
+    loaded = LoadedSuite(read_suite_file(path, environ, configs), path)
     _check(loaded)
-    check_config(path.parent, loaded.reading, configs or Configs())
+    check_own_address(loaded.reading, path.parent, configs)
     return loaded

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from harness.config import Configs
 from harness.errors import InputError, SuiteError
 from harness.files.border import Border, conceal, is_quotable
 from harness.files.opening import YamlSource, read_source
@@ -29,11 +31,13 @@ class Variables:
     Fills the scalars of one suite.
 
     *environ* is None while a suite is only checked: then defaults are used, and variables without one stay as written.
+    So do those that *find_refusal* says why the suite may not read; they are never looked up.
     *taken* collects the values from the environment, *used* each variable with its scalar and its place in it.
     """
 
     problems: Problems
     environ: Mapping[str, str] | None
+    find_refusal: Callable[[str], str]
     taken: dict[str, str] = field(default_factory=dict)
     used: list[tuple[str, Written, int]] = field(default_factory=list)
     _filled: dict[int, Node] = field(default_factory=dict)
@@ -63,6 +67,7 @@ class Variables:
     def _fill_scalar(self, scalar: Written) -> Written:
         names: list[str] = []
         unset: list[str] = []
+        refused: list[str] = []
         put_in: list[str] = []
 
         def value_of(match: re.Match[str]) -> str:
@@ -74,6 +79,11 @@ class Variables:
                 return match.group()
             names.append(match[1])
             self.used.append((match[1], scalar, match.start()))
+            refusal = self.find_refusal(match[1])
+            if refusal:
+                self.problems.inside(scalar, match.start(), refusal)
+                refused.append(match[1])
+                return match.group()
             value = self._value(match[1], match[2])
             if value is None:
                 unset.append(match[1])
@@ -88,7 +98,7 @@ class Variables:
                 self.problems.inside(scalar, scalar.find("${" + name), _not_set(name))
         whole = _DOLLAR.fullmatch(scalar) is not None and len(names) == 1
         in_place = _DOLLAR.sub(lambda _: next(masked), scalar)
-        return scalar.filled(text, in_place, tuple(names), tuple(unset), whole=whole)
+        return scalar.filled(text, in_place, tuple(names), (*unset, *refused), whole=whole)
 
     def _value(self, name: str, default: str | None) -> str | None:
         """The variable's value; as in a shell, *default* if it is unset or empty."""
@@ -158,27 +168,27 @@ class Reading:
         return self.root.key(key).mark if key in self.root else self.root.mark
 
 
-def read_suite_file(path: Path, environ: Mapping[str, str] | None) -> Reading:
+def read_suite_file(path: Path, environ: Mapping[str, str] | None, configs: Configs) -> Reading:
     """
-    Read a suite file.
+    Read a suite file; *configs* say which variables it may read.
 
     Raises:
         SuiteError: The file cannot be read, or is not one YAML mapping. Other problems are in the reading.
     """
     is_quoted = is_quotable(path)
     try:
-        return _read_suite(path, environ, is_quoted=is_quoted)
+        return _read_suite(path, environ, configs, is_quoted=is_quoted)
     except InputError as error:
         raise SuiteError(error.problems if is_quoted else list(map(conceal, error.problems))) from None
 
 
-def _read_suite(path: Path, environ: Mapping[str, str] | None, *, is_quoted: bool) -> Reading:
+def _read_suite(path: Path, environ: Mapping[str, str] | None, configs: Configs, *, is_quoted: bool) -> Reading:
     source = read_source(path, str(path), limit=MOST_BYTES, kind=YamlSource)
     problems = Problems(source, concealed=set() if is_quoted else {str(path)})
     root, found = compose(source)
     problems.extend(found)
     mapping = _require_mapping(root, problems)
-    variables = Variables(problems, environ)
+    variables = Variables(problems, environ, partial(configs.find_refusal, folder=path.parent))
     filled = variables.fill_mapping(mapping)
     shape, broken = _validate(filled, problems)
     return Reading(shape, broken, filled, problems, variables.worth_masking(), variables.used, environ is None)

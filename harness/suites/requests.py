@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.config import Configs, engine_problem, lacks_scheme, url_problem
+from harness.config import CONFIG_NAME, Configs, engine_problem, lacks_scheme, url_problem
 from harness.errors import ConfigError, SuiteError, UsageError
 from harness.masking import names_login
 from harness.model import (
@@ -57,39 +56,24 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     )
 
 
-def check_config(folder: Path, reading: Reading, configs: Configs) -> None:
-    """Note problems of harness.toml, which would end every run of the suite, and variables that it forbids."""
+def check_own_address(reading: Reading, folder: Path, configs: Configs) -> None:
+    """
+    Note variables that are named like logins if they would be sent to an address that the suite brings along.
+
+    *folder* is that of the suite.
+    """
+    target = reading.shape.target
+    cluster = "default" if target is None or target.cluster is None else target.cluster
     try:
-        config = configs.above(folder)
+        is_own = configs.is_own_address(cluster, folder)
     except ConfigError as error:
         reading.problems.extend(error.problems)
-    else:
-        _check_variables(reading, None if config is None else config.variables)
-
-
-def _check_variables(reading: Reading, readable: tuple[str, ...] | None) -> None:
-    """
-    Note variables of the environment that the suite may not read.
-
-    Where harness.toml has no list, a suite may read all but two kinds: those in the address of its cluster, and logins
-    where that address is its own.
-    """
-    cluster = None if reading.shape.target is None else reading.shape.target.cluster
-    own_address = isinstance(cluster, Written) and (_is_address(cluster) or _is_address(cluster.raw))
-    for name, scalar, offset in reading.used:
-        if any(fnmatchcase(name, pattern) for pattern in readable or ()):
-            continue
-        if readable is not None:
-            reason = f"the suite may not read the variable {name}: harness.toml does not list it in `variables`"
-        elif own_address and scalar.mark == getattr(cluster, "mark", None):
-            reason = f"the address of a cluster must not contain the variable {name}: list it in harness.toml, "
-            reason += f'as in variables = ["{name}"]'
-        elif own_address and names_login(name):
-            reason = f"{name} is named like a login, and the suite sends it to an address of its own: "
-            reason += "define the cluster in harness.toml"
-        else:
-            continue
-        reading.problems.inside(scalar, offset, reason)
+        return
+    for name, scalar, offset in reading.used if is_own else ():
+        if names_login(name):
+            message = f"{name} is named like a login, and the suite sends it to an address of its own: "
+            message += f"define the cluster in the {CONFIG_NAME} that you run with"
+            reading.problems.inside(scalar, offset, message)
 
 
 def check_indexes(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:

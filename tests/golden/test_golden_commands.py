@@ -135,7 +135,7 @@ CHANGES = {
     "flow-that-does-not-end": ("[head]", "[head"),
     "two-documents": ("suite: wrong", "--- {}\n---\nsuite: wrong"),
     "login-in-a-url": ("{index: products}", "{cluster: 'http://me:secret@127.0.0.1:9200', index: products}"),
-    "unset-variable": ("{index: products}", '{index: "${NOT_SET_ANYWHERE}"}'),
+    "unset-variable": ("{index: products}", '{index: "${RELEVANCE_NOT_SET_ANYWHERE}"}'),
     "file-that-is-not-there": ("queries:", "judgments: nowhere.qrels\nqueries:"),
 }
 

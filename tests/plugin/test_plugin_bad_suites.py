@@ -55,30 +55,32 @@ def test_the_other_suites_run_where_pytest_is_told_to_go_on(suite: Suite, run: R
 
 
 def test_a_variable_need_not_be_set_where_nothing_runs(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LEAST", raising=False)
-    suite('thresholds: ["mean nDCG@10 >= ${LEAST}"]', shoes='expect: ["a in top 1"]')
+    monkeypatch.delenv("RELEVANCE_LEAST", raising=False)
+    suite('thresholds: ["mean nDCG@10 >= ${RELEVANCE_LEAST}"]', shoes='expect: ["a in top 1"]')
 
     collected = run("--collect-only", "-q")
     result = run()
 
     assert collected.ret == pytest.ExitCode.OK
-    assert "shop.relevance.yaml::mean-nDCG-10-ge-LEAST" in collected.outlines
+    assert "shop.relevance.yaml::mean-nDCG-10-ge-RELEVANCE_LEAST" in collected.outlines
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(["ERROR *::mean-nDCG-10-ge-LEAST - *LEAST*", "ERROR *::query.shoes - *LEAST*"])
+    result.stdout.fnmatch_lines(
+        ["ERROR *::mean-nDCG-10-ge-RELEVANCE_LEAST - *RELEVANCE_LEAST*", "ERROR *::query.shoes - *RELEVANCE_LEAST*"]
+    )
     assert "Traceback" not in result.stdout.str()
     assert "another exception" not in result.stdout.str()
 
 
 def test_a_variable_is_read_when_the_suite_runs(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    suite('thresholds: ["mean nDCG@10 >= ${LEAST:-0.8}"]')
+    suite('thresholds: ["mean nDCG@10 >= ${RELEVANCE_LEAST:-0.8}"]')
 
     run().assert_outcomes(passed=1)
-    monkeypatch.setenv("LEAST", "0.9")
+    monkeypatch.setenv("RELEVANCE_LEAST", "0.9")
     result = run("-v")
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines("*::mean-nDCG-10-ge-LEAST-0.8 FAILED*")
+    result.stdout.fnmatch_lines("*::mean-nDCG-10-ge-RELEVANCE_LEAST-0.8 FAILED*")
 
 
 def test_a_suite_that_changes_between_collection_and_run_is_an_error(

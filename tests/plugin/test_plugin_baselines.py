@@ -105,12 +105,12 @@ suite: shop
 target: {index: products}
 request:
   query: {match: {title: "{{text}}"}}
-  post_filter: {terms: {tenant: ["${TENANT}", "{{brand}}", "{{login}}"]}}
+  post_filter: {terms: {tenant: ["${RELEVANCE_TENANT}", "{{brand}}", "{{login}}"]}}
 measures: ["nDCG@10"]
 thresholds: ["drop nDCG@10 <= 0.02", "mean RBO >= 1"]
 queries:
-  - {id: shoes, text: "shoes of ${BRAND}", params: {brand: "${BRAND}", login: x}, judgments: {a: 3}}
-  - {id: boots, text: rubber boots, params: {brand: x, login: "${LOGIN_TOKEN}"}, judgments: {d: 3}}
+  - {id: shoes, text: "shoes of ${RELEVANCE_BRAND}", params: {brand: "${RELEVANCE_BRAND}", login: x}, judgments: {a: 3}}
+  - {id: boots, text: rubber boots, params: {brand: x, login: "${RELEVANCE_LOGIN_TOKEN}"}, judgments: {d: 3}}
 """
 
 
@@ -119,9 +119,9 @@ def test_no_secret_is_in_anything_that_is_written_or_printed(
 ) -> None:
     path = pytester.path / "shop.relevance.yaml"
     path.write_text(OF_A_BRAND, encoding="utf-8")
-    monkeypatch.setenv("BRAND", "sentinel-of-a-brand")
-    monkeypatch.setenv("TENANT", "sentinel-of-a-tenant")
-    monkeypatch.setenv("LOGIN_TOKEN", "sentinel-of-a-login")
+    monkeypatch.setenv("RELEVANCE_BRAND", "sentinel-of-a-brand")
+    monkeypatch.setenv("RELEVANCE_TENANT", "sentinel-of-a-tenant")
+    monkeypatch.setenv("RELEVANCE_LOGIN_TOKEN", "sentinel-of-a-login")
     for text in ("shoes", "blue shoes"):
         engine.rankings[f"{text} of sentinel-of-a-brand"] = ["a", "b"]
         engine.rankings[f"{text} of another-sentinel"] = ["a", "b"]
@@ -132,11 +132,11 @@ def test_no_secret_is_in_anything_that_is_written_or_printed(
     }
     assert main(["baseline", "save", path.name, "--url", engine.url]) == 0
     [entry] = json.loads(path.with_name("shop.baseline.json").read_text())["requests"].values()
-    assert entry["queries"]["shoes"]["text"] == "shoes of ${BRAND}"
-    assert entry["index"]["mapping_json"] == [{"properties": {"${TENANT}": {"type": "text"}}}]
+    assert entry["queries"]["shoes"]["text"] == "shoes of ${RELEVANCE_BRAND}"
+    assert entry["index"]["mapping_json"] == [{"properties": {"${RELEVANCE_TENANT}": {"type": "text"}}}]
 
-    monkeypatch.setenv("BRAND", "another-sentinel")
-    monkeypatch.setenv("LOGIN_TOKEN", "sentinel-of-another-login")
+    monkeypatch.setenv("RELEVANCE_BRAND", "another-sentinel")
+    monkeypatch.setenv("RELEVANCE_LOGIN_TOKEN", "sentinel-of-another-login")
     capsys.readouterr()
     assert main(["run", path.name, "--url", engine.url]) == 1
     assert "asked something else for 1 query: shoes (a variable in it has another value)" in capsys.readouterr().out
@@ -148,7 +148,7 @@ def test_no_secret_is_in_anything_that_is_written_or_printed(
     assert main(["compare", "baseline", "report.json", "--suite", path.name, "--output", "json=compared.json"]) == 0
     result = run("--junit-xml=junit.xml", "-v")
     result.assert_outcomes(failed=2)
-    reworded = "shoes (its text was 'shoes of ${BRAND}' and is 'blue shoes of ${BRAND}')"
+    reworded = "shoes (its text was 'shoes of ${RELEVANCE_BRAND}' and is 'blue shoes of ${RELEVANCE_BRAND}')"
     printed = capsys.readouterr()
     assert " ".join(printed.out.split()).count(reworded) >= 4
     assert reworded in (pytester.path / "junit.xml").read_text(encoding="utf-8").replace("&#x27;", "'")

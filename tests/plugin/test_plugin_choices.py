@@ -55,7 +55,7 @@ def test_it(relevance):
 
 
 @pytest.mark.parametrize("options", [(), ("--relevance-index", "products"), ("-p", "xdist", "-n1")])
-@pytest.mark.parametrize("index", ["products", "${SHOP_INDEX}"])
+@pytest.mark.parametrize("index", ["products", "${RELEVANCE_INDEX}"])
 def test_the_suite_s_own_index_is_the_same_run_named_or_not(
     two_requests: Path,
     run: Run,
@@ -65,7 +65,7 @@ def test_the_suite_s_own_index_is_the_same_run_named_or_not(
     options: tuple[str, ...],
     index: str,
 ) -> None:
-    monkeypatch.setenv("SHOP_INDEX", "products")
+    monkeypatch.setenv("RELEVANCE_INDEX", "products")
     text = two_requests.read_text(encoding="utf-8")
     two_requests.write_text(text.replace("index: products", f'index: "{index}"'), encoding="utf-8")
     pytester.makepyfile(OWN_INDEX)

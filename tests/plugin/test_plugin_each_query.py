@@ -73,13 +73,13 @@ def test_a_waiver_of_the_threshold_is_one_for_each_query(suite: Suite, run_queri
     run_queries("--relevance-tag", "tail").assert_outcomes(passed=1, deselected=2)
 
 
-@pytest.mark.parametrize("bound", ["${LEAST}", "${LEAST:-0.1}"])
+@pytest.mark.parametrize("bound", ["${RELEVANCE_LEAST}", "${RELEVANCE_LEAST:-0.1}"])
 @pytest.mark.parametrize("options", [(), ("--relevance-tag", "tail")])
 def test_a_bound_from_the_environment_holds_each_query(
     suite: Suite, run_queries: Run, monkeypatch: pytest.MonkeyPatch, bound: str, options: tuple[str, ...]
 ) -> None:
     suite(f'thresholds: ["every nDCG@10 >= {bound}"]')
-    monkeypatch.setenv("LEAST", "0.9")
+    monkeypatch.setenv("RELEVANCE_LEAST", "0.9")
 
     run_queries(*options, BOOTS).assert_outcomes(failed=1, deselected=0)
 

@@ -259,7 +259,7 @@ def test_what_cannot_run_is_an_error_of_one_sentence(suite: Suite, run: Run, pyt
 
 
 VARIABLES = {
-    "TEXT": "sentinel-text",
+    "RELEVANCE_TEXT": "sentinel-text",
     "USER": "sentinel-user",
     "PASSWORD": "sentinel-password",
     "OTHER": "sentinel-other",
@@ -284,7 +284,11 @@ def test_a_traceback_with_local_variables_shows_nothing_of_the_environment(
     for name, value in VARIABLES.items():
         monkeypatch.setenv(name, value)
     path = suite('thresholds: ["mean nDCG@10 >= 0.99"]')
-    path.write_text(path.read_text().replace("{{text}}", "{{text}} ${TEXT}").replace("red shoes", "red shoes ${TEXT}"))
+    path.write_text(
+        path.read_text()
+        .replace("{{text}}", "{{text}} ${RELEVANCE_TEXT}")
+        .replace("red shoes", "red shoes ${RELEVANCE_TEXT}")
+    )
     path.with_name("bad.relevance.yaml").write_text(path.read_text().replace("request:", "requestt:"))
     login = 'username_env = "USER"\npassword_env = "PASSWORD"'
     pytester.path.joinpath("harness.toml").write_text(f'[clusters.secure]\nurl = "http://127.0.0.1:9"\n{login}\n')

@@ -70,15 +70,15 @@ def test_a_suite_that_did_not_run_is_annotated(
     suite: Suite, run: Run, pytester: pytest.Pytester, summary: Path
 ) -> None:
     path = suite(TOO_HIGH)
-    path.write_text(path.read_text().replace("index: products", 'index: "${NOT_SET_ANYWHERE}"'))
+    path.write_text(path.read_text().replace("index: products", 'index: "${RELEVANCE_NOT_SET_ANYWHERE}"'))
 
     result = run("--relevance-github")
 
     result.assert_outcomes(errors=2)
     [line] = annotations(result)
     assert line.startswith(f"::error file={pytester.path.name}/shop.relevance.yaml,line=2,col=17,title=relevance::the ")
-    result.stdout.fnmatch_lines(["shop.relevance.yaml: did not run: *variable NOT_SET_ANYWHERE is not set*"])
-    assert "NOT_SET_ANYWHERE" in summary.read_text(encoding="utf-8")
+    result.stdout.fnmatch_lines(["shop.relevance.yaml: did not run: *variable RELEVANCE_NOT_SET_ANYWHERE is not set*"])
+    assert "RELEVANCE_NOT_SET_ANYWHERE" in summary.read_text(encoding="utf-8")
 
 
 def test_elsewhere_the_option_is_refused_and_the_line_of_the_ini_file_says_nothing(

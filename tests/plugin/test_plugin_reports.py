@@ -150,7 +150,7 @@ def stopped(pytester: pytest.Pytester, suite: Suite) -> None:
 
 
 def down(pytester: pytest.Pytester, suite: Suite) -> None:
-    suite(MEAN.replace("0.8", "${LEAST}"))
+    suite(MEAN.replace("0.8", "${RELEVANCE_LEAST}"))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def one_is_wrong(pytester: pytest.Pytester) -> tuple[str, ...]:
 
 def one_lacks_a_variable(pytester: pytest.Pytester) -> tuple[str, ...]:
     path = pytester.path / "b.relevance.yaml"
-    path.write_text(path.read_text().replace("0.8", "${LEAST}"))
+    path.write_text(path.read_text().replace("0.8", "${RELEVANCE_LEAST}"))
     return ()
 
 
@@ -215,7 +215,7 @@ NOT_REACHED = "the session ended before it ran"
     ("grief", "reason"),
     [
         (one_is_wrong, "b.relevance.yaml:6:"),
-        (one_lacks_a_variable, "LEAST"),
+        (one_lacks_a_variable, "RELEVANCE_LEAST"),
         (stopped_before_one, NOT_REACHED),
         (ended_before_one, NOT_REACHED),
         (worker_ends_in_one, NOT_REACHED),

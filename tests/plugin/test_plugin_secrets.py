@@ -17,9 +17,17 @@ from harness.cli import main
 VARIABLES = {
     name: f'{name.lower().replace("_", "-")}-Sesame/{number}+&<"ü'
     for number, name in enumerate(
-        ["ES_KEY", "HEADER_TOKEN", "PROXY_PASSWORD", "TEXT_SECRET", "PARAM_SECRET", "BODY_SECRET", "TEMPLATE_SECRET"]
+        [
+            "ES_KEY",
+            "HEADER_TOKEN",
+            "PROXY_PASSWORD",
+            "RELEVANCE_TEXT",
+            "RELEVANCE_PARAM",
+            "RELEVANCE_BODY",
+            "RELEVANCE_TEMPLATE",
+        ]
     )
-} | {"INDEX_SECRET": "index-sesame-7", "HTTPS_PROXY": "http://kim:url-login-Sesame@proxy.example:3128"}
+} | {"RELEVANCE_INDEX": "index-sesame-7", "HTTPS_PROXY": "http://kim:url-login-Sesame@proxy.example:3128"}
 SECRETS = {**VARIABLES, "HTTPS_PROXY": "url-login-Sesame"}
 
 CONFIG = """\
@@ -34,17 +42,17 @@ proxy_password_env = "PROXY_PASSWORD"
 """
 SUITE = """\
 suite: shop
-target: {index: "${INDEX_SECRET}"}
+target: {index: "${RELEVANCE_INDEX}"}
 title_field: title
 requests:
   body:
     query: {match: {title: "{{text}}"}}
-    runtime_mappings: {secret: {type: keyword, script: {source: "emit('${BODY_SECRET}')", params: {p: "{{own}}"}}}}
+    runtime_mappings: {secret: {type: keyword, script: {source: "emit('${RELEVANCE_BODY}')", params: {p: "{{own}}"}}}}
   templated:
-    template: {source: {query: {match: {title: "{{t}}"}}}, params: {t: "{{text}}", secret: "${TEMPLATE_SECRET}"}}
+    template: {source: {query: {match: {title: "{{t}}"}}}, params: {t: "{{text}}", secret: "${RELEVANCE_TEMPLATE}"}}
 queries:
-  - {id: shoes, text: red shoes, params: {own: "${PARAM_SECRET}"}, judgments: {a: 3, x: 1}}
-  - {id: boots, text: "rubber boots ${TEXT_SECRET}", params: {own: p}, judgments: {e: 3}, expect: ["e in top 1"]}
+  - {id: shoes, text: red shoes, params: {own: "${RELEVANCE_PARAM}"}, judgments: {a: 3, x: 1}}
+  - {id: boots, text: "rubber boots ${RELEVANCE_TEXT}", params: {own: p}, judgments: {e: 3}, expect: ["e in top 1"]}
 thresholds: ["mean nDCG@3 >= 0.9", "drop nDCG@3 <= 0.1"]
 """
 TEST = """\
@@ -79,7 +87,7 @@ def leaks(text: str) -> list[str]:
 def engine() -> ScriptedEngine:
     """It repeats what it was sent in its errors and its documents."""
     with ScriptedEngine() as server:
-        texts = [f"rubber boots {VARIABLES['TEXT_SECRET']}", *server.rankings]
+        texts = [f"rubber boots {VARIABLES['RELEVANCE_TEXT']}", *server.rankings]
         server.rankings = {text: ["a", "b", "c", "d"] for text in texts}
         said = " ".join(SECRETS.values())
         hits = [{"_index": "i", "_id": "e", "_score": 1.0, "_source": {"title": f"Boots of {said}"}}]

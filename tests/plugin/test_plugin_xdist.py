@@ -96,13 +96,13 @@ def test_a_failure_looks_as_it_does_without_workers(suite: Suite, run_in_two: Ru
 
 def test_an_error_reaches_the_items_of_every_worker(suite: Suite, run_in_two: Run, engine: object) -> None:
     path = suite(MORE)
-    path.write_text(path.read_text().replace("index: products", "index: '${SHOP_INDEX}'"))
+    path.write_text(path.read_text().replace("index: products", "index: '${RELEVANCE_INDEX}'"))
 
     result = run_in_two()
 
     result.assert_outcomes(errors=3)
     assert engine.asked == {}
-    assert result.stdout.str().count("SHOP_INDEX") >= 3
+    assert result.stdout.str().count("RELEVANCE_INDEX") >= 3
     result.stdout.fnmatch_lines("*shop.relevance.yaml: did not run:*")
     assert "Traceback" not in result.stdout.str()
 

@@ -14,7 +14,7 @@ from harness.suites import load_suite
 
 SUITE = """\
 suite: shop
-target: {index: products, cluster: "${CLUSTER:-default}"}
+target: {index: products, cluster: "${RELEVANCE_CLUSTER:-default}"}
 grades: {good: 2, bad: 0}
 gain: {2: 1.5, 0: -1}
 requests:
@@ -42,7 +42,18 @@ KEYS = [
     *("files", "other_queries", "documents", "mappings", "json", "headers", "size", "weight", "a"),
 ]
 SCALARS = st.one_of(
-    st.sampled_from(["nDCG@10", "mean nDCG@10 >= 0.8", "sku in top 3", "{{text}}", "${X}", "${X:-1}", "linear", "."]),
+    st.sampled_from(
+        [
+            "nDCG@10",
+            "mean nDCG@10 >= 0.8",
+            "sku in top 3",
+            "{{text}}",
+            "${RELEVANCE_X}",
+            "${RELEVANCE_X:-1}",
+            "linear",
+            ".",
+        ]
+    ),
     st.integers(-3, 12),
     st.floats(),
     st.booleans(),

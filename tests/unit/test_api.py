@@ -422,6 +422,8 @@ def test_an_unknown_option_is_an_error_with_the_nearest():
 WRONG_OPTIONS = [
     ({"url": 5}, "url is 5, expected a text or None"),
     ({"cluster": ["main"]}, "cluster is of type list, expected a text or None"),
+    ({"config": 5}, "config is 5, expected the path of a file or None"),
+    ({"variables": "SHOP_NOTE"}, "variables is the text 'SHOP_NOTE', expected a sequence of names of variables"),
     ({"request": True}, "request is True, expected a text or None"),
     ({"index": 1}, "index is 1, expected a text or None"),
     ({"engine_version": 2.19}, "engine_version is 2.19, expected a text or None"),

@@ -144,27 +144,27 @@ def test_zero_hits_and_undefined_queries_are_kept_as_what_they_are():
 
 def test_a_value_from_the_environment_is_not_told():
     failing = run_of(boots=Failure(FailureKind.ERROR, "no tenant secret-one"))
-    with pytest.raises(UnansweredBaseline, match=r"no tenant \$\{TENANT\}"):
-        make(replace(suite_of(), variables={"TENANT": "secret-one"}), failing)
+    with pytest.raises(UnansweredBaseline, match=r"no tenant \$\{RELEVANCE_TENANT\}"):
+        make(replace(suite_of(), variables={"RELEVANCE_TENANT": "secret-one"}), failing)
 
 
 SECRETIVE = """
 suite: shop
-target: {cluster: staging, index: "${INDEX:-products}"}
+target: {cluster: staging, index: "${RELEVANCE_INDEX:-products}"}
 requests:
   current:
-    index: "${INDEX:-products}"
+    index: "${RELEVANCE_INDEX:-products}"
     body:
-      query: {match: {title: "{{text}}", "${KEY}": "{{tenant}} {{account}}"}}
-      rescore: ["${KEY}"]
+      query: {match: {title: "{{text}}", "${RELEVANCE_KEY}": "{{tenant}} {{account}}"}}
+      rescore: ["${RELEVANCE_KEY}"]
       post_filter:
-        account: ${ACCOUNT}
+        account: ${RELEVANCE_ACCOUNT}
 queries:
   - id: shoes
-    text: shoes of ${KEY}
+    text: shoes of ${RELEVANCE_KEY}
     params:
-      tenant: ${TENANT:-acme}
-      account: ${ACCOUNT}
+      tenant: ${RELEVANCE_TENANT:-acme}
+      account: ${RELEVANCE_ACCOUNT}
     judgments: {a: 3}
   - {id: boots, text: products for kids, params: {tenant: x, account: 1}, judgments: {d: 2}}
 """
@@ -173,13 +173,13 @@ suite: shop
 target: {cluster: staging}
 request:
   http:
-    path: /find?key=${KEY}
+    path: /find?key=${RELEVANCE_KEY}
     ids: $.ids
-    headers: {Authorization: "Bearer ${KEY}", Retry: .inf}
+    headers: {Authorization: "Bearer ${RELEVANCE_KEY}", Retry: .inf}
     json: {q: "{{text}}"}
 queries: [{id: shoes, text: shoes, judgments: {a: 3}}]
 """
-ENVIRON = {"KEY": "first-sentinel", "ACCOUNT": "1234567890", "INDEX": "products"}
+ENVIRON = {"RELEVANCE_KEY": "first-sentinel", "RELEVANCE_ACCOUNT": "1234567890", "RELEVANCE_INDEX": "products"}
 
 
 @pytest.fixture
@@ -196,12 +196,12 @@ def test_no_secret_is_kept(secretive):
     text = dumps(file_of(entry))
     assert "sentinel" not in text
     assert "1234567890" not in text
-    assert entry.queries["shoes"].text == "shoes of ${KEY}"
-    assert entry.queries["shoes"].params == {"tenant": "acme", "account": "${ACCOUNT}"}
+    assert entry.queries["shoes"].text == "shoes of ${RELEVANCE_KEY}"
+    assert entry.queries["shoes"].params == {"tenant": "acme", "account": "${RELEVANCE_ACCOUNT}"}
     body = entry.request["body"]
-    assert (body["rescore"], body["post_filter"]) == (["${KEY}"], {"account": "${ACCOUNT}"})
-    assert entry.index.mapping_json == [{"properties": "${KEY}"}]
-    assert entry.index.settings_json == [{"analysis": ["${KEY}"]}]
+    assert (body["rescore"], body["post_filter"]) == (["${RELEVANCE_KEY}"], {"account": "${RELEVANCE_ACCOUNT}"})
+    assert entry.index.mapping_json == [{"properties": "${RELEVANCE_KEY}"}]
+    assert entry.index.settings_json == [{"analysis": ["${RELEVANCE_KEY}"]}]
 
 
 def test_no_secret_of_a_service_is_kept(tmp_path):
@@ -212,9 +212,9 @@ def test_no_secret_of_a_service_is_kept(tmp_path):
     entry = make(suite, run)
     assert "sentinel" not in dumps(file_of(entry))
     assert entry.request["http"] == {
-        "path": "/find?key=${KEY}",
+        "path": "/find?key=${RELEVANCE_KEY}",
         "ids": "$.ids",
-        "headers": {"Authorization": "Bearer ${KEY}", "Retry": ".inf"},
+        "headers": {"Authorization": "Bearer ${RELEVANCE_KEY}", "Retry": ".inf"},
         "json": {"q": "{{text}}"},
     }
 
@@ -228,12 +228,16 @@ def test_another_secret_asks_the_same(secretive):
 
 def test_another_value_of_a_variable_that_is_no_login_asks_something_else(secretive):
     entry = make(secretive())
-    [(query, change)] = reference_to(entry, secretive(ACCOUNT="9876543210"), run_of()).changed_questions.items()
+    [(query, change)] = reference_to(
+        entry, secretive(RELEVANCE_ACCOUNT="9876543210"), run_of()
+    ).changed_questions.items()
     assert changed_question(query, *change) == "shoes (a variable in it has another value)"
     assert "9876543210" not in repr(change)
 
 
-@pytest.mark.parametrize("name", ["KEY", "API_KEY", "MY_ACCESSTOKEN", "tokens", "DB_PASSWORD", "SESSION_ID", "jwt"])
+@pytest.mark.parametrize(
+    "name", ["RELEVANCE_KEY", "API_KEY", "MY_ACCESSTOKEN", "tokens", "DB_PASSWORD", "SESSION_ID", "jwt"]
+)
 def test_a_variable_of_such_a_name_holds_a_login(name):
     assert names_login(name)
 
@@ -245,16 +249,18 @@ def test_a_variable_of_such_a_name_is_part_of_what_is_asked(name):
 
 def test_what_reads_like_a_value_from_the_environment_and_is_none_asks_the_same(secretive):
     entry = make(secretive())
-    elsewhere = secretive(INDEX="products-of-a-pull-request")
+    elsewhere = secretive(RELEVANCE_INDEX="products-of-a-pull-request")
     assert reference_to(entry, elsewhere, run_of()).changed_questions == {}
     assert reference_to(make(elsewhere), secretive(), run_of()).changed_questions == {}
 
 
 def test_a_default_is_another_value_than_that_of_the_environment_unless_they_are_the_same(secretive):
     entry = make(secretive())
-    assert reference_to(entry, secretive(TENANT="acme"), run_of()).changed_questions == {}
-    [(query, (before, now))] = reference_to(entry, secretive(TENANT="globex"), run_of()).changed_questions.items()
-    assert (query, before.params["tenant"], now.params["tenant"]) == ("shoes", "acme", "${TENANT}")
+    assert reference_to(entry, secretive(RELEVANCE_TENANT="acme"), run_of()).changed_questions == {}
+    [(query, (before, now))] = reference_to(
+        entry, secretive(RELEVANCE_TENANT="globex"), run_of()
+    ).changed_questions.items()
+    assert (query, before.params["tenant"], now.params["tenant"]) == ("shoes", "acme", "${RELEVANCE_TENANT}")
 
 
 @pytest.mark.parametrize("response", [Failure(FailureKind.TIMEOUT, "late"), Failure(FailureKind.NOT_RUN, "no"), None])

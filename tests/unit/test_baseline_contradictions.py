@@ -237,7 +237,7 @@ def test_of_several_queries_the_first_is_told_and_the_others_are_counted():
 
 
 def test_what_is_masked_cannot_be_checked():
-    refuse_contradictions(edited(text="shoes of ${KEY}"), "b.json", "current", suite_of())
+    refuse_contradictions(edited(text="shoes of ${RELEVANCE_KEY}"), "b.json", "current", suite_of())
 
 
 def test_a_measure_that_is_not_known_or_is_the_users_own_is_no_contradiction(monkeypatch):

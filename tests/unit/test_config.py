@@ -1,12 +1,14 @@
 """harness.toml: what it gives, and each mistake in it with its place and without any secret."""
 
+import ast
 import tomllib
+from pathlib import Path
 
 import pytest
 
-from harness import config
-from harness.config import Config, Configs, config_path, read_config, resolve_cluster
-from harness.errors import ConfigError, UsageError
+import harness
+from harness.config import Configs, read_config, reading, resolve_cluster
+from harness.errors import ConfigError, EntryPoint, UsageError
 from harness.model import AddressOrigin, Cluster, Mark, Target
 
 FULL = """\
@@ -88,18 +90,7 @@ def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, t
     with pytest.raises(
         ConfigError, match=r"suites/harness\.toml: this is a link to nowhere.toml, which does not exist"
     ):
-        Configs().above(inner)
-
-
-def test_the_nearest_harness_toml_upwards_holds(write, tmp_path):
-    path = write(FULL)
-    inner = tmp_path / "a" / "b"
-    inner.mkdir(parents=True)
-    assert config_path(inner) == path
-    (tmp_path / "a" / "harness.toml").write_text("")
-    config = Configs().above(inner)
-    assert config is not None
-    assert (config.path, config.clusters) == (tmp_path / "a" / "harness.toml", {})
+        Configs().read_beside(inner)
 
 
 DEFAULT = '[clusters.default]\nurl = "http://localhost:9200"\n'
@@ -352,7 +343,7 @@ def test_a_mistake_is_told_with_its_place_and_no_value(write, text, place, messa
 def test_the_variables_that_suites_may_read(write):
     assert read_config(write('variables = ["SHOP_*", "LANG"]\n')).variables == ("SHOP_*", "LANG")
     assert read_config(write("variables = []\n")).variables == ()
-    assert read_config(write("")).variables is None
+    assert read_config(write("")).variables == ()
 
 
 @pytest.mark.parametrize("value", ['"SHOP"', '["a b"]', "[1]", "{a = 1}", '["${X}"]'])
@@ -405,7 +396,7 @@ clusters.x = 4
 
 def test_a_value_on_many_lines_is_parsed_once(write, monkeypatch):
     parsed = []
-    monkeypatch.setattr(config.tomllib, "loads", lambda text, loads=tomllib.loads: parsed.append(text) or loads(text))
+    monkeypatch.setattr(reading.tomllib, "loads", lambda text, loads=tomllib.loads: parsed.append(text) or loads(text))
     nodes = '  "http://b:1", # and "more" ]\n' * 100
     read_config(write(f'[clusters.a]\nurl = "http://a:1"\n\n# nodes\nnodes = [\n{nodes}]\ntimeout = 2\n'))
     assert len(parsed) == 5  # the whole, and each of four statements
@@ -430,69 +421,208 @@ def test_a_statement_ends_where_its_value_does(write, value):
     assert f"harness.toml:{lines}:1: unknown key 'b'" in refusal(write(text))
 
 
-def config_of(*clusters, folder):
-    return Config(folder / "harness.toml", {cluster.name: cluster for cluster in clusters})
+# ------------------------------------------------------------------------------------- whose configuration counts
+
+LOCAL = '[clusters.default]\nurl = "http://localhost:9200"\n'
+SECURE = '[clusters.secure]\nurl = "https://example.org:9200/"\napi_key_env = "KEY"\n'
 
 
-LOCAL = Cluster("default", url="http://localhost:9200")
-SECURE = Cluster("secure", url="https://example.org:9200/", api_key_env="KEY")
+def resolve(target, folder, *, url=None, configs=None):
+    return resolve_cluster(target, configs or Configs(), folder, url=url)
 
 
-def test_a_cluster_is_found_by_its_name(tmp_path):
-    config = config_of(LOCAL, SECURE, folder=tmp_path)
-    assert resolve_cluster(Target(), config, url=None) is LOCAL
-    assert resolve_cluster(Target("secure"), config, url=None) is SECURE
+def test_a_cluster_is_found_by_its_name(write, tmp_path):
+    write(LOCAL + SECURE)
+    assert resolve(Target(), tmp_path).url == "http://localhost:9200"
+    assert resolve(Target("secure"), tmp_path).api_key_env == "KEY"
 
 
-def test_a_url_takes_the_place_of_the_suites_cluster(tmp_path):
+def test_a_url_takes_the_place_of_the_suites_cluster(write, tmp_path):
+    write(LOCAL)
     url = "http://other.example.org:9200"
-    config = config_of(LOCAL, folder=tmp_path)
-    assert resolve_cluster(Target(), config, url=url) == Cluster(url, url=url, origin=AddressOrigin.COMMAND_LINE)
-    assert resolve_cluster(Target(url), None, url=None) == Cluster(url, url=url)
+    assert resolve(Target(), tmp_path, url=url) == Cluster(url, url=url, origin=AddressOrigin.COMMAND_LINE)
+    assert resolve(Target(url), tmp_path) == Cluster(url, url=url, origin=AddressOrigin.SUITE)
 
 
-def test_a_url_is_for_the_service_that_the_suites_requests_are_for():
+def test_a_url_is_for_the_service_that_the_suites_requests_are_for(write, tmp_path):
     url = "http://localhost:8080"
-    assert resolve_cluster(Target(url, service="http"), None, url=None) == Cluster(url, url=url, service="http")
-    assert resolve_cluster(Target(service="http"), None, url=url).service == "http"
+    assert resolve(Target(url, service="http"), tmp_path) == Cluster(url, url=url, service="http")
+    assert resolve(Target(service="http"), tmp_path, url=url).service == "http"
 
 
-def test_a_url_that_harness_toml_has_brings_its_login_and_no_other_does(tmp_path):
-    config = config_of(LOCAL, SECURE, folder=tmp_path)
-    assert resolve_cluster(Target(), config, url="https://example.org:9200") is SECURE
-    assert resolve_cluster(Target("secure"), config, url="https://example.com:9200").api_key_env is None
+def test_a_url_that_harness_toml_has_brings_its_login_and_no_other_does(write, tmp_path):
+    write(LOCAL + SECURE)
+    assert resolve(Target(), tmp_path, url="https://example.org:9200").api_key_env == "KEY"
+    assert resolve(Target("https://example.org:9200/"), tmp_path).origin is AddressOrigin.CONFIGURATION
+    assert resolve(Target("secure"), tmp_path, url="https://example.com:9200").api_key_env is None
 
 
 @pytest.mark.parametrize(
     "url", ["https://kim:s3cret@example.org", "kim:s3cret@example.org", "ftp://example.org", "localhost"]
 )
-def test_a_url_that_cannot_be_used_is_refused_without_its_login(url):
+def test_a_url_that_cannot_be_used_is_refused_without_its_login(tmp_path, url):
     with pytest.raises(UsageError) as caught:
-        resolve_cluster(Target(), None, url=url)
+        resolve(Target(), tmp_path, url=url)
     assert "s3cret" not in str(caught.value)
 
 
-def test_a_cluster_that_is_not_defined_is_told_with_every_remedy(tmp_path):
+def test_a_cluster_that_is_not_defined_is_told_with_every_remedy(write, tmp_path):
     with pytest.raises(UsageError) as caught:
-        resolve_cluster(Target(), None, url=None)
+        resolve(Target(), tmp_path)
     assert str(caught.value) == (
-        "the cluster 'default' is not defined, as there is no harness.toml in the suite's folder or above; "
-        "give url or embedded, or define it in harness.toml: "
+        "the cluster 'default' is not defined, as there is no harness.toml in the working directory, beside the suite, "
+        "or above; give url or embedded, or define it in harness.toml: "
         '[clusters.default] with url = "http://localhost:9200"'
     )
+    path = write(LOCAL + SECURE)
     with pytest.raises(UsageError) as caught:
-        resolve_cluster(Target("secur"), config_of(LOCAL, SECURE, folder=tmp_path), url=None)
-    assert f"is not defined in {tmp_path / 'harness.toml'}, which has default, secure; did you mean 'secure'? " in str(
-        caught.value
-    )
+        resolve(Target("secur"), tmp_path)
+    assert f"is not defined in {path}, which has default, secure; did you mean 'secure'? " in str(caught.value)
 
 
-def test_a_certificate_is_found_beside_harness_toml(tmp_path):
-    cluster = Cluster("default", url="https://localhost:9200", ca_certs="ca.pem", mark=Mark("harness.toml", 3, 1))
-    config = config_of(cluster, folder=tmp_path)
-    with pytest.raises(
-        UsageError, match=r"^harness.toml:3:1: ca_certs of the cluster 'default': there is no file .*ca\.pem"
-    ):
-        resolve_cluster(Target(), config, url=None)
+def test_a_certificate_is_found_beside_harness_toml(write, tmp_path):
+    path = write('[clusters.default]\nurl = "https://localhost:9200"\nca_certs = "ca.pem"\n')
+    message = rf"^{path}:1:1: ca_certs of the cluster 'default': there is no file .*ca\.pem"
+    with pytest.raises(UsageError, match=message):
+        resolve(Target(), tmp_path)
     (tmp_path / "ca.pem").write_text("")
-    assert resolve_cluster(Target(), config, url=None).ca_certs == str(tmp_path / "ca.pem")
+    assert resolve(Target(), tmp_path).ca_certs == str(tmp_path / "ca.pem")
+
+
+@pytest.fixture
+def suites(write, tmp_path):
+    """The folder of a suite, below a working directory without a harness.toml."""
+    folder = tmp_path / "suites" / "inner"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def test_the_file_that_is_named_is_trusted_then_that_of_the_variable_then_the_one_above(write, suites, monkeypatch):
+    paths = {}
+    for name in ("option", "variable", "above"):
+        paths[name] = write(f'[clusters.default]\nurl = "http://{name}"\n').rename(suites.parent / f"{name}.toml")
+    root = write('[clusters.default]\nurl = "http://above"\n')
+    monkeypatch.chdir(suites)
+
+    assert Configs().path == root
+    assert Configs(environ={"RELEVANCE_CONFIG": "../variable.toml"}).path == suites / "../variable.toml"
+    environ = {"RELEVANCE_CONFIG": str(paths["variable"])}
+    assert resolve(Target(), suites, configs=Configs(environ=environ)).url == "http://variable"
+    configs = Configs(paths["option"], environ=environ)
+    assert resolve(Target(), suites, configs=configs).url == "http://option"
+    with pytest.raises(UsageError, match=r"^config: there is no file nowhere\.toml$"):
+        Configs(Path("nowhere.toml"))
+    with pytest.raises(UsageError, match=r"^RELEVANCE_CONFIG: there is no file nowhere\.toml$"):
+        Configs(environ={"RELEVANCE_CONFIG": "nowhere.toml"})
+
+
+def test_a_file_beside_a_suite_defines_plain_addresses(suites):
+    (suites.parent / "harness.toml").write_text(
+        '[clusters.default]\nurl = "http://localhost:9200"\nnodes = ["http://localhost:9201"]\ntimeout = 5\n'
+    )
+    for target in (Target(), Target("http://localhost:9200")):
+        cluster = resolve(target, suites)
+        assert (cluster.name, cluster.timeout, cluster.origin) == ("default", 5.0, AddressOrigin.SUITE)
+    assert resolve(Target(service="http"), suites).service == "http"
+
+
+PRIVATE = {
+    "bearer_token_env": 'bearer_token_env = "DATABASE_URL"',
+    "api_key_env": 'api_key_env = "GH_PAT"',
+    "username_env, password_env": 'username_env = "A"\npassword_env = "B"',
+    "headers_env": 'headers_env = {X = "SENTRY_DSN"}',
+    "proxy": 'proxy = "http://proxy:3128"',
+    "ca_certs": 'ca_certs = "ca.pem"',
+    "client_cert": 'client_cert = "c.pem"',
+    "fingerprint": f'fingerprint = "{64 * "a"}"',
+    "verify_certs": "verify_certs = false",
+    "service": 'service = "http"',
+}
+
+
+@pytest.mark.parametrize(("names", "line"), PRIVATE.items(), ids=PRIVATE)
+def test_a_file_beside_a_suite_with_more_than_addresses_is_refused_where_it_would_be_used(write, suites, names, line):
+    beside = suites / "harness.toml"
+    beside.write_text(f'[clusters.default]\nurl = "https://evil"\n[clusters.other]\nurl = "https://other"\n{line}\n')
+    for target in (Target(), Target("other"), Target("https://other")):
+        with pytest.raises(UsageError) as caught:
+            resolve(target, suites)
+        assert caught.value.text(EntryPoint.COMMAND) == (
+            f"{beside}:5:1: found {names}, expected plain addresses only, as the file comes with a suite and is not "
+            f"the configuration that you run with; if it is yours, give --config {beside}"
+        )
+    url = "https://other"
+    assert resolve(Target(), suites, url=url) == Cluster(url, url=url, origin=AddressOrigin.COMMAND_LINE)
+    assert resolve(Target("https://elsewhere"), suites).origin is AddressOrigin.SUITE
+    for file in ("ca.pem", "c.pem"):
+        (suites / file).touch()
+    assert resolve(Target("other"), suites, configs=Configs(beside)).origin is AddressOrigin.CONFIGURATION
+    write('[clusters.default]\nurl = "http://trusted"\n')
+    assert resolve(Target(), suites).url == "http://trusted"
+
+
+def test_cloud_ids_and_lists_of_variables_are_more_than_addresses(suites):
+    beside = suites / "harness.toml"
+    for text, name in (
+        ('variables = ["*"]\n[clusters.default]\nurl = "http://a"\n', "1:1: found variables"),
+        ('[clusters.default]\ncloud_id = "shop:abc"\n', "2:1: found cloud_id"),
+    ):
+        beside.write_text(text)
+        with pytest.raises(UsageError, match=name):
+            resolve(Target(), suites)
+
+
+def test_a_list_of_variables_beside_a_suite_is_not_used_and_named(suites):
+    beside = suites / "harness.toml"
+    beside.write_text('variables = ["*"]\n')
+    refusal = Configs().find_refusal("DATABASE_URL", suites)
+    assert refusal == (
+        "the suite may not read the variable DATABASE_URL: name it RELEVANCE_…, or list it in a harness.toml in the "
+        f'folder that you run in: variables = ["DATABASE_URL"]; the list in {beside} counts if you run with '
+        f"--config {beside}"
+    )
+    assert Configs(beside).find_refusal("DATABASE_URL", suites) == ""
+
+
+def test_a_link_beside_a_suite_to_the_trusted_file_is_that_file(write, suites):
+    path = write(SECURE)
+    (suites / "harness.toml").symlink_to(path)
+    assert Configs().read_beside(suites) is None
+    assert resolve(Target("secure"), suites).origin is AddressOrigin.CONFIGURATION
+
+
+def test_a_link_beside_a_suite_to_another_file_is_beside_the_suite(suites, tmp_path):
+    (tmp_path / "mine.toml").write_text(SECURE)
+    (suites / "harness.toml").symlink_to(tmp_path / "mine.toml")
+    with pytest.raises(UsageError, match="found api_key_env, expected plain addresses only"):
+        resolve(Target("secure"), suites)
+
+
+def test_a_repository_below_the_working_directory_is_not_trusted(write, suites):
+    (suites / ".git").mkdir()
+    (suites / "harness.toml").write_text(SECURE)
+    path = write(LOCAL)
+    assert Configs().path == path
+    with pytest.raises(UsageError, match="found api_key_env"):
+        resolve(Target("secure"), suites)
+
+
+def test_a_broken_file_beside_a_suite_does_not_matter_where_it_is_not_used(write, suites):
+    (suites / "harness.toml").write_text("[clusters\n")
+    write(LOCAL)
+    assert resolve(Target(), suites).name == "default"
+    with pytest.raises(ConfigError, match="this is not TOML"):
+        resolve(Target("nowhere"), suites)
+
+
+def test_every_suite_is_loaded_with_the_configuration_of_its_command():
+    """A call that named none would take that of the working directory, whatever `--config` says."""
+    root = Path(harness.__file__).parent
+    lacking = []
+    for path in root.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            is_loading = is_call and node.func.id in ("load_suite", "load_suites", "read_judged")
+            if is_loading and "configs" not in [keyword.arg for keyword in node.keywords]:
+                lacking.append(f"{path.relative_to(root)}:{node.lineno}")
+    assert lacking == []

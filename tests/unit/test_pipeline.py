@@ -185,28 +185,28 @@ def test_a_suite_whose_queries_are_all_skipped_is_not_asked_and_does_not_pass(fo
 
 
 def test_variables_are_resolved_and_hidden(folder, search):
-    path = write(folder, "one", threshold='"mean P@1 >= ${LEAST}"')
-    path.write_text(path.read_text().replace("query of one", '"${PHRASE}"'))
-    report = run(path, environ={"LEAST": "0.75", "PHRASE": "unreleased product"})
+    path = write(folder, "one", threshold='"mean P@1 >= ${RELEVANCE_LEAST}"')
+    path.write_text(path.read_text().replace("query of one", '"${RELEVANCE_PHRASE}"'))
+    report = run(path, environ={"RELEVANCE_LEAST": "0.75", "RELEVANCE_PHRASE": "unreleased product"})
     [suite] = report.suites
     assert search.requests[0].body["query"] == {"match": {"title": "unreleased product"}}
     assert "unreleased" not in repr(report)
-    assert suite.queries[0].text == "${PHRASE}"
-    assert (suite.verdicts[0].required, suite.verdicts[0].id) == (0.75, "mean-P-1-ge-LEAST")
+    assert suite.queries[0].text == "${RELEVANCE_PHRASE}"
+    assert (suite.verdicts[0].required, suite.verdicts[0].id) == (0.75, "mean-P-1-ge-RELEVANCE_LEAST")
     assert "required >= 0.75" in suite.verdicts[0].reason
-    with pytest.raises(SuiteError, match="LEAST"):
-        run(path, environ={"PHRASE": "x"})
+    with pytest.raises(SuiteError, match="RELEVANCE_LEAST"):
+        run(path, environ={"RELEVANCE_PHRASE": "x"})
 
 
 def test_ids_are_the_same_with_and_without_an_environment(folder):
     from harness.gate.selection import gated_thresholds
 
-    path = write(folder, "one", threshold='"mean P@1 >= ${LEAST:-0.5}", "95% P@1 >= 0"')
+    path = write(folder, "one", threshold='"mean P@1 >= ${RELEVANCE_LEAST:-0.5}", "95% P@1 >= 0"')
     collected = load_suite(path, None)
-    loaded = load_suite(path, {"LEAST": "0.25"})
+    loaded = load_suite(path, {"RELEVANCE_LEAST": "0.25"})
     ids = [gated.id for gated in gated_thresholds(collected)]
     assert ids == [gated.id for gated in gated_thresholds(loaded)]
-    assert ids == ["mean-P-1-ge-LEAST-0.5", "95pct-P-1-ge-0"]
+    assert ids == ["mean-P-1-ge-RELEVANCE_LEAST-0.5", "95pct-P-1-ge-0"]
 
 
 def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(folder, monkeypatch, search):

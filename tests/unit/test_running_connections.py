@@ -6,6 +6,7 @@ import pytest
 
 import harness.embedded
 import harness.search
+from harness.config import Configs
 from harness.errors import ConfigError, EngineStartError, EngineUnreachable, UsageError
 from harness.hooks import Hooks
 from harness.model import Cluster, Suite, Target
@@ -59,11 +60,13 @@ def folder(tmp_path):
 
 def test_suites_on_one_cluster_share_a_connection(openings, folder):
     with Connections({}, RunOptions()) as connections:
-        one, other, again = connections.open_all([suite_at(folder), suite_at(folder, "other"), suite_at(folder)])
+        one, other, again = connections.open_all(
+            [suite_at(folder), suite_at(folder, "other"), suite_at(folder)], Configs()
+        )
         assert one.search is again.search is not other.search
         assert [url for url, _, _ in openings.opened] == ["http://one:9200", "http://two:9200"]
         assert (one.name, other.name) == ("default (http://one:9200)", "other (http://two:9200)")
-        assert connections.open_all([suite_at(folder)]) == [one]
+        assert connections.open_all([suite_at(folder)], Configs()) == [one]
         assert not any(search.closed for search in openings.searches)
     assert all(search.closed for search in openings.searches)
 
@@ -77,48 +80,51 @@ def test_the_harness_toml_of_a_linked_suite_is_the_one_above_the_link(openings, 
     (folder / "inner" / "s.relevance.yaml").symlink_to(folder / "elsewhere" / "s.relevance.yaml")
 
     with Connections({}, RunOptions()) as connections:
-        connections.open_all([suite])
+        connections.open_all([suite], Configs())
 
     assert [url for url, _, _ in openings.opened] == ["http://four:9200"]
 
 
 def test_what_a_suite_states_of_its_engine_is_a_connection_of_its_own(openings, folder):
     with Connections({}, RunOptions()) as connections:
-        connections.open_all([suite_at(folder), suite_at(folder, engine="opensearch 2.19")])
+        connections.open_all([suite_at(folder), suite_at(folder, engine="opensearch 2.19")], Configs())
     assert openings.opened == [("http://one:9200", None, None), ("http://one:9200", "opensearch 2.19", None)]
 
 
 def test_a_url_takes_the_place_of_every_cluster_and_of_what_is_stated(openings, folder):
     with Connections({}, RunOptions(url="http://three:9200")) as connections:
-        first, second = connections.open_all([suite_at(folder), suite_at(folder, "other", engine="opensearch 2.19")])
+        first, second = connections.open_all(
+            [suite_at(folder), suite_at(folder, "other", engine="opensearch 2.19")], Configs()
+        )
         assert first is second
     assert openings.opened == [("http://three:9200", None, None)]
 
 
 def test_a_named_cluster_takes_the_place_of_the_suites_own_and_of_what_is_stated(openings, folder):
     with Connections({}, RunOptions(cluster="other")) as connections:
-        [door] = connections.open_all([suite_at(folder, engine="elasticsearch 9.4.3")])
+        [door] = connections.open_all([suite_at(folder, engine="elasticsearch 9.4.3")], Configs())
     assert openings.opened == [("http://two:9200", None, None)]
     assert door.name == "other (http://two:9200)"
 
 
-def test_a_door_is_called_what_was_asked_for(openings, folder):
+def test_a_door_is_called_what_was_asked_for(openings, folder, monkeypatch):
+    monkeypatch.chdir(folder)
     with Connections({}, RunOptions()) as connections:
         configured, by_url, again = connections.open_all(
-            [suite_at(folder), suite_at(folder, "http://one:9200"), suite_at(folder)]
+            [suite_at(folder), suite_at(folder, "http://one:9200"), suite_at(folder)], Configs()
         )
     named = "default (http://one:9200)"
     assert (configured.name, by_url.name, again.name) == (named, "http://one:9200", named)
     assert configured.search is by_url.search is again.search
     with Connections({}, RunOptions(url="http://one:9200")) as connections:
-        [door] = connections.open_all([suite_at(folder, "other")])
+        [door] = connections.open_all([suite_at(folder, "other")], Configs())
     assert (door.name, door.cluster.name) == ("http://one:9200", "default")
 
 
 def test_a_client_object_needs_no_cluster(openings, tmp_path):
     client = object()
     with Connections({}, RunOptions(client=client)) as connections:
-        first, second = connections.open_all([suite_at(tmp_path, "nowhere"), suite_at(tmp_path)])
+        first, second = connections.open_all([suite_at(tmp_path, "nowhere"), suite_at(tmp_path)], Configs())
         assert first is second
         assert first.name == "client"
     assert openings.opened == [(None, None, client)]
@@ -127,7 +133,9 @@ def test_a_client_object_needs_no_cluster(openings, tmp_path):
 def test_a_server_that_is_away_is_asked_once_and_closes_no_other_door(openings, folder):
     openings.errors["http://one:9200"] = EngineUnreachable("no connection")
     with Connections({}, RunOptions()) as connections:
-        first, second, other = connections.open_all([suite_at(folder), suite_at(folder), suite_at(folder, "other")])
+        first, second, other = connections.open_all(
+            [suite_at(folder), suite_at(folder), suite_at(folder, "other")], Configs()
+        )
     assert first is second
     assert (first.search, str(first.error)) == (None, "no connection")
     assert other.search is not None
@@ -137,7 +145,7 @@ def test_a_server_that_is_away_is_asked_once_and_closes_no_other_door(openings, 
 def test_all_mistakes_are_told_at_once_and_nothing_is_left_open(openings, folder):
     suites = [suite_at(folder, "nowhere"), suite_at(folder), suite_at(folder, "elsewhere"), suite_at(folder, "nowhere")]
     with pytest.raises(UsageError) as caught, Connections({}, RunOptions()) as connections:
-        connections.open_all(suites)
+        connections.open_all(suites, Configs())
     first, second = str(caught.value).splitlines()
     assert "'nowhere'" in first
     assert "'elsewhere'" in second
@@ -149,7 +157,7 @@ def test_a_wrong_harness_toml_is_told_beside_the_other_mistakes(openings, folder
     broken.mkdir()
     (broken / "harness.toml").write_text("[clusters.default]\nurl = 3\n")
     with pytest.raises(ConfigError) as caught, Connections({}, RunOptions()) as connections:
-        connections.open_all([suite_at(folder, "nowhere", name="a"), suite_at(broken), suite_at(broken)])
+        connections.open_all([suite_at(folder, "nowhere", name="a"), suite_at(broken), suite_at(broken)], Configs())
     problems = {problem.path: problem.message for problem in caught.value.problems}
     assert set(problems) == {str(broken / "harness.toml"), str(folder / "a.relevance.yaml")}
 
@@ -171,7 +179,7 @@ def node(monkeypatch):
 def test_one_node_serves_all_suites_and_ends_after_the_connections(openings, folder, node):
     with Connections({}, RunOptions(embedded=True, engine_version="2.19")) as connections:
         assert node == []
-        first, second = connections.open_all([suite_at(folder, "nowhere"), suite_at(folder, engine="x")])
+        first, second = connections.open_all([suite_at(folder, "nowhere"), suite_at(folder, engine="x")], Configs())
         assert first is second
         assert node == [("started", "2.19")]
     assert node == [("started", "2.19"), ("ended", "2.19")]
@@ -180,7 +188,7 @@ def test_one_node_serves_all_suites_and_ends_after_the_connections(openings, fol
 
 def test_without_a_suite_no_node_is_started(openings, node):
     with Connections({}, RunOptions(embedded=True)) as connections:
-        assert connections.open_all([]) == []
+        assert connections.open_all([], Configs()) == []
     assert node == []
 
 
@@ -192,7 +200,7 @@ def test_a_node_that_does_not_start_is_one_error(openings, folder, monkeypatch):
 
     monkeypatch.setattr(harness.embedded, "open_node", open_node)
     with pytest.raises(EngineStartError, match="no Java"), Connections({}, RunOptions(embedded=True)) as connections:
-        connections.open_all([suite_at(folder)])
+        connections.open_all([suite_at(folder)], Configs())
 
 
 # ------------------------------------------------------------------------------------------------ secrets
@@ -221,9 +229,9 @@ def test_a_login_of_fewer_than_four_characters_is_not_hidden(folder):
 def test_what_could_not_be_opened_is_tried_again_for_the_next_run(openings, folder):
     openings.errors = {"http://one:9200": EngineUnreachable("away")}
     with Connections({}, RunOptions()) as connections:
-        failed, other = connections.open_all([suite_at(folder), suite_at(folder, "other")])
+        failed, other = connections.open_all([suite_at(folder), suite_at(folder, "other")], Configs())
         assert (failed.search, other.search) == (None, openings.searches[0])
         openings.errors = {}
-        opened, same = connections.open_all([suite_at(folder), suite_at(folder, "other")])
+        opened, same = connections.open_all([suite_at(folder), suite_at(folder, "other")], Configs())
         assert (opened.search, same.search) == (openings.searches[1], openings.searches[0])
     assert [url for url, _, _ in openings.opened] == ["http://one:9200", "http://two:9200", "http://one:9200"]

@@ -252,18 +252,22 @@ def test_a_journal_with_a_wrong_line_is_not_gone_on_with(engine, line, capsys):
 
 
 def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
-    monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
-    text = suite_text().replace("text 5,", '"${TENANT_TOKEN}",').replace("suite: shop", "suite: shop ${TENANT_TOKEN}")
-    text = text.replace("index: products", 'index: "p-${TENANT_TOKEN}"')
+    monkeypatch.setenv("RELEVANCE_TENANT_TOKEN", "s3cr3t-of-acme")
+    text = (
+        suite_text()
+        .replace("text 5,", '"${RELEVANCE_TENANT_TOKEN}",')
+        .replace("suite: shop", "suite: shop ${RELEVANCE_TENANT_TOKEN}")
+    )
+    text = text.replace("index: products", 'index: "p-${RELEVANCE_TENANT_TOKEN}"')
     index = {"p-s3cr3t-of-acme": {"settings": {"index": {"uuid": "one"}}}}
     engine.gets["/p-s3cr3t-of-acme/_settings/index.uuid"] = index
     Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
     engine.answers["s3cr3t-of-acme"] = {"error": {"type": "x", "reason": "no s3cr3t-of-acme"}, "status": 400}
     assert run(engine, "--journal", str(JOURNAL))[0] == 3
     content = JOURNAL.read_text(encoding="utf-8")
-    assert "${TENANT_TOKEN}" in content
+    assert "${RELEVANCE_TENANT_TOKEN}" in content
     assert "s3cr3t" not in content
-    assert '"p-${TENANT_TOKEN}": "one"' in content
+    assert '"p-${RELEVANCE_TENANT_TOKEN}": "one"' in content
     cut_at(6000)
     run(engine, "--journal", str(JOURNAL), "--resume")
     assert "going on with an earlier run" in (told := capsys.readouterr().err)
@@ -273,9 +277,9 @@ def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
 
 
 def test_no_secret_of_the_name_of_an_index_is_in_what_a_run_leaves(engine, monkeypatch, capsys):
-    monkeypatch.setenv("TENANT_TOKEN", "s3cr3t-of-acme")
+    monkeypatch.setenv("RELEVANCE_TENANT_TOKEN", "s3cr3t-of-acme")
     Path("shop.relevance.yaml").write_text(
-        suite_text().replace("index: products", 'index: "p-${TENANT_TOKEN}"'), encoding="utf-8"
+        suite_text().replace("index: products", 'index: "p-${RELEVANCE_TENANT_TOKEN}"'), encoding="utf-8"
     )
     one, two = "p-s3cr3t-of-acme-1", "p-s3cr3t-of-acme-2"
     copy = {"state": "STARTED", "primary": True, "node": "n-s3cr3t-of-acme", "index": one, "shard": 0}
@@ -296,7 +300,7 @@ def test_no_secret_of_the_name_of_an_index_is_in_what_a_run_leaves(engine, monke
     others = ["--repeat", "2", "--output", "html=r.html", "--output", "markdown=r.md"]
     status, report = run(engine, "--journal", str(JOURNAL), *others)
     assert status == 3
-    assert "it stood for p-${TENANT_TOKEN}-1 and stands for " in json.dumps(report)
+    assert "it stood for p-${RELEVANCE_TENANT_TOKEN}-1 and stands for " in json.dumps(report)
     printed = "".join(capsys.readouterr())
     left = [path.read_text(encoding="utf-8") for path in Path().iterdir() if path.is_file()]
     assert len(left) >= 5
@@ -315,12 +319,12 @@ def test_another_path_of_a_service_is_another_run(engine, capsys):
 
 
 def test_another_value_of_a_variable_is_another_run(engine, monkeypatch, capsys):
-    text = suite_text().replace("index: products", 'index: "${INDEX}"')
+    text = suite_text().replace("index: products", 'index: "${RELEVANCE_INDEX}"')
     Path("shop.relevance.yaml").write_text(text, encoding="utf-8")
-    monkeypatch.setenv("INDEX", "products_v1")
+    monkeypatch.setenv("RELEVANCE_INDEX", "products_v1")
     run(engine, "--journal", str(JOURNAL))
     cut_at(6000)
-    monkeypatch.setenv("INDEX", "products_v2")
+    monkeypatch.setenv("RELEVANCE_INDEX", "products_v2")
     engine.asked.clear()
     run(engine, "--journal", str(JOURNAL), "--resume")
     assert sum(engine.asked.values()) == QUERIES
@@ -333,16 +337,16 @@ def test_without_a_place_for_a_journal_a_resumed_run_starts_anew(engine, capsys)
 
 
 def test_an_index_from_the_environment_is_masked_in_the_journal_and_known_to_the_run_that_goes_on(engine, monkeypatch):
-    monkeypatch.setenv("SHOP_INDEX", "products")
+    monkeypatch.setenv("RELEVANCE_INDEX", "products")
     path = Path("shop.relevance.yaml")
-    path.write_text(suite_text().replace("index: products", 'index: "${SHOP_INDEX}"'), encoding="utf-8")
+    path.write_text(suite_text().replace("index: products", 'index: "${RELEVANCE_INDEX}"'), encoding="utf-8")
     whole = run(engine, "--journal", str(JOURNAL))
     content = JOURNAL.read_bytes()
-    assert b'"index": "${SHOP_INDEX}"' in content
+    assert b'"index": "${RELEVANCE_INDEX}"' in content
     engine.sent.clear()
     JOURNAL.write_bytes(content[: content.rindex(b'{"reported"')])
     assert run(engine, "--journal", str(JOURNAL), "--resume") == whole
-    assert not [path for _, path in engine.sent if "SHOP_INDEX" in path]
+    assert not [path for _, path in engine.sent if "RELEVANCE_INDEX" in path]
 
 
 @pytest.mark.parametrize("tenant", ["1", "ee", "name", "suite", "kind", "state", "products", "journal"])

@@ -69,6 +69,7 @@ def test_every_judged_document_is_in_the_catalogue():
 
 
 def test_a_suite_from_an_index_names_the_cluster_and_holds_no_login(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     text = {"text": {"searchable": True, "aggregatable": False}}
     monkeypatch.setenv("SHOP_KEY", "sentinel:secret")
     with ScriptedEngine() as engine:

@@ -50,7 +50,7 @@ def ids_of(*texts):
         ("drop every nDCG@10 <= 2%", "drop-every-nDCG-10-le-2pct"),
         ("p95 latency <= 200 ms", "p95-latency-le-200-ms"),
         ("sku-17 not in top 3", "sku-17-not-in-top-3"),
-        ("mean nDCG@10 >= ${LEAST:-0.8}", "mean-nDCG-10-ge-LEAST-0.8"),
+        ("mean nDCG@10 >= ${RELEVANCE_LEAST:-0.8}", "mean-nDCG-10-ge-RELEVANCE_LEAST-0.8"),
         ("mean P@1 < 1", "mean-P-1-lt-1"),
     ],
 )

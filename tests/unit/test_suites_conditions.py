@@ -20,11 +20,11 @@ queries:
 @pytest.mark.parametrize(
     ("text", "tag"),
     [
-        ("mean R@10 >= ${LEAST:-0.9} for head", "head"),
-        ("mean R@10 >= ${LEAST} for head", "head"),
-        ("${SHARE}% R@10 >= 0.5 for long tail", "long tail"),
-        ("mean R@10 >= ${LEAST}", None),
-        ("worse R@10 by ${LEAST} <= ${MANY} queries for head", "head"),
+        ("mean R@10 >= ${RELEVANCE_LEAST:-0.9} for head", "head"),
+        ("mean R@10 >= ${RELEVANCE_LEAST} for head", "head"),
+        ("${RELEVANCE_SHARE}% R@10 >= 0.5 for long tail", "long tail"),
+        ("mean R@10 >= ${RELEVANCE_LEAST}", None),
+        ("worse R@10 by ${RELEVANCE_LEAST} <= ${RELEVANCE_MANY} queries for head", "head"),
     ],
 )
 def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text, tag):
@@ -35,25 +35,27 @@ def test_the_tag_of_a_threshold_is_known_before_its_variables_are(tmp_path, text
     assert threshold.tag == tag
 
 
-@pytest.mark.parametrize("least", ["${LEAST}", "${LEAST:-0.9 for head}", "${LEAST:-0.9} for long tail"])
+@pytest.mark.parametrize(
+    "least", ["${RELEVANCE_LEAST}", "${RELEVANCE_LEAST:-0.9 for head}", "${RELEVANCE_LEAST:-0.9} for long tail"]
+)
 def test_a_value_that_brings_a_tag_is_refused_as_pytest_selects_items_before_it_has_values(tmp_path, least):
     path = tmp_path / "s.relevance.yaml"
     path.write_text(SUITE % f"mean R@10 >= {least}")
     value = "0.9 for head"
     with pytest.raises(SuiteError, match="5:32: the value of a variable has 'for head"):
-        load_suite(path, {"LEAST": value})
+        load_suite(path, {"RELEVANCE_LEAST": value})
 
 
 def test_an_expectation_has_no_tag(tmp_path):
     path = tmp_path / "s.relevance.yaml"
-    expected = """expect: ['"model 3 for ${WHOM}" in top 3']"""
+    expected = """expect: ['"model 3 for ${RELEVANCE_WHOM}" in top 3']"""
     path.write_text((SUITE % "mean R@10 >= 0").replace("judgments: {d1: 1}", f"judgments: {{d1: 1}}, {expected}"))
-    [query] = load_suite(path, {"WHOM": "kids"}).queries
+    [query] = load_suite(path, {"RELEVANCE_WHOM": "kids"}).queries
     assert "'model 3 for kids'" in repr(query.thresholds[0].condition)
 
 
-@pytest.mark.parametrize("tag", ["${TAG}", "${TAG:-head}", "he${TAG}"])
-@pytest.mark.parametrize("environ", [None, {"TAG": "head"}])
+@pytest.mark.parametrize("tag", ["${RELEVANCE_TAG}", "${RELEVANCE_TAG:-head}", "he${RELEVANCE_TAG}"])
+@pytest.mark.parametrize("environ", [None, {"RELEVANCE_TAG": "head"}])
 def test_a_tag_from_a_variable_is_refused_as_tags_select_the_queries(tmp_path, tag, environ):
     path = tmp_path / "s.relevance.yaml"
     path.write_text(SUITE % f"mean R@10 >= 0.5 for {tag}")

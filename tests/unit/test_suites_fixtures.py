@@ -100,9 +100,9 @@ def test_what_is_wrong_in_the_documents_is_told_without_an_engine(folder, conten
 
 
 def test_documents_whose_place_is_not_known_yet_are_not_read(folder):
-    text = SUITE.replace("products.jsonl", '"${DOCUMENTS}"').replace("sku-9", "sku-90")
-    assert load(folder, text).fixture.documents == "${DOCUMENTS}"
-    assert len(refusals(folder, text, {"DOCUMENTS": "products.jsonl"})) == 2
+    text = SUITE.replace("products.jsonl", '"${RELEVANCE_DOCUMENTS}"').replace("sku-9", "sku-90")
+    assert load(folder, text).fixture.documents == "${RELEVANCE_DOCUMENTS}"
+    assert len(refusals(folder, text, {"RELEVANCE_DOCUMENTS": "products.jsonl"})) == 2
 
 
 def test_a_broken_harness_toml_is_told_once_for_all_suites_below_it(folder):

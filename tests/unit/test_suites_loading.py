@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.errors import SuiteError
+from harness.config import Configs
+from harness.errors import SuiteError, UsageError
 from harness.metrics import parse_measure
 from harness.model import (
     Before,
@@ -283,24 +284,24 @@ def test_a_json_path_that_is_none_is_refused(write):
 
 VARIABLES = """\
 suite: shop
-target: {index: "${SHOP_INDEX:-products}", cluster: "${SHOP_CLUSTER}"}
+target: {index: "${RELEVANCE_INDEX:-products}", cluster: "${RELEVANCE_CLUSTER}"}
 request:
-  size: ${SHOP_SIZE:-20}
-  query: {match: {title: {query: "{{text}}", boost: "${SHOP_BOOST:-2}"}}}
-  note: costs $$5 and $1, ${SHOP_NOTE:-}
+  size: ${RELEVANCE_SIZE:-20}
+  query: {match: {title: {query: "{{text}}", boost: "${RELEVANCE_BOOST:-2}"}}}
+  note: costs $$5 and $1, ${RELEVANCE_NOTE:-}
 measures: ["nDCG@10"]
-thresholds: ["mean nDCG@10 >= ${SHOP_FLOOR}", "every nDCG@10 >= ${SHOP_LEAST:-0.1}"]
+thresholds: ["mean nDCG@10 >= ${RELEVANCE_FLOOR}", "every nDCG@10 >= ${RELEVANCE_LEAST:-0.1}"]
 queries:
-  - {id: shoes, text: red shoes, judgments: {sku-1: "${SHOP_GRADE:-1}"}}
+  - {id: shoes, text: red shoes, judgments: {sku-1: "${RELEVANCE_GRADE:-1}"}}
 """
 
 
 def test_variables_are_put_in_when_a_suite_runs(write):
     environ = {
-        "SHOP_CLUSTER": "staging-eu",
-        "SHOP_FLOOR": "0.75",
-        "SHOP_SIZE": "15",
-        "SHOP_NOTE": "see: {a: b}",
+        "RELEVANCE_CLUSTER": "staging-eu",
+        "RELEVANCE_FLOOR": "0.75",
+        "RELEVANCE_SIZE": "15",
+        "RELEVANCE_NOTE": "see: {a: b}",
     }
     suite = load_suite(write(VARIABLES), environ)
     assert (suite.target.cluster, suite.target.index) == ("staging-eu", "products")
@@ -313,16 +314,16 @@ def test_variables_are_put_in_when_a_suite_runs(write):
 
 
 def test_a_threshold_keeps_its_text_as_written(write):
-    environ = {"SHOP_CLUSTER": "staging-eu", "SHOP_FLOOR": "0.75"}
-    assert load_suite(write(VARIABLES), environ).thresholds[0].text == "mean nDCG@10 >= ${SHOP_FLOOR}"
+    environ = {"RELEVANCE_CLUSTER": "staging-eu", "RELEVANCE_FLOOR": "0.75"}
+    assert load_suite(write(VARIABLES), environ).thresholds[0].text == "mean nDCG@10 >= ${RELEVANCE_FLOOR}"
 
 
 def test_variables_wait_while_a_suite_is_checked(write):
     suite = load_suite(write(VARIABLES), None)
-    assert suite.target.cluster == "${SHOP_CLUSTER}"
+    assert suite.target.cluster == "${RELEVANCE_CLUSTER}"
     assert suite.target.index == "products"
-    assert suite.thresholds[0].condition == UnresolvedCondition(("SHOP_FLOOR",))
-    assert suite.thresholds[1].condition == UnresolvedCondition(("SHOP_LEAST",))
+    assert suite.thresholds[0].condition == UnresolvedCondition(("RELEVANCE_FLOOR",))
+    assert suite.thresholds[1].condition == UnresolvedCondition(("RELEVANCE_LEAST",))
     assert suite.variables == {}
 
 
@@ -332,8 +333,16 @@ def test_a_default_is_checked_before_a_suite_runs(write):
 
 
 def test_only_what_came_from_the_environment_and_may_be_secret_is_kept_for_masking(write):
-    environ = {"SHOP_CLUSTER": "staging-eu", "SHOP_FLOOR": "0.75", "SHOP_NOTE": "s3cret", "OTHER": "unused"}
-    assert load_suite(write(VARIABLES), environ).variables == {"SHOP_CLUSTER": "staging-eu", "SHOP_NOTE": "s3cret"}
+    environ = {
+        "RELEVANCE_CLUSTER": "staging-eu",
+        "RELEVANCE_FLOOR": "0.75",
+        "RELEVANCE_NOTE": "s3cret",
+        "OTHER": "unused",
+    }
+    assert load_suite(write(VARIABLES), environ).variables == {
+        "RELEVANCE_CLUSTER": "staging-eu",
+        "RELEVANCE_NOTE": "s3cret",
+    }
 
 
 READING = """\
@@ -344,62 +353,105 @@ queries:
   - {{id: shoes, text: red shoes, judgments: {{a: 1}}}}
 """
 URL = "http://example.org"
+TRUSTED = """\
+variables = [{listed}]
+[clusters.staging]
+url = "http://staging"
+headers_env = {{X-Shop = "RELEVANCE_LOGIN"}}
+[clusters.other]
+url = "http://other"
+api_key_env = "SHOP_LOGIN"
+"""
 
 
 @pytest.mark.parametrize(
     ("name", "cluster", "listed", "refused"),
     [
-        ("SHOP_NOTE", URL, None, ""),
-        ("SHOP_NOTE", "staging", None, ""),
-        ("SHOP_NOTE", "${SHOP_CLUSTER}", None, ""),
-        ("SHOP_TOKEN", "staging", None, ""),
+        ("RELEVANCE_NOTE", URL, "", ""),
+        ("RELEVANCE_NOTE", "http://${RELEVANCE_CLUSTER}/", "", ""),
+        ("RELEVANCE_NOTE", "${RELEVANCE_URL}", "", ""),
+        ("SHOP_NOTE", URL, '"SHOP_*"', ""),
+        ("SHOP_NOTE", "staging", '"OTHER", "SHOP_NOTE"', ""),
+        ("SHOP_NOTE", "staging", "", "3:44: the suite may not read the variable SHOP_NOTE: name it RELEVANCE_…, or "),
+        ("SHOP_NOTE", URL, '"OTHER"', '/harness.toml: variables = ["OTHER", "SHOP_NOTE"]'),
+        ("SHOP_NOTE:-none", "staging", "", "3:44: the suite may not read the variable SHOP_NOTE"),
+        ("NOT_SET", "staging", "", "3:44: the suite may not read the variable NOT_SET"),
+        ("SHOP_TOKEN", "staging", '"SHOP_TOKEN"', ""),
+        ("SHOP_TOKEN", "staging", '"*"', "3:44: the suite may not read the variable SHOP_TOKEN"),
+        ("SHOP_TOKEN", URL, '"SHOP_TOKEN"', "3:44: SHOP_TOKEN is named like a login, and the suite sends it"),
+        ("RELEVANCE_TOKEN", "staging", "", ""),
+        ("RELEVANCE_TOKEN", "http://staging", "", ""),
+        ("RELEVANCE_TOKEN", "${RELEVANCE_URL}", "", "3:44: RELEVANCE_TOKEN is named like a login"),
         (
-            "SHOP_TOKEN",
-            URL,
-            None,
-            "3:44: SHOP_TOKEN is named like a login, and the suite sends it",
+            "RELEVANCE_LOGIN",
+            "staging",
+            "",
+            "the variable RELEVANCE_LOGIN: it holds a login",
         ),
-        ("SHOP_TOKEN", URL, '["SHOP_TOKEN"]', ""),
-        ("SHOP_NOTE", URL, '["SHOP_*"]', ""),
-        ("SHOP_NOTE", "staging", '["OTHER"]', "3:44: the suite may not read the variable SHOP_NOTE"),
-        ("SHOP_NOTE", "staging", "[]", "3:44: the suite may not read the variable SHOP_NOTE"),
-        ("SHOP_NOTE", "http://${SHOP_CLUSTER}/", None, "2:44: the address of a cluster must not contain the variable"),
-        ("SHOP_NOTE", "${SHOP_URL}", None, "2:36: the address of a cluster must not contain the variable"),
-        ("SHOP_NOTE", "${SHOP_URL}", '["SHOP_*"]', ""),
+        ("SHOP_LOGIN", "staging", '"SHOP_LOGIN", "*"', "it holds a login of the cluster 'other' in "),
+        ("shop_login", "staging", '"shop_login"', "it holds a login of the cluster 'other' in "),
+        ("RELEVANCE_CONFIG", "staging", '"RELEVANCE_CONFIG"', "it names the configuration of the harness"),
     ],
 )
-def test_a_suite_reads_the_variables_that_it_may(write, name, cluster, listed, refused):
-    files = {} if listed is None else {"harness_toml": f"variables = {listed}\n"}
-    path = write(READING.format(cluster=cluster, name=name), **files)
-    environ = {"SHOP_URL": URL, "SHOP_CLUSTER": "staging", "SHOP_NOTE": "a note", "SHOP_TOKEN": "s3cret"}
+@pytest.mark.parametrize("runs", [True, False], ids=["run", "validate"])
+def test_a_suite_reads_the_variables_that_it_may(write, monkeypatch, tmp_path, runs, name, cluster, listed, refused):
+    monkeypatch.chdir(tmp_path)
+    path = write(READING.format(cluster=cluster, name=name), harness_toml=TRUSTED.format(listed=listed))
+    environ = {
+        "RELEVANCE_URL": URL,
+        "RELEVANCE_CLUSTER": "staging",
+        **dict.fromkeys(["RELEVANCE_NOTE", "SHOP_NOTE"], "a note"),
+        **dict.fromkeys(["SHOP_TOKEN", "RELEVANCE_TOKEN", "SHOP_LOGIN", "shop_login", "RELEVANCE_LOGIN"], "s3cret"),
+    }
+    if "${" in cluster and not runs:
+        refused = ""  # the address is known when the suite runs
     if not refused:
-        assert load_suite(path, environ).variables
+        assert load_suite(path, environ if runs else None).name
         return
     with pytest.raises(SuiteError) as caught:
-        load_suite(path, environ)
+        load_suite(path, environ if runs else None)
     assert refused in str(caught.value)
     assert "s3cret" not in str(caught.value)
 
 
+def test_the_value_of_a_variable_that_a_suite_may_not_read_is_in_no_message(write):
+    path = write(SMALL.replace("red shoes", '"${PIN}"').replace("measures:", 'depth: "${PIN}"\nmeasures:'))
+    with pytest.raises(SuiteError) as caught:
+        load_suite(path, {"PIN": "4711"})
+    assert "4711" not in str(caught.value)
+
+
+def test_a_variable_is_listed_by_the_person_who_runs_the_harness(write):
+    path = write(SMALL.replace("red shoes", '"${SHOP_NOTE}"'))
+    suite = load_suite(path, {"SHOP_NOTE": "blue"}, configs=Configs(variables=["SHOP_NOTE"]))
+    assert suite.queries[0].text == "blue"
+    with pytest.raises(UsageError, match="variables: found 'SHOP NOTE', expected the name of an environment variable"):
+        Configs(variables=["SHOP NOTE"])
+
+
 @pytest.mark.parametrize("value", ["0.8", "10", "-0.25", "1000000", ".5", "true", "en", "red", "deu"])
 def test_a_variable_that_is_a_number_or_a_short_word_leaves_reports_readable(write, value):
-    assert load_suite(write(SMALL.replace("red shoes", '"${TEXT}"')), {"TEXT": value}).variables == {}
+    assert (
+        load_suite(write(SMALL.replace("red shoes", '"${RELEVANCE_TEXT}"')), {"RELEVANCE_TEXT": value}).variables == {}
+    )
 
 
 @pytest.mark.parametrize("value", ["12345678", "1234-567", "abcd", "0.12345678"])
 def test_any_other_variable_may_be_a_secret(write, value):
-    assert load_suite(write(SMALL.replace("red shoes", '"${TEXT}"')), {"TEXT": value}).variables == {"TEXT": value}
+    assert load_suite(
+        write(SMALL.replace("red shoes", '"${RELEVANCE_TEXT}"')), {"RELEVANCE_TEXT": value}
+    ).variables == {"RELEVANCE_TEXT": value}
 
 
 def test_an_empty_variable_gives_way_to_a_default(write):
-    environ = {"SHOP_CLUSTER": "staging-eu", "SHOP_FLOOR": "0.5", "SHOP_INDEX": ""}
+    environ = {"RELEVANCE_CLUSTER": "staging-eu", "RELEVANCE_FLOOR": "0.5", "RELEVANCE_INDEX": ""}
     assert load_suite(write(VARIABLES), environ).target.index == "products"
 
 
 def test_a_value_never_becomes_structure(write):
-    text = SMALL.replace("red shoes", '"${TEXT}"')
-    for value in ("a: b", "[1, 2]", "{{other}}", "'", "\n- x", "${TEXT}", "$$", "*x", "!!str x", "${"):
-        assert load_suite(write(text), {"TEXT": value}).queries[0].text == value
+    text = SMALL.replace("red shoes", '"${RELEVANCE_TEXT}"')
+    for value in ("a: b", "[1, 2]", "{{other}}", "'", "\n- x", "${RELEVANCE_TEXT}", "$$", "*x", "!!str x", "${"):
+        assert load_suite(write(text), {"RELEVANCE_TEXT": value}).queries[0].text == value
 
 
 # ------------------------------------------------------------------------------------------------ files

@@ -283,11 +283,11 @@ CASES = {
         'target: {index: ","}',
     ),
     "indexes of variables that are empty": (
-        changed("index: products", 'index: "${H6_FIRST:-},${H6_SECOND:-}"'),
+        changed("index: products", 'index: "${RELEVANCE_A:-},${RELEVANCE_B:-}"'),
         "2:17",
-        "found '${H6_FIRST:-},${H6_SECOND:-}', expected the name of an index before and after each comma, as an empty "
-        "one may stand for all indexes",
-        'target: {index: "${H6_FIRST:-},${H6_SECOND:-}"}',
+        "found '${RELEVANCE_A:-},${RELEVANCE_B:-}', expected the name of an index before and after each comma, as an "
+        "empty one may stand for all indexes",
+        'target: {index: "${RELEVANCE_A:-},${RELEVANCE_B:-}"}',
     ),
     "a request with an index without a name": (
         changed("request:\n  query", 'request:\n  index: "a,"\n  body:\n    query'),
@@ -683,11 +683,11 @@ CASES = {
         "    text: *shoes",
     ),
     "variable in a bracket without quotes": (
-        changed("{index: products}", "{index: ${INDEX}}"),
+        changed("{index: products}", "{index: ${RELEVANCE_INDEX}}"),
         "2:18",
         "expected ',' or '}' here, because the '{' of line 2, column 9 is not closed; "
         'inside [ ] and { } put a variable in quotes: "${NAME}"',
-        "target: {index: ${INDEX}}",
+        "target: {index: ${RELEVANCE_INDEX}}",
     ),
     "malformed variable": (
         changed("red shoes", "red ${a b} shoes"),
@@ -696,10 +696,10 @@ CASES = {
         "    text: red ${a b} shoes",
     ),
     "variable in an id": (
-        changed("id: shoes", "id: shoes-${N:-1}"),
+        changed("id: shoes", "id: shoes-${RELEVANCE_N:-1}"),
         "10:9",
-        "found 'shoes-${N:-1}', expected a name without variables",
-        "  - id: shoes-${N:-1}",
+        "found 'shoes-${RELEVANCE_N:-1}', expected a name without variables",
+        "  - id: shoes-${RELEVANCE_N:-1}",
     ),
     "@ without quotes": (
         changed('["nDCG@10"]', "[@10]"),
@@ -806,15 +806,16 @@ def test_no_path_leads_outside_of_the_root(tmp_path, way):
 
 
 def test_an_unset_variable_is_told_when_the_suite_runs_and_not_before(shop):
-    path = shop(changed("{index: products}", '{index: "a-${SHOP_INDEX}"}'))
-    message = "the environment variable SHOP_INDEX is not set; set it, or give a default with ${SHOP_INDEX:-default}"
-    assert refusal(path, {}) == excerpt("2:20", message, 2, 'target: {index: "a-${SHOP_INDEX}"}', 20)
-    assert load_suite(path, None).target.index == "a-${SHOP_INDEX}"
+    path = shop(changed("{index: products}", '{index: "a-${RELEVANCE_INDEX}"}'))
+    remedy = "set it, or give a default with ${RELEVANCE_INDEX:-default}"
+    message = f"the environment variable RELEVANCE_INDEX is not set; {remedy}"
+    assert refusal(path, {}) == excerpt("2:20", message, 2, 'target: {index: "a-${RELEVANCE_INDEX}"}', 20)
+    assert load_suite(path, None).target.index == "a-${RELEVANCE_INDEX}"
 
 
 def test_a_message_never_holds_the_value_of_a_variable(shop):
-    path = shop(changed('"mean nDCG@10 >= 0.8"', '"${STATISTIC} nDCG@10 >= 0.8"'))
-    assert "s3cret" not in refusal(path, {"STATISTIC": "s3cret"})
+    path = shop(changed('"mean nDCG@10 >= 0.8"', '"${RELEVANCE_STATISTIC} nDCG@10 >= 0.8"'))
+    assert "s3cret" not in refusal(path, {"RELEVANCE_STATISTIC": "s3cret"})
 
 
 @pytest.mark.parametrize("cluster", ["https://user:s3cret@search.example.org", "user:s3cret@search.example.org"])

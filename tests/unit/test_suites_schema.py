@@ -16,7 +16,7 @@ SUITES = Path(__file__).parents[2] / "suites"
 
 SHOP = """\
 suite: shop
-target: {index: products, cluster: "${CLUSTER:-default}", ids: unique}
+target: {index: products, cluster: "${RELEVANCE_CLUSTER:-default}", ids: unique}
 grades: {good: 2, bad: 0}
 gain: {good: 1.5, 0: -1}
 requests:
@@ -33,7 +33,7 @@ queries:
     params: {brand: [a, {b: 1}]}
     judgments: {sku-1: good, 12: 1.5}
     expect: ["sku-1 in top 3", {expect: "hits >= 1", skip: {reason: broken}}]
-depth: ${DEPTH:-20}
+depth: ${RELEVANCE_DEPTH:-20}
 judgments: {files: [a.qrels], other_queries: ignore}
 fixture: {documents: d.jsonl, mappings: {}, settings: {}, id: sku}
 undefined: skip
@@ -94,8 +94,8 @@ def test_a_suite_with_every_key_fits_the_schema():
         ("reason: later, ", ""),
         ('until: "2027-01-01"', "until: soon"),
         ("good, 12: 1.5", "good, 12: [1]"),
-        ("${DEPTH:-20}", "0"),
-        ("${DEPTH:-20}", "many"),
+        ("${RELEVANCE_DEPTH:-20}", "0"),
+        ("${RELEVANCE_DEPTH:-20}", "many"),
         ("files: [a.qrels], ", ""),
         ("other_queries: ignore", "other_queries: drop"),
         ("documents: d.jsonl, ", ""),

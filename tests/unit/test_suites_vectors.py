@@ -84,15 +84,15 @@ def test_a_vector_stands_beside_the_params_of_a_query_and_two_vectors_beside_eac
     text = SUITE.replace("{near: VECTORS}", "{near: near.jsonl, far: near.npy}").replace(
         "k: 3}", 'k: "{{k}}"}, query: {knn: {field: far, query_vector: "{{far}}"}}'
     )
-    text = text.replace("tent,", "tent, params: {k: 3},").replace("rope,", 'rope, params: {k: "${K}"},')
-    suite = load_suite(write(text=text, near_jsonl=LINES, near_npy=np.eye(2)), {"K": "secret-number"})
+    text = text.replace("tent,", "tent, params: {k: 3},").replace("rope,", 'rope, params: {k: "${RELEVANCE_K}"},')
+    suite = load_suite(write(text=text, near_jsonl=LINES, near_npy=np.eye(2)), {"RELEVANCE_K": "secret-number"})
     assert suite.queries[0].params == {"k": 3, "near": [0.5, 1], "far": [1.0, 0.0]}
     assert suite.queries[1].params == {"k": "secret-number", "near": [-0.001, 2], "far": [0.0, 1.0]}
-    assert suite.queries[1].masked["params"] == {"k": "${K}", "near": [-0.001, 2], "far": [0.0, 1.0]}
+    assert suite.queries[1].masked["params"] == {"k": "${RELEVANCE_K}", "near": [-0.001, 2], "far": [0.0, 1.0]}
 
 
 def test_a_file_whose_name_is_not_known_yet_is_not_missed(write):
-    path = write('"vectors/${MODEL}.jsonl"')
+    path = write('"vectors/${RELEVANCE_MODEL}.jsonl"')
     assert load_suite(path, None).queries[0].params == {"near": []}
 
 

@@ -12,7 +12,7 @@ from harness.errors import SuiteError
 from harness.suites import load_suite
 from harness.suites.shape import suite_schema
 
-HEAD = """\
+RELEVANCE_HEAD = """\
 suite: shop
 target: {index: products}
 request: {query: {match: {title: "{{text}}"}}}
@@ -39,7 +39,7 @@ def listed(*weights):
     for number, weight in enumerate(weights, start=1):
         written = "" if weight is None else f"weight: {weight}, "
         lines.append(f"  - {{id: q{number}, {written}text: a, judgments: {{d: 1}}}}")
-    return HEAD + "\n".join(lines) + "\n"
+    return RELEVANCE_HEAD + "\n".join(lines) + "\n"
 
 
 def weights_of(suite):
@@ -64,14 +64,14 @@ def test_where_nobody_says_it_all_weigh_the_same(load):
 
 
 def test_a_weight_may_come_from_the_environment(load):
-    text = listed('"${HEAD}"', '"${TAIL:-3}"')
-    assert weights_of(load(text, {"HEAD": "40"})) == [40.0, 3.0]
+    text = listed('"${RELEVANCE_HEAD}"', '"${RELEVANCE_TAIL:-3}"')
+    assert weights_of(load(text, {"RELEVANCE_HEAD": "40"})) == [40.0, 3.0]
     with pytest.raises(SuiteError, match="expected a finite number above 0"):
-        load(text, {"HEAD": "-40"})
+        load(text, {"RELEVANCE_HEAD": "-40"})
 
 
 def test_variables_need_not_be_set_to_check_a_suite(load):
-    Path("shop.relevance.yaml").write_text(listed('"${HEAD}"', "2"), encoding="utf-8")
+    Path("shop.relevance.yaml").write_text(listed('"${RELEVANCE_HEAD}"', "2"), encoding="utf-8")
     assert len(load_suite(Path("shop.relevance.yaml"), None).queries) == 2
 
 
@@ -116,7 +116,7 @@ def test_a_misspelled_weight_is_told_once(load):
 
 def test_the_json_schema_refuses_what_the_loader_refuses():
     validator = jsonschema.Draft202012Validator(suite_schema())
-    assert validator.is_valid(yaml.safe_load(listed("2", '"${W}"')))
+    assert validator.is_valid(yaml.safe_load(listed("2", '"${RELEVANCE_W}"')))
     for written in ("0", "-1", "much", "[1]"):
         assert not validator.is_valid(yaml.safe_load(listed("2", written)))
 
@@ -128,7 +128,7 @@ QRELS = "1 0 a 1\n2 0 b 1\n"
 
 
 def in_file(suffix):
-    return HEAD + f"queries: q.{suffix}\njudgments: a.qrels\n"
+    return RELEVANCE_HEAD + f"queries: q.{suffix}\njudgments: a.qrels\n"
 
 
 def csv_of(*weights):

@@ -29,7 +29,7 @@ def load(folder: Path, line: str, **environ: str) -> None:
     [
         ("from: 10", 9, "from"),
         ('from: "10"', 9, "from"),
-        ("from: ${PAGE:-20}", 9, "from"),
+        ("from: ${RELEVANCE_PAGE:-20}", 9, "from"),
         ("search_after: [1.5, a]", 17, "search_after"),
     ],
 )
@@ -42,6 +42,6 @@ def test_a_later_page_is_refused(tmp_path: Path, line: str, column: int, key: st
     assert problem.message == f"a ranking begins at its first hit; remove `{key}`, which skips hits"
 
 
-@pytest.mark.parametrize("line", ["from: 0", "from: null", "from: ${PAGE:-0}", "search_after: null"])
+@pytest.mark.parametrize("line", ["from: 0", "from: null", "from: ${RELEVANCE_PAGE:-0}", "search_after: null"])
 def test_the_first_page_may_be_written_out(tmp_path: Path, line: str) -> None:
     load(tmp_path, line)

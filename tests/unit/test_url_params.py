@@ -76,9 +76,13 @@ def test_a_baseline_keeps_them_and_sees_that_they_changed(shop):
 
 def test_a_value_of_the_environment_is_kept_by_its_name(shop):
     suite = load_suite(
-        shop('  routing: "${TENANT_TOKEN}"\n  url_params: {preference: "{{shop}}"}'), {"TENANT_TOKEN": "hunter2hunter2"}
+        shop('  routing: "${RELEVANCE_TENANT_TOKEN}"\n  url_params: {preference: "{{shop}}"}'),
+        {"RELEVANCE_TENANT_TOKEN": "hunter2hunter2"},
     )
-    assert request_json(suite, "request")["url_params"] == {"preference": "{{shop}}", "routing": "${TENANT_TOKEN}"}
+    assert request_json(suite, "request")["url_params"] == {
+        "preference": "{{shop}}",
+        "routing": "${RELEVANCE_TENANT_TOKEN}",
+    }
     assert build_requests(suite, None)[0].url_params == {"preference": "north", "routing": "hunter2hunter2"}
 
 

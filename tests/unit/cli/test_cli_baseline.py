@@ -311,7 +311,7 @@ def test_show_names_the_queries_that_ask_something_else_by_now(folder, engine, c
     assert harness_baseline("show", "shop.relevance.yaml") == 0
     assert f"changed query: {ANOTHER_QUESTION}" in capsys.readouterr().out
     path = folder / "shop.relevance.yaml"
-    path.write_text(path.read_text().replace("zwei", "${NOT_SET}"))
+    path.write_text(path.read_text().replace("zwei", "${RELEVANCE_NOT_SET}"))
     assert harness_baseline("show", "shop.relevance.yaml") == 0
     assert "cannot check whether queries changed" in capsys.readouterr().out
 

@@ -249,10 +249,12 @@ def test_a_question_of_a_query_that_is_not_compared_is_not_told(shop, capsys):
 
 
 def test_what_a_suite_took_from_the_environment_is_not_told(shop, capsys, monkeypatch):
-    monkeypatch.setenv("BRAND", "hunter2")
-    Path("shop.relevance.yaml").write_text(SUITE.replace("text: one", 'text: "one ${BRAND}"'), encoding="utf-8")
+    monkeypatch.setenv("RELEVANCE_BRAND", "hunter2")
+    Path("shop.relevance.yaml").write_text(
+        SUITE.replace("text: one", 'text: "one ${RELEVANCE_BRAND}"'), encoding="utf-8"
+    )
     _, report = told(capsys, *PAIR)
-    assert [query.text for query in report.queries if query.id == "q"] == ["one ${BRAND}"]
+    assert [query.text for query in report.queries if query.id == "q"] == ["one ${RELEVANCE_BRAND}"]
     assert compare(*PAIR, "--output", "html=page.html") == 0
     assert "hunter2" not in capsys.readouterr().out + Path("page.html").read_text(encoding="utf-8")
 
@@ -706,7 +708,7 @@ def test_what_was_loaded_read_scored_and_decided_is_handed_on(shop, capsys, monk
 
         monkeypatch.setattr(module, name, call)
 
-    counted(harness.config, "read_config")
+    counted(harness.config.trust, "read_config")
     counted(harness.suites.loading, "read_suite_file")
     for module in (harness.compare.scores, harness.run.execution):
         counted(module, "score_run")
@@ -779,8 +781,8 @@ def test_quiet_prints_what_does_not_hold(shop, capsys):
 
 
 def test_a_secret_of_the_environment_is_masked(shop, capsys, monkeypatch, tmp_path):
-    monkeypatch.setenv("TOKEN", "s3cr3t-value")
-    text = SUITE.replace("index: products", 'index: "${TOKEN}"')
+    monkeypatch.setenv("RELEVANCE_TOKEN", "s3cr3t-value")
+    text = SUITE.replace("index: products", 'index: "${RELEVANCE_TOKEN}"')
     (tmp_path / "shop.relevance.yaml").write_text(text)
     shop.answers["match_phrase"] = {**CANDIDATE, "r": Failure(FailureKind.ERROR, "no index s3cr3t-value", 404)}
     words = ("--threshold", "drop RR@3 <= 0.1", "--output", "json=c.json", "--output", "html=c.html")
@@ -790,7 +792,7 @@ def test_a_secret_of_the_environment_is_masked(shop, capsys, monkeypatch, tmp_pa
         *((tmp_path / name).read_text(encoding="utf-8") for name in ("c.json", "c.html")),
     ]
     assert all("s3cr3t" not in text for text in written)
-    assert all("${TOKEN}" in text for text in written[:2])
+    assert all("${RELEVANCE_TOKEN}" in text for text in written[:2])
 
 
 @pytest.mark.parametrize("other", [{}, {"gone": ["a"]}])

@@ -236,9 +236,9 @@ def test_grades_of_a_query_that_changed_are_left_out_and_named(folder, judge, ca
 
 
 def test_grades_count_whatever_the_environment_has(folder, judge, monkeypatch):
-    (folder / "shop.relevance.yaml").write_text(SUITE.replace("red shoes", '"${COLOUR:-red} shoes"'))
+    (folder / "shop.relevance.yaml").write_text(SUITE.replace("red shoes", '"${RELEVANCE_COLOUR:-red} shoes"'))
     assert judge("--judge", "anna", act=interrupt, shoes__x=1) == 130
-    monkeypatch.setenv("COLOUR", "blue")
+    monkeypatch.setenv("RELEVANCE_COLOUR", "blue")
     assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
     assert "x: 1" in suite_lines(folder)[0]
 

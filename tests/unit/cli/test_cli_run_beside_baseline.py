@@ -195,13 +195,13 @@ def test_a_long_diff_says_how_many_lines_it_leaves_out(saved, engine, capsys):
 
 
 def test_secrets_are_masked_in_a_diff(shop, engine, capsys, monkeypatch):
-    monkeypatch.setenv("TOKEN", "s3cret")
-    shop.write_text(SUITE.replace('title: "{{text}}"', 'title: "{{text}} ${TOKEN}"'))
+    monkeypatch.setenv("RELEVANCE_TOKEN", "s3cret")
+    shop.write_text(SUITE.replace('title: "{{text}}"', 'title: "{{text}} ${RELEVANCE_TOKEN}"'))
     assert main(["baseline", "save", shop.name, "-q"]) == 0
-    shop.write_text(SUITE.replace('title: "{{text}}"', 'title: "${TOKEN} {{text}}"'))
+    shop.write_text(SUITE.replace('title: "{{text}}"', 'title: "${RELEVANCE_TOKEN} {{text}}"'))
     _, text, suite = shown(capsys)
     assert suite.baseline.diffs
-    assert '+        "title": "${TOKEN} {{text}}"' in suite.baseline.diffs[0].lines
+    assert '+        "title": "${RELEVANCE_TOKEN} {{text}}"' in suite.baseline.diffs[0].lines
     assert "s3cret" not in text + Path("report.json").read_text()
 
 

@@ -16,7 +16,7 @@ suite: shop
 target: {index: products}
 requests:
   plain: {query: {match: {title: "{{text}}"}}}
-  other: {query: {match: {title: "{{text}}"}}, min_score: 0.5, stats: ["it's ${SHOP_TOKEN:-none}"]}
+  other: {query: {match: {title: "{{text}}"}}, min_score: 0.5, stats: ["it's ${RELEVANCE_TOKEN:-none}"]}
 gain: linear
 measures: ["P@2", "nDCG@3"]
 thresholds: ["mean nDCG@3 >= 0.99", "drop AP@3 <= 0.02"]
@@ -127,9 +127,9 @@ def test_tied_documents_are_named(shown, show):
 
 
 def test_sort_values_with_a_secret_are_not_shown(engine, show, monkeypatch):
-    monkeypatch.setenv("SHOP_TOKEN", "s3cret-of-acme")
+    monkeypatch.setenv("RELEVANCE_TOKEN", "s3cret-of-acme")
     path = Path("shop.relevance.yaml")
-    text = path.read_text(encoding="utf-8").replace("suite: shop", 'suite: "shop of ${SHOP_TOKEN}"')
+    text = path.read_text(encoding="utf-8").replace("suite: shop", 'suite: "shop of ${RELEVANCE_TOKEN}"')
     plain = 'plain: {query: {match: {title: "{{text}}"}}'
     path.write_text(text.replace(plain, f"{plain}, sort: [brand]"), encoding="utf-8")
 
@@ -190,16 +190,16 @@ def test_two_documents_are_explained_and_compared(show, engine, monkeypatch, wor
 
 
 def test_a_secret_in_an_explanation_is_masked(show, engine, monkeypatch):
-    monkeypatch.setenv("SHOP_TOKEN", "tok1234567890")
+    monkeypatch.setenv("RELEVANCE_TOKEN", "tok1234567890")
     explained_by(engine, monkeypatch, [hit("d", weight(2.0, "tok1234567890"))])
     for words in ((), ("--json",)):
         printed = show("boots", "--request", "other", "--explain", "d", *words)[1].out
         assert "tok1234567890" not in printed
-        assert "title:${SHOP_TOKEN}" in printed
+        assert "title:${RELEVANCE_TOKEN}" in printed
 
 
 def test_a_service_explains_nothing(show, monkeypatch):
-    monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890")
+    monkeypatch.setenv("RELEVANCE_TOKEN", "tok-1234567890")
     Path("shop.relevance.yaml").write_text(SERVICE)
     status, printed = show("q", "--explain", "a")
     assert (status, printed.out) == (2, "")
@@ -219,13 +219,13 @@ def test_the_request_is_shown_as_it_is_sent(shown, received, request_):
 
 
 def test_a_secret_is_named_by_its_variable(show, monkeypatch):
-    monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890")
+    monkeypatch.setenv("RELEVANCE_TOKEN", "tok-1234567890")
     monkeypatch.setenv("SHOP_PASSWORD", "pass-1234567890")
     monkeypatch.setenv("SHOP_USER", "reader")
     for words in (("boots", "--request", "other"), ("boots", "--request", "other", "--json")):
         printed = show(*words)[1].out
         assert "1234567890" not in printed
-        assert "${SHOP_TOKEN}" in printed
+        assert "${RELEVANCE_TOKEN}" in printed
     script = "curl() { for word; do printf '%s\\n' \"$word\"; done; }; "
     [line] = [line for line in show("boots", "--request", "other")[1].out.splitlines() if line.startswith("curl ")]
     sent = subprocess.run(["sh", "-c", script + line], capture_output=True, text=True, check=True).stdout
@@ -319,7 +319,7 @@ request:
     method: GET
     path: /find/{{text}}
     params: {n: 5, all: true}
-    headers: {x-token: "${SHOP_TOKEN}"}
+    headers: {x-token: "${RELEVANCE_TOKEN}"}
     ids: "$.hits[*]"
 measures: ["nDCG@3"]
 queries:
@@ -328,11 +328,11 @@ queries:
 
 
 def test_the_request_to_a_service_is_shown_as_it_is_sent(show, engine, monkeypatch):
-    monkeypatch.setenv("SHOP_TOKEN", "tok-1234567890")
+    monkeypatch.setenv("RELEVANCE_TOKEN", "tok-1234567890")
     Path("shop.relevance.yaml").write_text(SERVICE)
     engine.root, engine.headers = {"hits": ["b", "x"]}, {}
     status, printed = show("q")
     assert (status, printed.err) == (0, "")
-    line = f"curl -X GET -H \"x-token: $SHOP_TOKEN\" '{engine.url}/find/red%20shoes?n=5&all=true'"
+    line = f"curl -X GET -H \"x-token: $RELEVANCE_TOKEN\" '{engine.url}/find/red%20shoes?n=5&all=true'"
     assert line in printed.out
     assert ("GET", "/find/red%20shoes?n=5&all=true") in engine.sent

@@ -42,7 +42,7 @@ def test_tags_are_counted_and_weights_told_from_the_least_to_the_greatest(scaffo
 
 def test_a_weight_that_is_not_known_yet_is_not_told(scaffold, capsys):
     suite = scaffold / "products.relevance.yaml"
-    weigh(suite, 3, 2, '"${W}"', 7, 5, 1)
+    weigh(suite, 3, 2, '"${RELEVANCE_W}"', 7, 5, 1)
     assert main(["validate", str(suite)]) == 0
     assert "weights" not in capsys.readouterr().out
 

@@ -84,13 +84,16 @@ def test_each_query_is_held_to_the_thresholds_of_every_query_it_falls_under() ->
 
 
 def test_a_threshold_whose_variables_are_not_filled_yet_is_known_by_its_first_word() -> None:
-    unknown = UnresolvedCondition(("LEAST",))
+    unknown = UnresolvedCondition(("RELEVANCE_LEAST",))
     of = suite(
         Query("shoes", "s"),
-        thresholds=(Threshold("every nDCG@10 >= ${LEAST}", unknown), Threshold("mean nDCG@10 >= ${LEAST}", unknown)),
+        thresholds=(
+            Threshold("every nDCG@10 >= ${RELEVANCE_LEAST}", unknown),
+            Threshold("mean nDCG@10 >= ${RELEVANCE_LEAST}", unknown),
+        ),
     )
 
-    assert plan(of, each_query=True)["query.shoes"].shared == ("every-nDCG-10-ge-LEAST",)
+    assert plan(of, each_query=True)["query.shoes"].shared == ("every-nDCG-10-ge-RELEVANCE_LEAST",)
 
 
 def test_only_waivers_in_force_let_a_query_off() -> None:

@@ -1,0 +1,248 @@
+"""
+Decides whose configuration counts: which harness.toml is trusted, and what one that comes with a suite may add.
+
+A suite, and a harness.toml beside it, may come from a stranger's pull request. So only the file of the person who runs
+the harness may name logins, proxies, certificates and services, and the variables that suites may read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from harness.config.addresses import VARIABLE_PATTERN, lacks_scheme, url_problem
+from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
+from harness.errors import ConfigError, Option, UsageError
+from harness.masking import names_login
+from harness.model import AddressOrigin, Cluster, Target
+from harness.options import RunOptions
+from harness.words import did_you_mean, listed
+
+CONFIG_VARIABLE = "RELEVANCE_CONFIG"
+"""The environment variable that names the trusted file."""
+
+SUITE_PREFIX = "RELEVANCE_"
+"""Begins the names of the variables that every suite may read."""
+
+FILES_OF_A_CLUSTER = ("ca_certs", "client_cert", "client_key")
+"""The keys of a cluster that name files, relative to the folder of the configuration."""
+
+
+def find_trusted(named: Path | None, environ: Mapping[str, str]) -> Path | None:
+    """
+    The trusted configuration: the file that is *named*, else that of ``RELEVANCE_CONFIG``, else the harness.toml of the
+    working directory or the nearest folder above it; None where there is none.
+
+    Raises:
+        UsageError: The file that is named does not exist.
+    """
+    from_environ = environ.get(CONFIG_VARIABLE)
+    if named is None and not from_environ:
+        return config_path(Path.cwd())
+    path = named or Path(from_environ or "")
+    if not path.is_file():
+        raise UsageError(CONFIG_VARIABLE if named is None else Option("config"), f": there is no file {path}")
+    return path.absolute()
+
+
+class Configs:
+    """
+    The configuration of one command, session or call.
+
+    *path* is the trusted file, None where there is none. A harness.toml found from a suite's folder upwards that is
+    another file is *beside* the suite: it adds plain addresses. Each file is read once.
+    """
+
+    def __init__(
+        self, named: Path | None = None, variables: Sequence[str] = (), *, environ: Mapping[str, str] | None = None
+    ) -> None:
+        """
+        Args:
+            named: The trusted file, as the person who runs the harness named it.
+            variables: Names and patterns of further variables that suites may read.
+            environ: May name the trusted file; the process's own where None.
+
+        Raises:
+            UsageError: There is no such file, or *variables* has no name of a variable.
+        """
+        self.path = find_trusted(named, os.environ if environ is None else environ)
+        for name in variables:
+            if not VARIABLE_PATTERN.fullmatch(name):
+                expected = "expected the name of an environment variable, or a pattern such as SHOP_*"
+                raise UsageError(Option("variable", "variables"), f": found {name!r}, {expected}")
+        self._variables = tuple(variables)
+        self._read: dict[Path, Config] = {}
+
+    @classmethod
+    def of(cls, options: RunOptions, environ: Mapping[str, str]) -> Configs:
+        """The configuration that *options* name, else *environ*."""
+        return cls(options.config, options.variables, environ=environ)
+
+    def read_trusted(self) -> Config | None:
+        """
+        The trusted configuration, None where there is none.
+
+        Raises:
+            ConfigError: With everything that is wrong in it.
+        """
+        return None if self.path is None else self._read_once(self.path)
+
+    def read_beside(self, folder: Path) -> Config | None:
+        """
+        The harness.toml beside a suite in *folder*, None where there is none or it is the trusted one.
+
+        Its addresses are those of a suite: nobody who may use a login has written them.
+
+        Raises:
+            ConfigError: With everything that is wrong in it.
+        """
+        path = config_path(folder)
+        if path is None:
+            return None
+        is_trusted = self.path is not None and path.exists() and path.samefile(self.path)
+        return None if is_trusted else self._read_once(path)
+
+    def _read_once(self, path: Path) -> Config:
+        if path not in self._read:
+            self._read[path] = read_config(path)
+        return self._read[path]
+
+    def is_own_address(self, cluster: str, folder: Path) -> bool:
+        """
+        Whether *cluster*, the target of a suite in *folder*, is an address of the suite's own or of a file beside it.
+
+        Raises:
+            ConfigError: The configuration beside the suite is wrong.
+        """
+        trusted = self.read_trusted()
+        if "://" in cluster or lacks_scheme(cluster):
+            return trusted is None or _find_by_url(trusted, cluster) is None
+        if trusted is not None and cluster in trusted.clusters:
+            return False
+        beside = self.read_beside(folder)
+        return beside is not None and cluster in beside.clusters
+
+    def find_refusal(self, variable: str, folder: Path) -> str:
+        """Why a suite in *folder* may not read *variable*; empty if it may."""
+        refused = f"the suite may not read the variable {variable}: "
+        if variable == CONFIG_VARIABLE:
+            return f"{refused}it names the configuration of the harness"
+        trusted = self.read_trusted()
+        for cluster in () if trusted is None else trusted.clusters.values():
+            # Names of variables that differ in case only are the same on Windows.
+            if variable.upper() in map(str.upper, cluster.variables):
+                return f"{refused}it holds a login of the cluster {cluster.name!r} in {self.path}"
+        patterns = self._variables if trusted is None else (*trusted.variables, *self._variables)
+        if variable.startswith(SUITE_PREFIX) or _is_listed(variable, patterns):
+            return ""
+        return refused + self._say_how_to_list(variable, trusted, folder)
+
+    def _say_how_to_list(self, variable: str, trusted: Config | None, folder: Path) -> str:
+        if trusted is None:
+            place, patterns = f"a {CONFIG_NAME} in the folder that you run in", [variable]
+        else:
+            place, patterns = str(trusted.path), [*trusted.variables, variable]
+        line = ", ".join(f'"{pattern}"' for pattern in patterns)
+        sentence = f"name it {SUITE_PREFIX}…, or list it in {place}: variables = [{line}]"
+        with suppress(ConfigError):
+            beside = self.read_beside(folder)
+            if beside is not None and _is_listed(variable, beside.variables):
+                sentence += f"; the list in {beside.path} counts if you run with --config {beside.path}"
+        return sentence
+
+
+def _is_listed(variable: str, patterns: Sequence[str]) -> bool:
+    """Whether *variable* is among *patterns*; one that is named like a login is listed by its whole name only."""
+    if names_login(variable):
+        return variable in patterns
+    return any(fnmatchcase(variable, pattern) for pattern in patterns)
+
+
+def resolve_cluster(target: Target, configs: Configs, folder: Path, *, url: str | None) -> Cluster:
+    """
+    The cluster that a suite runs on.
+
+    Args:
+        target: The suite's target.
+        configs: The trusted configuration, which comes first, and that beside the suite.
+        folder: The suite's folder.
+        url: The URL on the command line, which replaces the target's. A URL in the trusted configuration has the login
+            given there; a login is never sent to another URL.
+
+    Raises:
+        ConfigError: A configuration is wrong.
+        UsageError: No cluster has the name, the URL cannot be used, a certificate's file is missing, or the
+            configuration beside the suite has more than plain addresses.
+    """
+    trusted = configs.read_trusted()
+    address = target.cluster if url is None else url
+    is_url = url is not None or "://" in address
+    if is_url and (sentence := url_problem(address)):
+        raise UsageError(sentence)
+    cluster = None
+    if trusted is not None:
+        cluster = _find_by_url(trusted, address) if is_url else trusted.clusters.get(address)
+    if cluster is not None and trusted is not None:
+        return _resolve_files(cluster, trusted)
+    if url is not None:
+        return Cluster(url, url, service=target.service, origin=AddressOrigin.COMMAND_LINE)
+    beside = configs.read_beside(folder)
+    if beside is not None:
+        cluster = _find_by_url(beside, address) if is_url else beside.clusters.get(address)
+    if cluster is not None and beside is not None:
+        _refuse_private_keys(beside)
+        return replace(cluster, service=target.service, origin=AddressOrigin.SUITE)
+    if is_url:
+        return Cluster(address, address, service=target.service, origin=AddressOrigin.SUITE)
+    raise _unknown_cluster(address, trusted, beside)
+
+
+def _find_by_url(config: Config, url: str) -> Cluster | None:
+    for cluster in config.clusters.values():
+        if cluster.url is not None and cluster.url.rstrip("/") == url.rstrip("/"):
+            return cluster
+    return None
+
+
+def _refuse_private_keys(beside: Config) -> None:
+    if not beside.private_keys:
+        return
+    names = listed(tuple(dict.fromkeys(name for name, _ in beside.private_keys)))
+    place = beside.private_keys[0][1]
+    raise UsageError(
+        f"{place}: found {names}, expected plain addresses only, as the file comes with a suite and is not the "
+        "configuration that you run with; if it is yours, give ",
+        Option("config"),
+        f" {beside.path}",
+    )
+
+
+def _unknown_cluster(name: str, trusted: Config | None, beside: Config | None) -> UsageError:
+    configs = [config for config in (trusted, beside) if config is not None]
+    if configs:
+        known = [cluster for config in configs for cluster in config.clusters]
+        has = f", which has {', '.join(known)}" if known else ""
+        files = " and ".join(str(config.path) for config in configs)
+        found = f"the cluster {name!r} is not defined in {files}{has}{did_you_mean(name, known) or ';'}"
+    else:
+        place = "in the working directory, beside the suite, or above"
+        found = f"the cluster {name!r} is not defined, as there is no {CONFIG_NAME} {place};"
+    table = f'[clusters.{name}] with url = "http://localhost:9200"'
+    define = f", or define it in {CONFIG_NAME}: {table}"
+    return UsageError(f"{found} give ", Option("url"), " or ", Option("embedded"), define)
+
+
+def _resolve_files(cluster: Cluster, config: Config) -> Cluster:
+    """The cluster with the paths of its certificates resolved against the folder of harness.toml."""
+    found: dict[str, str] = {}
+    for key in FILES_OF_A_CLUSTER:
+        if name := getattr(cluster, key):
+            path = config.path.parent / name
+            if not path.is_file():
+                raise UsageError(f"{cluster.mark}: {key} of the cluster {cluster.name!r}: there is no file {path}")
+            found[key] = str(path)
+    return replace(cluster, **found) if found else cluster  # type: ignore[arg-type]
