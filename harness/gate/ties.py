@@ -49,6 +49,11 @@ def tie_break(template: RequestTemplate | None) -> str:
     return "" if takes_none else "break ties in the request (`sort: [_score, FIELD]`)"
 
 
+def has_sort(template: RequestTemplate) -> bool:
+    """Whether the request says by what its hits are sorted; a template that the engine stores does not show it."""
+    return "sort" in _body_of(template)
+
+
 def _body_of(template: RequestTemplate) -> Mapping[str, Json]:
     """The body of a search; empty for a template that is stored in the engine, or written as a text."""
     body = template.body if isinstance(template.body, Mapping) else {}

@@ -119,6 +119,8 @@ class QueryReport:
     """Whether *tail* is complete: no other document has that score."""
     exact_scores: bool = False
     """Whether scores tie only where they are equal, as those of a service; those of an engine are rounded."""
+    scores_rise: bool = False
+    """Whether a hit has a greater score than the one above it, though the request has no `sort`."""
     failure: Failure | None = None
     """Why it has no ranking."""
     baseline: QueryBaseline | None = None

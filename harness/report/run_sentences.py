@@ -41,7 +41,7 @@ from harness.report.sentences import (
     span_text,
     tally_text,
 )
-from harness.words import count, grouped, instead, listed
+from harness.words import count, counted, grouped, instead, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -147,6 +147,12 @@ def ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) 
         asked += query.outcome is not Outcome.SKIPPED
     if asked:
         yield "the only query has 0 hits" if asked == 1 else f"all {count(asked, 'query')} have 0 hits"
+    rising = [query.id for query in queries if query.scores_rise]
+    if rising:
+        yield (
+            f"the scores of {counted(rising, 'query')} rise from one rank to the next, and the request has no `sort`: "
+            "the hits are not in the order of their scores"
+        )
     for field in () if checks is None else checks.unknown_fields:
         yield (
             f"the request names the field {field.name}, which no searched index has{_meant(field)} (in {field.place})"

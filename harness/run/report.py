@@ -11,7 +11,7 @@ from types import MappingProxyType
 from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues
 from harness.gate.stability import unstable_queries, why_moving
-from harness.gate.ties import is_tie
+from harness.gate.ties import has_sort, is_tie
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
 from harness.model import (
@@ -20,6 +20,7 @@ from harness.model import (
     Before,
     Failure,
     Gain,
+    Hit,
     InTop,
     MissingDocument,
     Outcome,
@@ -31,6 +32,7 @@ from harness.model import (
     Ranking,
     Reference,
     RepeatSummary,
+    RequestTemplate,
     Response,
     Run,
     Score,
@@ -101,7 +103,8 @@ def assemble(
     located = chain.from_iterable(decided.located.values())
     titles = found.titles | {one.id: one.title for one in located if one.title is not None}
     before = compare_queries(suite, run, decided.scores, reference, titles) if reference else {}
-    known = _DocumentFacts(decided.located, titles, before, sent, run.checks, UsedValues.of_run(suite, run))
+    used = UsedValues.of_run(suite, run)
+    known = _DocumentFacts(decided.located, titles, before, sent, run.checks, used, template)
     checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
     return SuiteReport(
         name=suite.name,
@@ -159,7 +162,8 @@ def _timing(run: Run) -> SuiteTiming:
 class _DocumentFacts:
     """
     What the reports of all queries share: the missing documents that were *located*, *titles* by document, the queries
-    *before*, in the baseline, the requests *sent*, the *checks* of the target, and what the request *used* of a query.
+    *before*, in the baseline, the requests *sent*, the *checks* of the target, what the request *used* of a query, and
+    the *template* of the request.
     """
 
     located: Mapping[str, tuple[MissingDocument, ...]]
@@ -168,6 +172,7 @@ class _DocumentFacts:
     sent: Mapping[str, SentRequest]
     checks: TargetChecks | None
     used: UsedValues
+    template: RequestTemplate | None
 
 
 @dataclass(slots=True)
@@ -288,6 +293,7 @@ def _query_report(
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
         exact_scores=ranking.exact_scores,
+        scores_rise=_do_scores_rise(ranking, known.template),
         failure=response if isinstance(response, Failure) else None,
         baseline=known.before.get(query.id),
         sent=known.sent.get(query.id),
@@ -304,6 +310,22 @@ def _outcome(query: Query, response: Response | None, scores: Collection[Score])
     if undefined:
         return Outcome.UNDEFINED, f"{', '.join(score.measure for score in undefined)}: {undefined[0].reason}"
     return outcome_of(query, response)
+
+
+def _do_scores_rise(ranking: Ranking, template: RequestTemplate | None) -> bool:
+    """Whether a hit of *ranking* has a greater score than the one above it, though only scores order the hits."""
+    if template is None or has_sort(template):
+        return False
+    scores = [hit.score for hit in ranking.hits if hit.score is not None and hit.sort is None]
+    if len(scores) < len(ranking.hits):
+        return False
+    rises = any(
+        following > score and not is_tie(Hit("", score), Hit("", following), exact=ranking.exact_scores)
+        for score, following in pairwise(scores)
+    )
+    # A service may return distances, of which the least is the best.
+    are_distances = template.http is not None and all(following >= score for score, following in pairwise(scores))
+    return rises and not are_distances
 
 
 def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -> tuple[RankedDocument, ...]:

@@ -28,13 +28,15 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     """
     The ranking in *answer*, which must not be an error; a failure if one id belongs to two documents.
 
+    Where an id identifies one document, repeated hits count once.
+
     Args:
         answer: One element of an `_msearch`'s ``responses``, or a whole answer of `_search`.
         entry: The search: its title field and snippets, and whether an id is unique.
         stopped_early: The engine did not collect all documents, so more may match than it counted.
 
     Raises:
-        MalformedAnswer: It is invalid.
+        MalformedAnswer: It is invalid, or one document is in it twice.
     """
     outer = answer.get("hits")
     if not isinstance(outer, dict):
@@ -45,7 +47,8 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     read = _hit if entry.reads_fields else _bare_hit
     found = [read(hit, place, entry) for place, hit in enumerate(inner)]
     hits, duplicates = unique_hits(found)
-    if duplicates and not entry.unique_ids and (reason := _ambiguity(found, inner, with_id=entry.id_field is not None)):
+    if duplicates and not entry.unique_ids:
+        reason = _explain_repeated(found, inner, with_id=entry.id_field is not None)
         return Failure(FailureKind.AMBIGUOUS, reason)
     total, is_lower_bound, total_doubt = _total(outer.get("total"), len(found))
     took, took_doubt = _took(answer.get("took"))
@@ -211,21 +214,36 @@ def _took(took: Json) -> tuple[float | None, str]:
     return (value, "") if value is not None and value >= 0 else (None, f"`took` is {shown(took)}")
 
 
-def _ambiguity(found: Sequence[Hit], inner: Sequence[Json], *, with_id: bool) -> str:
-    """A sentence about an id of two documents in *inner*, with a remedy; empty if there is none."""
-    first: dict[str, tuple[int, _Place]] = {}
-    for rank, (hit, answer) in enumerate(zip(found, inner, strict=True), start=1):
-        place = answer["_index"], answer.get("_routing"), answer["_id"]
-        known_rank, known = first.setdefault(hit.id, (rank, place))
-        if known != place:
-            other = "another `id_field`" if with_id and known[0] == place[0] else "a target with one index"
-            return (
-                f'"{hit.id}" is in {_described(known, with_id=with_id)} at rank {known_rank} '
-                f"and in {_described(place, with_id=with_id)} at rank {rank}, "
-                f"and a judgment cannot distinguish them: use {other}, or set `ids: unique` in the target if "
-                "both are one document"
+def _explain_repeated(found: Sequence[Hit], inner: Sequence[Json], *, with_id: bool) -> str:
+    """
+    Why the first id that is repeated among *found* belongs to two documents of *inner*, with a remedy.
+
+    Raises:
+        MalformedAnswer: It is one document. A search returns each document once: such a list is no ranking.
+    """
+    ranks: dict[str, int] = {}
+    for rank, hit in enumerate(found, start=1):
+        known_rank = ranks.setdefault(hit.id, rank)
+        if known_rank == rank:
+            continue
+        first, second = _place_of(inner[known_rank - 1]), _place_of(inner[rank - 1])
+        if first == second:
+            raise MalformedAnswer(
+                f'"{hit.id}" of {_described(first, with_id=with_id)} is at rank {known_rank} and at rank {rank}, and a '
+                "search returns a document once; a `hybrid` query does so with a search pipeline that normalizes scores"
             )
-    return ""
+        other = "another `id_field`" if with_id and first[0] == second[0] else "a target with one index"
+        return (
+            f'"{hit.id}" is in {_described(first, with_id=with_id)} at rank {known_rank} '
+            f"and in {_described(second, with_id=with_id)} at rank {rank}, "
+            f"and a judgment cannot distinguish them: use {other}, or set `ids: unique` in the target if "
+            "both are one document"
+        )
+    raise AssertionError("no id is repeated")
+
+
+def _place_of(hit: Json) -> _Place:
+    return hit["_index"], hit.get("_routing"), hit["_id"]
 
 
 def _described(place: _Place, *, with_id: bool) -> str:

@@ -11,11 +11,13 @@ from harness.model import (
     Gain,
     GainKind,
     Hit,
+    HttpRequest,
     MissingDocument,
     Outcome,
     Query,
     RankedDocument,
     Ranking,
+    RequestTemplate,
     Run,
     Status,
     Suite,
@@ -23,6 +25,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
+from harness.report.run_sentences import cause_lines
 from harness.run.report import DecidedRun, assemble
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
@@ -240,3 +243,43 @@ def test_where_the_request_sorts_a_document_is_tied_where_a_neighbor_has_its_sor
     hits = tuple(Hit(f"d{number}", 1.0, sort=values) for number, values in enumerate(sort))
     [query] = report_on([QUERY], {"shoes": Ranking(hits)}).queries
     assert [(document.tied, document.sort) for document in query.ranking] == [*zip(tied, sort, strict=True)]
+
+
+HTTP = HttpRequest("GET", "/search", "$.ids", scores="$.scores")
+FALLING, RISING, MIXED, EQUAL = [3.0, 2.0, 1.0], [1.0, 2.0, 3.0], [3.0, 1.0, 2.0], [2.0, 2.0000001, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "template", "rise"),
+    [
+        (FALLING, RequestTemplate("current", {"query": {}}), False),
+        (RISING, RequestTemplate("current", {"query": {}}), True),
+        (MIXED, RequestTemplate("current", {"query": {"hybrid": {}}}), True),
+        ([-4.4e9, -9.5e9, 1.0], RequestTemplate("current", {"query": {"hybrid": {}}}), True),
+        (MIXED, RequestTemplate("current", {"template": {"id": "stored"}}), True),
+        (EQUAL, RequestTemplate("current", {"query": {}}), False),
+        (RISING, RequestTemplate("current", {"sort": [{"_score": "asc"}]}), False),
+        (RISING, RequestTemplate("current", {"template": {"source": {"sort": {"_score": "asc"}}}}), False),
+        ([None, None, None], RequestTemplate("current", {"query": {}}), False),
+        (FALLING, RequestTemplate("current", None, http=HTTP), False),
+        (RISING, RequestTemplate("current", None, http=HTTP), False),
+        (MIXED, RequestTemplate("current", None, http=HTTP), True),
+        ([2**60, 2**60 + 1, 1], RequestTemplate("current", None, http=HTTP), True),
+    ],
+)
+def test_scores_that_rise_without_a_sort_are_a_headline(scores, template, rise):
+    hits = tuple(Hit(str(place), score) for place, score in enumerate(scores))
+    ranking = Ranking(hits, exact_scores=template.http is not None)
+    report = report_on([QUERY], {"shoes": ranking}, requests={"current": template})
+    assert report.queries[0].scores_rise is rise
+    lines = list(cause_lines(report.queries, report.checks))
+    assert lines == rise * [
+        "the scores of 1 query (shoes) rise from one rank to the next, and the request has no `sort`: the hits are not "
+        "in the order of their scores"
+    ]
+
+
+def test_scores_that_rise_where_the_hits_were_sorted_by_values_are_none():
+    """As of a template that the engine stores, and of a hook that ordered the hits by something else."""
+    ranking = Ranking((Hit("a", 1.0, sort=(1,)), Hit("b", 2.0, sort=())))
+    assert not report_on([QUERY], {"shoes": ranking}).queries[0].scores_rise

@@ -123,7 +123,7 @@ class TestRanking:
         assert ranking(answer()) == Ranking((), total=0, took=3.0)
 
     def test_a_document_that_comes_again_is_kept_at_its_first_place_and_named_each_time(self) -> None:
-        found = ranking(answer(hit("a", 3.0), hit("b", 2.0), hit("a", 1.0), hit("a", 0.5)))
+        found = ranking(answer(hit("a", 3.0), hit("b", 2.0), hit("a", 1.0), hit("a", 0.5)), unique_ids=True)
 
         assert found.hits == (Hit("a", 3.0), Hit("b", 2.0))
         assert found.duplicates == ("a", "a")
@@ -156,11 +156,11 @@ class TestRanking:
         assert ranking(answer(hits={"total": total, "hits": []}), size=0).hits == ()
 
     def test_more_hits_than_were_asked_for_are_malformed(self) -> None:
-        three = answer(hit("a"), hit("b"), hit("a"))
+        three = answer(hit("a"), hit("b"), hit("c"))
 
         assert "`hits.hits` has 3 hits, and 2 were asked for" in failure(three, size=2).reason
-        assert len(ranking(three, size=3).hits) == 2
-        assert len(ranking(three).hits) == 2
+        assert len(ranking(three, size=3).hits) == 3
+        assert len(ranking(three).hits) == 3
 
     def test_hits_that_are_not_tracked_have_no_total(self) -> None:
         assert ranking(answer(hits={"hits": []})).total is None
@@ -460,7 +460,8 @@ class TestDoubt:
         assert (found.total, found.total_is_lower_bound, found.total_doubt) == (1, True, "")
 
     def test_a_document_that_came_again_is_a_hit_that_came(self) -> None:
-        found = ranking(answer(hits={"total": {"value": 1, "relation": "eq"}, "hits": [hit("a"), hit("a")]}))
+        twice = {"total": {"value": 1, "relation": "eq"}, "hits": [hit("a"), hit("a")]}
+        found = ranking(answer(hits=twice), unique_ids=True)
 
         assert found.total_doubt == "`hits.total.value` is 1, but 2 hits were returned"
 
@@ -530,6 +531,37 @@ class TestSeveralIndexes:
 
         assert found.kind is FailureKind.AMBIGUOUS
         assert 'is in products at rank 1 and in products (routing "b") at rank 2' in found.reason
+
+    @pytest.mark.parametrize(
+        ("hits", "said"),
+        [
+            ([hit("a"), hit("a")], '"a" of products is at rank 1 and at rank 2'),
+            ([hit("b"), hit("a"), hit("c"), hit("a", _score=-9.5e9)], '"a" of products is at rank 2 and at rank 4'),
+            ([hit("a", _routing="x")] * 2, '"a" of products (routing "x") is at rank 1 and at rank 2'),
+            ([hit("a"), hit("a"), hit("a", _index="archive")], '"a" of products is at rank 1 and at rank 2'),
+        ],
+        ids=["twice", "below others", "with a routing", "before one of another index"],
+    )
+    def test_one_document_twice_is_no_ranking(self, hits: list[Any], said: str) -> None:
+        """As of a `hybrid` query without a search pipeline."""
+        found = failure(answer(*hits))
+
+        assert found.kind is FailureKind.MALFORMED
+        assert found.reason == (
+            f"{said}, and a search returns a document once; a `hybrid` query does so with a search pipeline that "
+            "normalizes scores"
+        )
+
+    def test_one_document_twice_is_no_ranking_whatever_field_holds_its_id(self) -> None:
+        found = failure(answer(*[hit("1", fields={"sku": ["s"]})] * 2), id_field="sku")
+
+        assert found.kind is FailureKind.MALFORMED
+        assert found.reason.startswith('"s" of products (_id 1) is at rank 1 and at rank 2, and a search')
+
+    def test_one_document_twice_counts_once_where_ids_are_unique(self) -> None:
+        found = ranking(answer(hit("a"), hit("b"), hit("a")), unique_ids=True)
+
+        assert (found.hits, found.duplicates) == ((Hit("a", 1.0), Hit("b", 1.0)), ("a",))
 
     def test_different_ids_in_two_are_what_they_are(self) -> None:
         assert ranking(answer(hit("a"), hit("b", _index="archive"))).hits == (Hit("a", 1.0), Hit("b", 1.0))
