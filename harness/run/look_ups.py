@@ -31,11 +31,12 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run.checks import find_similar
 from harness.run.report import missing_documents
-from harness.run.tails import SEARCHED
+from harness.run.tails import SEARCHED, hits_requested
 from harness.search.answers import with_window_hint
 from harness.search.lookup import batched, find_texts, ids_query, ids_request
 from harness.search.msearch import shard_params, shards_text
-from harness.suites.depth import COSTLY, deeper, shows_all
+from harness.suites.depth import COSTLY, deeper, shows_all, window_of
+from harness.words import counted
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -146,7 +147,7 @@ def locate_missing(
         hooks: The hooks that change requests, for the further searches too.
 
     Returns:
-        The missing documents of each query, best grade first; and why no rank is known, empty if ranks may be known. A
+        The missing documents of each query, best grade first; and why ranks are unknown, empty if they may be known. A
         relevant document has a positive gain. No query has documents if no search could be sent at all.
     """
     missing = {query.id: _missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries))}
@@ -157,15 +158,21 @@ def locate_missing(
             query: tuple(found[query].located(document) for document in documents) if query in found else documents
             for query, documents in lacking.items()
         }
-        return _with_similar(located, found, search), _why_no_rank([one.deep for one in found.values()])
+        return _with_similar(located, found, search), _why_no_rank(found)
     except SearchError as error:
         return {}, str(error)
 
 
-def _why_no_rank(deep: Sequence[Response]) -> str:
-    """The first reason if every deeper search failed, as after a point in time expired; else empty."""
-    reasons = [one.reason for one in deep if isinstance(one, Failure)]
-    return reasons[0] if reasons and len(reasons) == len(deep) else ""
+def _why_no_rank(found: Mapping[str, _Found]) -> str:
+    """
+    The first reason if every deeper search failed, as after a point in time expired; else the queries that rank
+    otherwise in it; empty if there are none.
+    """
+    reasons = [one.deep.reason for one in found.values() if isinstance(one.deep, Failure)]
+    if reasons and len(reasons) == len(found):
+        return reasons[0]
+    others = [query for query, one in found.items() if one.ranks_otherwise]
+    return f"a search for more hits does not continue the ranking of {counted(others, 'query')}" if others else ""
 
 
 def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:
@@ -181,20 +188,24 @@ class _Found:
     """
     The responses about the missing documents of one query, whose request is *sent*; None where nothing was sent.
 
-    *looked_up* has those that the target shows, *reached* those of them on the shards that the request searches.
+    *deep* is the response to the same search for *size* hits. *ranks_otherwise* says that it does not go on where the
+    ranking of the query ends: then its ranks are not those of the ranking. *looked_up* has the documents that the
+    target shows, *reached* those of them on the shards that the request searches.
     """
 
     sent: SearchRequest
     deep: Response
+    size: int
+    ranks_otherwise: bool
     looked_up: Response
     matching: Response | None
     reached: Response | None = None
 
     def located(self, document: MissingDocument) -> MissingDocument:
         """*document* with its rank, its title, and why it is not in the ranking, as far as that is known."""
-        if isinstance(self.deep, Ranking):
+        if isinstance(self.deep, Ranking) and not self.ranks_otherwise:
             ranks = {hit.id: rank for rank, hit in enumerate(self.deep.hits, start=1)}
-            document = replace(document, rank=ranks.get(document.id), searched=SEARCHED)
+            document = replace(document, rank=ranks.get(document.id), searched=self.size)
         if isinstance(self.looked_up, Ranking):
             titles = {hit.id: hit.title for hit in self.looked_up.hits}
             document = replace(document, title=titles.get(document.id))
@@ -210,7 +221,7 @@ class _Found:
             return replace(document, absence=Absence.NOT_VISIBLE, target=target)
         if _lacks(self.matching, document.id):
             return replace(document, absence=Absence.NO_MATCH)
-        if not isinstance(self.deep, Ranking):
+        if not isinstance(self.deep, Ranking) or self.ranks_otherwise:
             return document
         if "template" in self.sent.body and self.deep.returned < SEARCHED:
             is_whole = self.deep.total is not None and self.deep.total <= self.deep.returned
@@ -252,15 +263,45 @@ def _search_for(
         for one, look_up in zip(sent, look_ups, strict=True)
         if (shards := shard_params(one.url_params))
     }
-    deepened = [deeper(one, SEARCHED) for one in built]
+    requested = {request.query: hits_requested(request, suite) for request in built}
+    sizes = {request.query: _size_of_look_up(request, suite) for request in sent}
+    deepened = [deeper(request, sizes[request.query]) for request in built]
     responses = iter(search.search([*matching, *reaching.values(), *deepened, *look_ups]))
     matched = {one.query: next(responses) for one in matching}
     reached = {query: next(responses) for query in reaching}
     deep = [next(responses) for _ in sent]
-    return {
-        one.query: _Found(one, found, looked_up, matched.get(one.query), reached.get(one.query))
-        for one, found, looked_up in zip(sent, deep, responses, strict=True)
-    }
+    found: dict[str, _Found] = {}
+    for request, response, looked_up in zip(sent, deep, responses, strict=True):
+        query = request.query
+        ranks_otherwise = not _continues(response, run.responses[query], requested[query])
+        found[query] = _Found(
+            request, response, sizes[query], ranks_otherwise, looked_up, matched.get(query), reached.get(query)
+        )
+    return found
+
+
+def _size_of_look_up(request: SearchRequest, suite: Suite) -> int:
+    """How many hits a deeper search asks for: no more than the window of a retriever, which engines refuse."""
+    window = window_of(request.body)
+    if window is None:
+        return SEARCHED
+    return max(min(SEARCHED, window), hits_requested(request, suite))
+
+
+def _continues(deep: Response, ranking: Response, requested: int) -> bool:
+    """
+    Whether *deep*, the response to a search for more hits, goes on where *ranking* ends, of which *requested* hits were
+    requested; true where one of them is no ranking.
+
+    An engine may rank otherwise with another size, as by `knn` without a `k`. A ranking that is shorter than requested
+    has all that its search finds.
+    """
+    if not isinstance(ranking, Ranking) or not isinstance(deep, Ranking):
+        return True
+    shown = [hit.id for hit in ranking.hits]
+    if [hit.id for hit in deep.hits[: len(shown)]] != shown:
+        return False
+    return ranking.returned >= requested or deep.returned == ranking.returned
 
 
 RANKS_ONLY = frozenset({"collapse", "min_score", "rescore", "terminate_after"})

@@ -232,6 +232,36 @@ def deepest_size(body: Json) -> int:
     return min(sizes)
 
 
+RETRIEVED = 10
+"""The default of a retriever's `rank_window_size`."""
+
+WITHOUT_WINDOW = frozenset({"standard", "knn"})
+"""Retrievers that take any size."""
+
+
+def window_of(body: Json) -> int | None:
+    """
+    The window of the retriever of *body*: engines refuse a greater size. None where nothing limits it.
+
+    >>> window_of({"retriever": {"rrf": {"retrievers": [], "rank_window_size": 50}}}), window_of({"query": {}})
+    (50, None)
+    """
+    if not isinstance(body, Mapping):
+        return None
+    template = body.get("template")
+    source = template.get("source") if isinstance(template, Mapping) else body
+    retriever = source.get("retriever") if isinstance(source, Mapping) else None
+    if not isinstance(retriever, Mapping):
+        return None
+    for kind, inner in retriever.items():
+        if kind == "rescorer" and isinstance(inner, Mapping):
+            rescore = inner.get("rescore")
+            return min(_window(clause) for clause in (rescore if isinstance(rescore, list) else [rescore]))
+        if kind not in WITHOUT_WINDOW and isinstance(inner, Mapping):
+            return _whole(inner.get("rank_window_size")) or RETRIEVED
+    return None
+
+
 def shows_all(body: Json) -> bool:
     """Whether an answer to *body* that is as long as its total has all matches."""
     return not any(key in OF_NEAREST for key, _ in members(body))

@@ -360,6 +360,66 @@ class TestLocateMissing:
             "b", 2, rank=None, searched=3, absence=NOT_VISIBLE, target="products"
         )
 
+    @pytest.mark.parametrize(
+        ("ranking", "deep"),
+        [
+            ("zy", "yzxb"),
+            ("zy", "zxyb"),
+            ("zy", "bzy"),
+            ("", "xb"),
+            ("z", "zb"),
+            ("zy", "z"),
+        ],
+        ids=["swapped", "one between", "it is first", "only a suggestion", "the ranking is whole", "fewer hits"],
+    )
+    def test_a_search_for_more_hits_that_ranks_otherwise_gives_no_ranks(self, ranking: str, deep: str) -> None:
+        """As with `knn` without a `k`, with the small window of a rescorer, and in a body with `suggest` only."""
+        tested = suite(SHOES, depth=2)
+        run, _ = self.run_of(tested, {"shoes": list(ranking)}, further=False)
+        again = FakeSearch({"shoes": list(deep), "others": ["b", "c"]})
+
+        missing, why = locate_missing(tested, run, again, ["shoes"], hooks=Hooks())
+
+        assert why == "a search for more hits does not continue the ranking of 1 query (shoes)"
+        assert {one.rank for one in missing["shoes"]} == {None}
+        assert {one.searched for one in missing["shoes"]} == {len(ranking)}
+        absence = {one.id: one.absence for one in missing["shoes"]}
+        assert absence["a"] is NOT_VISIBLE
+        assert absence["b"] is (None if "b" in deep else Absence.NO_MATCH)
+
+    @pytest.mark.parametrize(
+        ("retriever", "size"),
+        [
+            ({"rrf": {"retrievers": [], "rank_window_size": 50}}, 50),
+            ({"text_similarity_reranker": {"rank_window_size": 2000}}, SEARCHED),
+            ({"linear": {"retrievers": []}}, 10),
+            ({"rescorer": {"rescore": {"window_size": 30, "query": {}}}}, 30),
+            ({"rescorer": {"rescore": [{"window_size": 30}, {"window_size": 20}]}}, 20),
+            ({"standard": {"query": {"match_all": {}}}}, SEARCHED),
+            ({"knn": {"field": "v", "k": 20, "rank_window_size": 20}}, SEARCHED),
+        ],
+    )
+    @pytest.mark.parametrize("is_template", [False, True])
+    def test_a_retriever_is_asked_with_its_own_window(self, retriever: Any, size: int, is_template: bool) -> None:
+        body: Any = {"retriever": retriever}
+        tested = suite(SHOES, depth=10, body={"template": {"source": body}} if is_template else body)
+        hits = [f"d{number}" for number in range(100)]
+        run, search = self.run_of(tested, {"shoes": [*hits[:15], "c", *hits[15:]], "others": ["b"]})
+
+        missing = {one.id: one for one in located(tested, run, search, ["shoes"])["shoes"]}
+
+        assert search.requests[-1].body["size"] == size
+        assert missing["c"].rank == (16 if size > 10 else None)
+        assert missing["c"].searched == size
+
+    def test_a_size_of_its_own_below_the_default_window_stays(self) -> None:
+        tested = suite(SHOES, depth=20, body={"retriever": {"rrf": {"retrievers": []}}, "size": 20})
+        run, search = self.run_of(tested, {"shoes": ["z"]})
+
+        located(tested, run, search, ["shoes"])
+
+        assert search.requests[-1].body["size"] == 20
+
     def test_an_http_service_is_not_asked_for_more(self) -> None:
         http = RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids", {"q": "{{text}}"}))
         tested = suite(SHOES, requests={"request": http}, target=Target(index=None))
@@ -468,7 +528,7 @@ class TestAbsence:
 
     def test_a_document_below_what_is_searched(self) -> None:
         deep = [f"d{number}" for number in range(SEARCHED)]
-        assert self.missing(["b", "c"], "a", matching=["a"], deep=deep)["a"].absence is Absence.BELOW
+        assert self.missing(deep[:10], "a", matching=["a"], deep=deep)["a"].absence is Absence.BELOW
 
     def test_what_cannot_be_known_is_not_said(self) -> None:
         missing = self.missing(["b", "c"], "a", matching=Failure(FailureKind.ERROR, "no"))["a"]
