@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -21,7 +22,7 @@ from harness.errors import HookError, UsageError
 from harness.masking import Masker, login_values
 from harness.metrics.ranking import exact_number, finite
 from harness.model import Cluster, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response, SearchRequest
-from harness.search import Search
+from harness.search import ResponseStream, Search, StreamedResponse, in_order
 from harness.search.connection import Closing
 from harness.search.hits import MalformedAnswer, is_text, unique_hits
 
@@ -254,62 +255,69 @@ class HookedSearch(Closing):
     def __hash__(self) -> int:
         return hash((self.inner, self.hooks))
 
-    def search(
-        self,
-        requests: Sequence[SearchRequest],
-        *,
-        on_done: Callable[[Mapping[int, Response]], None] | None = None,
-        on_resent: Callable[[Mapping[int, str]], None] | None = None,
-        budget: float | None = None,
-    ) -> list[Response]:
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """
-        See `Search.search`. A query whose hook fails has a `Failure`, and is not sent if that is the request hook.
+        See `Search.stream`. A query whose hook fails has a `Failure`, and is not sent if that is the request hook.
 
         Raises:
             HookError: A hook failed for every query.
         """
+        changed, failed = self._change_requests(requests)
+        with closing(self.inner.stream(list(changed.values()), budget=budget)) as stream:
+            yield from self._change_responses(requests, list(changed), failed, stream)
+
+    def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
+        """See `Search.search`; raises as `stream`."""
+        changed, failed = self._change_requests(requests)
+        sent = list(changed.values())
+        answers = zip(sent, self.inner.search(sent, budget=budget), strict=True)
+        stream = [StreamedResponse(place, *answer) for place, answer in enumerate(answers)]
+        return in_order(self._change_responses(requests, list(changed), failed, stream))
+
+    def _change_requests(
+        self, requests: Sequence[SearchRequest]
+    ) -> tuple[dict[int, SearchRequest], dict[int, HookError]]:
+        """The *requests* as hooks change them, and the errors of hooks, by place; raises if all have an error."""
+        changed: dict[int, SearchRequest] = {}
         failed: dict[int, HookError] = {}
-        sent: dict[int, SearchRequest] = {}
         for place, request in enumerate(requests):
             try:
-                sent[place] = self.hooks.request(request)
+                changed[place] = self.hooks.request(request)
             except HookError as error:
                 failed[place] = error
-        for request in sent.values():
+        for request in changed.values():
             if request.built_for is not None:
                 self.sent.setdefault(request.query, request)
         _raise_if_all(failed, requests)
-        places = list(sent)
-        responses: dict[int, Response] = {}
+        return changed, failed
 
-        def hear(newest: Mapping[int, Response]) -> None:
-            if on_done is None:
-                responses.update(newest)
-            elif newest:
-                on_done(newest)
+    def _change_responses(
+        self,
+        requests: Sequence[SearchRequest],
+        sent: Sequence[int],
+        failed: dict[int, HookError],
+        stream: Iterable[StreamedResponse],
+    ) -> Iterator[StreamedResponse]:
+        """
+        The responses to *requests* as hooks change them.
 
-        def change(found: Mapping[int, Response]) -> None:
-            hear({places[at]: self._changed(one, sent[places[at]], places[at], failed) for at, one in found.items()})
-
-        hear({place: Failure(FailureKind.ERROR, str(error)) for place, error in failed.items()})
-        self.inner.search(
-            list(sent.values()),
-            on_done=change,
-            on_resent=on_resent and (lambda resent: on_resent({places[one]: why for one, why in resent.items()})),
-            budget=budget,
-        )
+        Args:
+            requests: All requests.
+            sent: The places of those that were sent, in the order in which they were sent.
+            failed: The errors of request hooks, by place.
+            stream: The responses to those that were sent.
+        """
+        for place, error in failed.items():
+            yield StreamedResponse(place, requests[place], Failure(FailureKind.ERROR, str(error)))
+        for streamed in stream:
+            place, response = sent[streamed.place], streamed.response
+            try:
+                response = self.hooks.response(response, streamed.request)
+            except HookError as error:
+                failed[place] = error
+                response = Failure(FailureKind.ERROR, str(error))
+            yield replace(streamed, place=place, response=response)
         _raise_if_all(failed, requests)
-        return [responses[place] for place in range(len(responses))]
-
-    def _changed(
-        self, response: Response, request: SearchRequest, place: int, failed: dict[int, HookError]
-    ) -> Response:
-        """*response* as hooks change it; the error of a hook is added to *failed*."""
-        try:
-            return self.hooks.response(response, request)
-        except HookError as error:
-            failed[place] = error
-            return Failure(FailureKind.ERROR, str(error))
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""

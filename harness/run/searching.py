@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from harness.errors import LoginRefused, SearchError
-from harness.lazy import LazySequence, chained
 from harness.model import (
     Cluster,
     Failure,
@@ -31,6 +30,7 @@ from harness.process import gc_paused
 from harness.run.responses import ReceivedResponses, kept_answers, without_answered
 from harness.run.tails import cut_with_tail, hits_requested, search_tails
 from harness.run.watching import TargetWatch
+from harness.search import ResponseStream, StreamedResponse
 from harness.search.answers import exceeds_window, is_blocked
 from harness.search.msearch import PREFERENCE, preferring
 
@@ -96,191 +96,171 @@ def execute(
     template = choose_template(suite, request)
     for query in suite.queries[:1] if _are_alike(suite, template) else suite.queries:
         build_request(suite, template, query)  # nothing is sent where one of them cannot be
-    every = requests_of(suite, template, further=further, titles=titles, preference=preference)
-    check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, every, search)
-    asked = () if check is None else check.requests
+    requests = requests_of(suite, template, further=further, titles=titles, preference=preference)
+    check = None if targets is None else targets.check_of(whole or suite, template, suite.queries, requests, search)
     kept = kept_answers(earlier)
-    left = without_answered(suite, kept)
-    sent = requests_of(left, template, further=further, titles=titles, preference=preference)
+    plan = SearchPlan(
+        suite=without_answered(suite, kept),
+        template=template,
+        checks=() if check is None else check.requests,
+        requests=[request for request in requests if request.query not in kept],
+        further=further,
+    )
     stored = ReceivedResponses() if responses is None else responses
     stored.keep({query.id: kept[query.id] for query in suite.queries if query.id in kept})
-    bare = None
-    if further and _may_request_more(template):
-        bare = requests_of(left, template, further=False, titles=titles, preference=preference)
-    answers = _Answers(left, template, sent, len(asked), stored, on_answers)
-    budget = _warmed(search, sent, bare, warm_up, budget)
+    budget = _warm_up(plan, search, warm_up, budget)
+    collected = _Collected(plan, stored)
+    checked: dict[int, Response] = {}
     begun, is_full = time.perf_counter(), False
     with gc_paused():
         try:
-            is_full = _search_in_window(
-                search, asked, sent, bare, on_done=answers.hear, on_resent=answers.hear_resent, budget=budget
-            )
+            for streamed in stream_plan(plan, search, budget=budget):
+                is_full = is_full or streamed.resent == WITHOUT_FURTHER_HIT
+                place = streamed.place - len(plan.checks)
+                if place < 0:
+                    checked[streamed.place] = streamed.response
+                    continue
+                kept_response = collected.keep(place, streamed)
+                if on_answers is not None:
+                    on_answers({streamed.request.query: kept_response})
         except LoginRefused as error:
-            if not asked:
+            if not plan.checks:
                 raise
-            answers.fail(Failure(FailureKind.ERROR, str(error)))
+            refused = Failure(FailureKind.ERROR, str(error))
+            checked = dict.fromkeys(range(len(plan.checks)), refused)
+            stored.keep({query.id: refused for query in plan.suite.queries})
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
-        answers.keep(_sent_without_checks(answers, search, seconds_left))
+        answers_of_checks = [checked[place] for place in range(len(plan.checks))]
+        _send_without_checks(collected, answers_of_checks, search, seconds_left)
     run = Run(
         responses=stored.in_order_of(suite),
         engine=search.engine,
         request=template.name,
         index=template.index or suite.target.index,
         seconds=time.perf_counter() - begun,
-        resent=dict(sorted(answers.resent.items())),
+        resent=collected.list_resent(),
         window_is_full=is_full,
     )
     seconds_left = None if budget is None else budget - run.seconds
-    return run if check is None else check.concluded(run, answers.of_checks, seconds_left)
+    return run if check is None else check.concluded(run, answers_of_checks, seconds_left)
 
 
-class _Answers:
-    """
-    The responses to requests of which the first *checks* check the target, and those after them are of queries.
+WITHOUT_FURTHER_HIT = "the index refused one hit more"
+"""Why a request was sent again without the hit that a run asks for beyond those that it needs."""
 
-    *sent* are the requests of the queries of *suite*, of *template*. Their responses are kept in *stored*, as far as
-    they are needed, and *on_answers* is called with new ones. *resent* has why requests of queries were sent again.
-    """
 
-    def __init__(
-        self,
-        suite: Suite,
-        template: RequestTemplate,
-        sent: Sequence[SearchRequest],
-        checks: int,
-        stored: ReceivedResponses,
-        on_answers: Callable[[Mapping[str, Response]], None] | None,
-    ) -> None:
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """What is sent: requests that check the target, then a request for each query of *suite*, made from *template*."""
+
+    suite: Suite
+    template: RequestTemplate
+    checks: Sequence[SearchRequest]
+    requests: Sequence[SearchRequest]
+    further: bool
+    """Whether a request may ask for one hit more than is needed."""
+
+    def drop_further_hit(self, request: SearchRequest) -> SearchRequest:
+        """*request* of a query, which may ask for one hit more than is needed, without that hit."""
+        return replace(request, body={**request.body, "size": self.suite.depth})
+
+
+class _Collected:
+    """The responses to the requests of *plan*, as far as they are needed, in *stored*."""
+
+    def __init__(self, plan: SearchPlan, stored: ReceivedResponses) -> None:
         from harness.suites.depth import collapses
 
-        self.sent = sent
-        self.resent: dict[str, str] = {}
-        self._suite, self._template = suite, template
-        self._queries = [query.id for query in suite.queries]
-        self._checked: dict[int, Response] = {}
-        self._checks = checks
-        self._stored = stored
-        self._on_answers = on_answers
-        self._collapsed = collapses(template.body)
+        self.plan = plan
+        self.stored = stored
+        self._collapses = collapses(plan.template.body)
+        self._resent: dict[str, str] = {}
 
-    @property
-    def of_checks(self) -> list[Response]:
-        """The responses to the checks, in their order."""
-        return [self._checked[place] for place in range(self._checks)]
+    def keep(self, place: int, streamed: StreamedResponse) -> Response:
+        """Store what is needed of the response to the request at *place*, and return it."""
+        query = self.plan.suite.queries[place].id
+        depth = _hits_needed(self.plan.suite, self.plan.template, place)
+        response = cut_with_tail(streamed.response, self.plan.requests, place, depth, collapsed=self._collapses)
+        self.stored.keep({query: response})
+        if streamed.resent and streamed.resent != WITHOUT_FURTHER_HIT:
+            self._resent[query] = streamed.resent
+        return response
 
-    @property
-    def of_queries(self) -> Iterator[Response]:
-        """The responses to *sent*, in their order."""
-        return map(self._stored.__getitem__, self._queries)
-
-    def hear(self, found: Mapping[int, Response]) -> None:
-        """Take the responses *found*, by place among all requests."""
-        self._checked.update((place, one) for place, one in found.items() if place < self._checks)
-        newest = self.keep({place - self._checks: one for place, one in found.items() if place >= self._checks})
-        if newest and self._on_answers is not None:
-            self._on_answers(newest)
-
-    def hear_resent(self, reasons: Mapping[int, str]) -> None:
-        """Take why requests were sent again, by place among all requests."""
-        places = sorted(place for place in reasons if place >= self._checks)
-        self.resent = {self._queries[place - self._checks]: reasons[place] for place in places}
-
-    def keep(self, found: Mapping[int, Response]) -> Mapping[str, Response]:
-        """Store the responses *found*, by place in *sent*; returns them as they are kept, by query."""
-        newest = {self._queries[place]: self._needed(place, one) for place, one in found.items()}
-        self._stored.keep(newest)
-        return newest
-
-    def fail(self, failure: Failure) -> None:
-        """Take *failure* as the response to all requests."""
-        self._checked = dict.fromkeys(range(self._checks), failure)
-        self.keep(dict.fromkeys(range(len(self.sent)), failure))
-
-    def _needed(self, place: int, response: Response) -> Response:
-        depth = _hits_needed(self._suite, self._template, place)
-        return cut_with_tail(response, self.sent, place, depth, collapsed=self._collapsed)
+    def list_resent(self) -> dict[str, str]:
+        """Why requests were sent again, by query in the order of the suite."""
+        queries = [query.id for query in self.plan.suite.queries]
+        return {query: self._resent[query] for query in queries if query in self._resent}
 
 
-def _search_in_window(
-    search: Search,
-    asked: Sequence[SearchRequest],
-    sent: Sequence[SearchRequest],
-    bare: Sequence[SearchRequest] | None,
-    *,
-    on_done: Callable[[Mapping[int, Response]], None],
-    on_resent: Callable[[Mapping[int, str]], None] | None = None,
-    budget: float | None,
-) -> bool:
+def stream_plan(plan: SearchPlan, search: Search, *, budget: float | None) -> ResponseStream:
     """
-    Send *asked* and *sent*; returns whether any of *sent* was sent again.
+    Send what *plan* has.
 
-    An index may refuse the hit more than needed that one of *sent* asks for, because of its `index.max_result_window`:
-    that request is sent again without it, as in *bare*; None where no request asks for it.
+    An index may refuse the hit more than needed that a request asks for, because of its `index.max_result_window`: the
+    request is sent again without it.
     """
-    begun, first = time.perf_counter(), len(asked)
-    refused: dict[int, Response] = {}
-
-    def hear(found: Mapping[int, Response]) -> None:
-        if bare is not None:
-            refused.update((place, one) for place, one in found.items() if place >= first and exceeds_window(one))
-        if others := {place: one for place, one in found.items() if place not in refused}:
-            on_done(others)
-
-    search.search(chained(asked, sent), on_done=hear, on_resent=on_resent, budget=budget)
-    if bare is None or not refused:
-        return False
+    begun, first = time.perf_counter(), len(plan.checks)
+    may_ask_for_more = plan.further and _may_request_more(plan.template)
+    refused: dict[int, StreamedResponse] = {}
+    with closing(search.stream([*plan.checks, *plan.requests], budget=budget)) as stream:
+        for streamed in stream:
+            if may_ask_for_more and streamed.place >= first and exceeds_window(streamed.response):
+                refused[streamed.place] = streamed
+            else:
+                yield streamed
+    if not refused:
+        return
     places = sorted(refused)
-    again = LazySequence(places, lambda place: bare[place - first])
+    requests = [plan.drop_further_hit(plan.requests[place - first]) for place in places]
     left = None if budget is None else budget - (time.perf_counter() - begun)
-    with suppress(SearchError):
-        search.search(again, on_done=lambda found: refused.update((places[at], found[at]) for at in found), budget=left)
-    on_done(refused)
-    return True
+    with suppress(SearchError), closing(search.stream(requests, budget=left)) as again:
+        for streamed in again:
+            place = places[streamed.place]
+            del refused[place]
+            yield replace(streamed, place=place, resent=WITHOUT_FURTHER_HIT)
+    for streamed in refused.values():
+        yield replace(streamed, resent=WITHOUT_FURTHER_HIT)
 
 
-def _warmed(
-    search: Search,
-    sent: Sequence[SearchRequest],
-    bare: Sequence[SearchRequest] | None,
-    times: int,
-    budget: float | None,
-) -> float | None:
-    """The *budget* that is left after sending *sent* *times* times; an error is left for the run to report."""
-    begun = time.perf_counter()
+def _warm_up(plan: SearchPlan, search: Search, times: int, budget: float | None) -> float | None:
+    """The *budget* that is left after sending the queries *times* times; an error is left for the run to report."""
+    begun, plan = time.perf_counter(), replace(plan, checks=())
     left = budget
     with suppress(SearchError):
         for _ in range(times):
             if left is None or left > 0:
-                _search_in_window(search, (), sent, bare, on_done=lambda _: None, budget=left)
+                for _response in stream_plan(plan, search, budget=left):
+                    pass
             left = None if budget is None else budget - (time.perf_counter() - begun)
     return left
 
 
-def _sent_without_checks(answers: _Answers, search: Search, budget: float | None) -> Mapping[int, Response]:
+def _send_without_checks(
+    collected: _Collected, checked: Sequence[Response], search: Search, budget: float | None
+) -> None:
     """
-    Send the queries again that failed exactly as all checks did; returns the new responses by place.
+    Send the queries again that failed exactly as all checks did, whose responses are *checked*.
 
     An engine that refuses a check may refuse the whole batch with it; the queries are then sent again without it.
     """
-    checked = answers.of_checks
-    refusals = {one for one in checked if isinstance(one, Failure)}
-    if len(refusals) != 1 or not all(isinstance(one, Failure) for one in checked):
-        return {}
+    refusals = {response for response in checked if isinstance(response, Failure)}
+    if len(refusals) != 1 or not all(isinstance(response, Failure) for response in checked):
+        return
     [refusal] = refusals
     if refusal.kind is not FailureKind.ERROR or is_blocked(refusal):
-        return {}
-    lost, is_any_answered = list[int](), False
-    for place, one in enumerate(answers.of_queries):
-        is_any_answered |= isinstance(one, Ranking)
-        if one == refusal:
-            lost.append(place)
+        return
+    responses = [collected.stored[request.query] for request in collected.plan.requests]
+    lost = [place for place, response in enumerate(responses) if response == refusal]
+    if not lost:
+        return
     try:
-        again = search.search([answers.sent[place] for place in lost], budget=budget) if lost else []
+        again = search.search([collected.plan.requests[place] for place in lost], budget=budget)
     except SearchError:
-        if not is_any_answered:
+        if not any(isinstance(response, Ranking) for response in responses):
             raise
-        return {}
-    return dict(zip(lost, again, strict=True))
+        return
+    for place, response in zip(lost, again, strict=True):
+        collected.keep(place, StreamedResponse(place, collected.plan.requests[place], response))
 
 
 def search_again(
@@ -360,7 +340,7 @@ def requests_of(
     preference: str | None = None,
 ) -> Sequence[SearchRequest]:
     """
-    The request for each query of *suite* as it is sent, built on access: only requests under way are in memory.
+    The request for each query of *suite* as it is sent.
 
     Building one raises SuiteError where the values of its query make a request that cannot be sent.
     """
@@ -378,7 +358,7 @@ def requests_of(
             asked = replace(asked, title_field=suite.title_field)
         return asked if preference is None else preferring(preference, asked)
 
-    return LazySequence(suite.queries, sent)
+    return [sent(query) for query in suite.queries]
 
 
 def _may_request_more(template: RequestTemplate) -> bool:

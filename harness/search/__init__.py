@@ -1,22 +1,43 @@
 """
 Searches any server: Elasticsearch, OpenSearch, or an HTTP service.
 
-A `Search` takes requests and returns one response for each, in their order. A problem of one query is that query's
-`Failure`; `SearchError` is raised if no query could be sent at all. `harness.search.testing` has a `Search` without a
-server.
+A `Search` takes requests and yields one response for each. A problem of one query is that query's `Failure`;
+`SearchError` is raised if no query could be sent at all. `harness.search.testing` has a `Search` without a server.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 from harness.errors import UsageError
 from harness.model import Cluster, Engine, IndexFacts, IndexState, Response, SearchRequest
 
-__all__ = ["Search", "open_search"]
+__all__ = ["ResponseStream", "Search", "StreamedResponse", "in_order", "open_search"]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedResponse:
+    """A request, its *place* among those that were sent together, and its response."""
+
+    place: int
+    request: SearchRequest
+    response: Response
+    resent: str = ""
+    """Why the request was sent again, such as "status 429" or "connection closed"; empty if it was sent once."""
+
+
+ResponseStream: TypeAlias = Generator[StreamedResponse, None, None]
+"""The responses to requests, in the order in which they arrive; closing it stops sending."""
+
+
+def in_order(stream: Iterable[StreamedResponse]) -> list[Response]:
+    """The responses of *stream* in the order of their requests."""
+    responses = {streamed.place: streamed.response for streamed in stream}
+    return [responses[place] for place in sorted(responses)]
 
 
 class Search(Protocol):
@@ -25,31 +46,25 @@ class Search(Protocol):
     engine: Engine
     """The engine, as the server reported it or as the suite states it."""
 
-    def search(
-        self,
-        requests: Sequence[SearchRequest],
-        *,
-        on_done: Callable[[Mapping[int, Response]], None] | None = None,
-        on_resent: Callable[[Mapping[int, str]], None] | None = None,
-        budget: float | None = None,
-    ) -> list[Response]:
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """
-        Send *requests* and wait for all answers.
+        Send *requests* and yield the response to each when it arrives.
 
         Args:
-            requests: One for each query. Each is read when it is sent, so that they need not be in memory.
-            on_done: Called from the calling thread with new responses, by place in *requests*; with each response once.
-            on_resent: Called at the end, if any request was sent again, with the last reason by its place in
-                *requests*: "status 429", "timeout", "connection closed".
+            requests: One for each query.
             budget: Seconds after which nothing more is sent; what had no answer by then did not run.
 
-        Returns:
-            A response for each request, in the order of *requests*; it may be empty with *on_done*, which received
-            them.
-
         Raises:
-            LoginRefused: The engine refused the login for every request.
-            EngineUnreachable: No request got through.
+            LoginRefused: The engine refused the login for every request; raised after the last response.
+            EngineUnreachable: No request got through; raised after the last response.
+        """
+        ...
+
+    def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
+        """
+        The responses to look-ups, in the order of *requests*; raises as `stream`.
+
+        They are not sent to a server that no longer answered the queries before, which `stream` would wait for.
         """
         ...
 

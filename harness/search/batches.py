@@ -8,7 +8,7 @@ else. What the server was too busy for is sent again when all others are answere
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Condition
 
@@ -68,7 +68,8 @@ class Batches:
 
     def __init__(
         self,
-        entries: Sequence[Entry],
+        entries: Iterable[Entry],
+        searches: int,
         health: ServerHealth,
         *,
         senders: int = 1,
@@ -78,6 +79,7 @@ class Batches:
         """
         Args:
             entries: The searches; each is read once, at the latest when its batch is cut.
+            searches: Their number.
             health: Of the server; while it does not serve, one batch at a time is sent.
             senders: The number of senders.
             most: Searches of a batch.
@@ -88,17 +90,17 @@ class Batches:
         self._most = most
         self._most_bytes = most_bytes
         self._entries = iter(entries)
-        self._fresh = len(entries)
+        self._fresh = searches
         self._ahead: deque[Entry] = deque()
         self._ahead_bytes = 0
         self._others: deque[Entry] = deque()
         self._are_templates: bool | None = None
         self._parts: list[Batch] = []
         self._again: deque[Batch] = deque()
-        self._unanswered = len(entries)
+        self._unanswered = searches
         self._under_way = 0
         self._changed = Condition()
-        self._first = min(most, FIRST, max(FEWEST, -(-len(entries) // senders)))
+        self._first = min(most, FIRST, max(FEWEST, -(-searches // senders)))
         self._size = self._first
         self._refused: int | None = None
         self._rates: dict[int, float] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any
@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 
 from harness.config import engine_problem
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
-from harness.lazy import LazySequence
 from harness.masking import fingerprint, if_small
 from harness.model import (
     Engine,
@@ -95,30 +94,28 @@ class EngineSearch(ConnectedSearch[Connection]):
             pinned._point = None
             close_point(self.connection, self.engine, point)
 
-    def _check(self, requests: Sequence[SearchRequest], *, is_look_up: bool, budget: float | None) -> None:  # noqa: ARG002
-        """A look-up is not sent to a server that was given up; one that a suite searches is waited for again."""
-        if is_look_up:
-            self._raise_if_gone()
+    def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
+        """See `Search.search`."""
+        self._raise_if_gone()
+        return super().search(requests, budget=budget)
+
+    def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
+        """An engine takes any request."""
 
     def _send_all(
-        self,
-        requests: Sequence[SearchRequest],
-        health: ServerHealth,
-        tell: Callable[[Mapping[int, Response]], None],
-    ) -> None:
-        def entry(place: int) -> Entry:
-            found = self._entry_of(place, requests[place])
-            return found if isinstance(found, Entry) else Entry(place, b"", refusal=found)
-
-        entries = LazySequence(range(len(requests)), entry)
-        batches = Batches(entries, health, senders=self._concurrency, most=self._batch)
-        BatchSender(self.connection, health, batches).send_all(len(entries), self._concurrency, tell)
+        self, requests: Sequence[SearchRequest], health: ServerHealth
+    ) -> Generator[tuple[int, Response], None, None]:
+        entries = (self._write_entry(place, request) for place, request in enumerate(requests))
+        batches = Batches(entries, len(requests), health, senders=self._concurrency, most=self._batch)
+        yield from BatchSender(self.connection, health, batches).send_all(len(requests), self._concurrency)
         self._gone = health.gone
 
-    def _entry_of(self, place: int, request: SearchRequest) -> Entry | Failure:
+    def _write_entry(self, place: int, request: SearchRequest) -> Entry:
+        """*request* as lines of an `_msearch`, in the point in time that is searched."""
         if request.http is not None:
-            return NO_REQUEST
-        return entry_of(place, request if self._point is None else self._point.pin(request))
+            return Entry(place, b"", refusal=NO_REQUEST)
+        entry = entry_of(place, request if self._point is None else self._point.pin(request))
+        return entry if isinstance(entry, Entry) else Entry(place, b"", refusal=entry)
 
     def _still_gone(self) -> Failure | None:
         """Why the server was given up, if it does not answer now either."""

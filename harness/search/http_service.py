@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from typing import Any
@@ -291,7 +291,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self._root: Root | None = None
         """What answered at the roots of the service; None if they were not asked yet."""
 
-    def _check(self, requests: Sequence[SearchRequest], *, is_look_up: bool, budget: float | None) -> None:  # noqa: ARG002
+    def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
         """
         Refuse a request that may not be sent, and an engine in place of a service.
 
@@ -325,17 +325,16 @@ class HttpSearch(ConnectedSearch[WebConnection]):
                 raise SearchError(*refusal)
 
     def _send_all(
-        self,
-        requests: Sequence[SearchRequest],
-        health: ServerHealth,
-        tell: Callable[[Mapping[int, Response]], None],
-    ) -> None:
+        self, requests: Sequence[SearchRequest], health: ServerHealth
+    ) -> Generator[tuple[int, Response], None, None]:
         """Send from a few threads; an interrupt cancels the rest and waits for nothing."""
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="relevance-search")
         try:
-            places = {pool.submit(self._send, health, place, one.http): place for place, one in enumerate(requests)}
+            places = {}
+            for place, request in enumerate(requests):
+                places[pool.submit(self._send, health, place, request.http)] = place
             for future in as_completed(places):
-                tell({places.pop(future): future.result()})
+                yield places[future], future.result()
         except BaseException:
             health.given_up = INTERRUPTED
             raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -65,19 +65,20 @@ class BatchSender:
         self._health = health
         self._batches = batches
 
-    def send_all(self, searches: int, senders: int, tell: Callable[[Mapping[int, Response]], None]) -> None:
+    def send_all(self, searches: int, senders: int) -> Generator[tuple[int, Response], None, None]:
         """
-        Send everything, and wait for it.
+        Send everything, and yield each response once, with the place of its search.
 
-        An interrupt ends the waiting at once; a thread that waits for an answer then sends nothing more.
+        An interrupt, or closing the generator, ends the waiting at once; a thread that waits for an answer then sends
+        nothing more.
 
         Args:
             searches: The number of searches.
             senders: The number of threads; one is the calling thread.
-            tell: Called with each response once, by the place of its search, from the calling thread.
         """
         if senders == 1:
-            self._work(lambda sent: tell(self._conclude(*sent)))
+            while (batch := self._batches.take()) is not None:
+                yield from self._conclude(batch, self._send(batch)).items()
             return
         news: SimpleQueue[Sent | BaseException] = SimpleQueue()
         for _ in range(senders if searches else 0):
@@ -90,24 +91,21 @@ class BatchSender:
                 sent = news.get()
                 if isinstance(sent, BaseException):
                     raise sent  # noqa: TRY301 - as if the calling thread had met it
-                done = self._conclude(*sent)
-                searches -= len(done)
-                tell(done)
+                responses = self._conclude(*sent)
+                searches -= len(responses)
+                yield from responses.items()
         except BaseException:
             self._health.given_up = INTERRUPTED
             self._batches.stop()
             raise
 
     def _thread(self, news: SimpleQueue[Sent | BaseException]) -> None:
+        """Send until nothing is left. Answers are read by the caller, so that reading one keeps no other waiting."""
         try:
-            self._work(news.put)
+            while (batch := self._batches.take()) is not None:
+                news.put((batch, self._send(batch)))
         except BaseException as error:  # it is the caller's, whatever it is
             news.put(error)
-
-    def _work(self, hand_on: Callable[[Sent], None]) -> None:
-        """Send until nothing is left. Answers are read elsewhere, so that reading one keeps no other waiting."""
-        while (batch := self._batches.take()) is not None:
-            hand_on((batch, self._send(batch)))
 
     def _conclude(self, batch: Batch, result: Answer | Outcome) -> Mapping[int, Response]:
         """The responses that *batch* has; the rest is sent again."""

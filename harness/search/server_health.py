@@ -11,13 +11,15 @@ import math
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import ClassVar, Generic, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
-from harness.model import Engine, Failure, FailureKind, Ranking, Response, SearchRequest
+from harness.model import Engine, Failure, FailureKind, Response, SearchRequest
+from harness.search import ResponseStream, StreamedResponse, in_order
 from harness.search.answers import BUSY, TIME_SPENT, refusal_of, retry_after
 from harness.search.connection import (
     PLAIN_JSON,
@@ -371,55 +373,41 @@ class ConnectedSearch(Closing, ABC, Generic[ConnectionT]):
         self.timeout = timeout
         self.retries = retries or Retries()
 
-    def search(
-        self,
-        requests: Sequence[SearchRequest],
-        *,
-        on_done: Callable[[Mapping[int, Response]], None] | None = None,
-        on_resent: Callable[[Mapping[int, str]], None] | None = None,
-        budget: float | None = None,
-    ) -> list[Response]:
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """
-        See `Search.search`.
+        See `Search.stream`.
 
         Raises:
             UsageError, SearchError: As `_check` does.
             EngineUnreachable: The server does not answer.
             LoginRefused: It refuses the login in all responses.
         """
-        self._check(requests, is_look_up=on_done is None, budget=budget)
+        self._check(requests, budget=budget)
         health = ServerHealth(self.retries, timeout=self.timeout, budget=budget)
-        responses: dict[int, Response] = {}
-        refusals: dict[Failure | None, None] = {}
-
-        def tell(found: Mapping[int, Response]) -> None:
-            newest = {place: self._masked(one) for place, one in found.items()}
-            refusals.update(dict.fromkeys(map(refusal_of, newest.values())))
-            if on_done is None:
-                responses.update(newest)
-            elif newest:
-                on_done(newest)
-
-        self._send_all(requests, health, tell)
+        refusals: set[Failure | None] = set()
+        with closing(self._send_all(requests, health)) as responses:
+            for place, response in responses:
+                if isinstance(response, Failure):
+                    response = replace(response, reason=printable(self.connection.mask(response.reason)))
+                refusals.add(refusal_of(response))
+                yield StreamedResponse(place, requests[place], response, health.resent.get(place, ""))
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
         self._raise_if_refused(refusals)
-        if on_resent is not None and health.resent:
-            on_resent(health.resent)
-        return [responses[place] for place in range(len(responses))]
+
+    def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
+        """See `Search.search`."""
+        return in_order(self.stream(requests, budget=budget))
 
     @abstractmethod
-    def _check(self, requests: Sequence[SearchRequest], *, is_look_up: bool, budget: float | None) -> None:
-        """Raise if *requests* must not be sent; *is_look_up*: they are not those of a suite's queries."""
+    def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
+        """Raise if *requests* must not be sent."""
 
     @abstractmethod
     def _send_all(
-        self,
-        requests: Sequence[SearchRequest],
-        health: ServerHealth,
-        tell: Callable[[Mapping[int, Response]], None],
-    ) -> None:
-        """Send *requests*, and *tell* each response once, by place, from the calling thread."""
+        self, requests: Sequence[SearchRequest], health: ServerHealth
+    ) -> Generator[tuple[int, Response], None, None]:
+        """Send *requests*, and yield each response once, with the place of its request."""
 
     def _raise_if_refused(self, refusals: Collection[Failure | None]) -> None:
         """Raise if the login was refused in all responses; *refusals* has the `refusal_of` each of them, once."""
@@ -433,8 +421,3 @@ class ConnectedSearch(Closing, ABC, Generic[ConnectionT]):
     def close(self) -> None:
         """Close the connections."""
         self.connection.close()
-
-    def _masked(self, response: Response) -> Response:
-        if isinstance(response, Ranking):
-            return response
-        return replace(response, reason=printable(self.connection.mask(response.reason)))

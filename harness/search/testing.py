@@ -10,7 +10,7 @@ A search without a server, for tests.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ from harness.model import (
     Response,
     SearchRequest,
 )
+from harness.search import ResponseStream, StreamedResponse, in_order
 from harness.search.connection import Closing
 
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
@@ -64,14 +65,7 @@ class FakeSearch(Closing):
         self._rankings = dict(rankings)
         self._error = error
 
-    def search(
-        self,
-        requests: Sequence[SearchRequest],
-        *,
-        on_done: Callable[[Mapping[int, Response]], None] | None = None,
-        on_resent: Callable[[Mapping[int, str]], None] | None = None,  # noqa: ARG002
-        budget: float | None = None,
-    ) -> list[Response]:
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """Answer *requests* from the rankings; with a *budget* of 0 none of them runs."""
         if self._error is not None:
             raise self._error
@@ -79,10 +73,12 @@ class FakeSearch(Closing):
         is_spent = budget is not None and budget <= 0
         for request in () if is_spent else requests:
             (self.requests if request.query else self.look_ups).append(request)
-        responses = [spent if is_spent else self._respond(request) for request in requests]
-        if on_done is not None and responses:
-            on_done(dict(enumerate(responses)))
-        return responses
+        for place, request in enumerate(requests):
+            yield StreamedResponse(place, request, spent if is_spent else self._respond(request))
+
+    def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
+        """The responses of `stream`, in the order of *requests*."""
+        return in_order(self.stream(requests, budget=budget))
 
     def _respond(self, request: SearchRequest) -> Response:
         answer = self._rankings.get(request.query)

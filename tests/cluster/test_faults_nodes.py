@@ -242,7 +242,8 @@ def searched(nodes: Nodes, index: str, fault: Callable[[], object]) -> tuple[lis
     """The responses of a run during which *fault* happens, and its seconds."""
     with opened(nodes) as search:
         began, at = time.monotonic(), At(QUERIES // 8, fault)
-        search.search(requests_of(index), on_done=at, budget=240)
+        for streamed in search.stream(requests_of(index), budget=240):
+            at({streamed.place: streamed.response})
     return [at.responses[place] for place in range(QUERIES)], time.monotonic() - began
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
 from typing import Any
 
 from hypothesis import given, settings
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from builders.engine import item_of
 from harness.errors import EngineUnreachable
-from harness.model import Engine, Failure, Ranking, Response, SearchRequest
+from harness.model import Engine, Failure, Ranking, SearchRequest
 from harness.search.connection import Answer, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.server_health import Clock, Retries
@@ -79,20 +78,19 @@ def requests(number: int) -> list[SearchRequest]:
 )
 def test_each_query_has_one_response_and_it_is_its_own(number: int, faults: list[str], concurrency: int) -> None:
     connection = Faulty(list(faults))
-    done: list[Mapping[int, Response]] = []
-    resent: dict[int, str] = {}
+    sent = requests(number)
 
     try:
-        connection.searching(concurrency).search(requests(number), on_done=done.append, on_resent=resent.update)
+        found = list(connection.searching(concurrency).stream(sent))
     except EngineUnreachable:
         assert not connection.has_answered
         return
 
-    heard = [place for found in done for place in found]
-    assert sorted(heard) == list(range(number))
-    for place, response in ((place, response) for found in done for place, response in found.items()):
-        assert isinstance(response, Failure) or [hit.id for hit in response.hits] == [str(place)]
-    assert all(0 <= place < number for place in resent)
+    assert sorted(streamed.place for streamed in found) == list(range(number))
+    for streamed in found:
+        response = streamed.response
+        assert streamed.request is sent[streamed.place]
+        assert isinstance(response, Failure) or [hit.id for hit in response.hits] == [str(streamed.place)]
 
 
 @settings(deadline=None, max_examples=50)

@@ -18,6 +18,7 @@ from harness.cli import main
 from harness.errors import UsageError
 from harness.hooks import ENTRY_POINTS, installed_hooks
 from harness.model import Failure, FailureKind, Hit, Query, Ranking, SearchRequest
+from harness.search import StreamedResponse
 
 SUITE = """\
 suite: shop
@@ -299,20 +300,16 @@ def test_a_ranking_that_a_hook_puts_in_the_place_of_a_failure_has_exact_scores(i
 
 
 def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook_fails(install):
-    def search(requests, on_done=None, on_resent=None, budget=None):
-        on_done(dict(enumerate([Ranking() for _ in requests])))
-        on_resent({1: "timeout"})
-        return [Ranking() for _ in requests]
+    def stream(requests, budget=None):
+        for place, request in reversed(list(enumerate(requests))):
+            yield StreamedResponse(place, request, Ranking(), "timeout" if place == 1 else "")
 
     install(SimpleNamespace(pytest_relevance_request=fails_for_boots))
-    hooked = installed_hooks().around(SimpleNamespace(search=search, engine=None))
+    hooked = installed_hooks().around(SimpleNamespace(stream=stream, engine=None))
     queries = [Query("shoes", "shoes", {}), Query("boots", "boots", {}), Query("hats", "hats", {})]
     requests = [SearchRequest(query.id, "products", {}, built_for=query) for query in queries]
-    done, resent = [], {}
-    assert hooked.search(requests, on_done=done.append, on_resent=resent.update) == [], "each was handed over"
-    assert [type(one) for one in hooked.search(requests, on_resent=resent.update)] == [Ranking, Failure, Ranking]
-    assert resent == {2: "timeout"}
-    assert sorted(place for found in done for place in found) == [0, 1, 2]
+    found = {one.place: (type(one.response), one.resent) for one in hooked.stream(requests)}
+    assert found == {0: (Ranking, ""), 1: (Failure, ""), 2: (Ranking, "timeout")}
 
 
 def test_a_login_in_the_text_of_a_hook_s_error_is_masked(shop, install, capsys, monkeypatch):

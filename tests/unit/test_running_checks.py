@@ -40,6 +40,7 @@ from harness.run.checks import Targets
 from harness.run.header import header_of
 from harness.run.journal import Journal, parse_journal, read_content
 from harness.run.searching import execute
+from harness.search import ResponseStream, StreamedResponse
 from harness.search.testing import FakeSearch
 from harness.suites.requests import build_requests
 
@@ -412,13 +413,14 @@ class Gateway(FakeSearch):
         super().__init__({"q": ["a"]})
         self.refusal = error
 
-    def search(self, requests: Any, **more: Any) -> list[Response]:
+    def stream(self, requests: Any, **more: Any) -> ResponseStream:
         if all(request.query for request in requests):
-            return super().search(requests, **more)
+            yield from super().stream(requests, **more)
+            return
         if self.refusal is not None:
             raise self.refusal
-        more["on_done"](dict.fromkeys(range(len(requests)), FORBIDDEN))
-        return []
+        for place, request in enumerate(requests):
+            yield StreamedResponse(place, request, FORBIDDEN)
 
 
 @pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])
@@ -436,10 +438,10 @@ def test_queries_are_not_sent_again_where_the_index_is_blocked() -> None:
     sent: list[int] = []
 
     class Blocked(FakeSearch):
-        def search(self, requests: Any, **more: Any) -> list[Response]:
+        def stream(self, requests: Any, **more: Any) -> ResponseStream:
             sent.append(len(requests))
-            more["on_done"](dict.fromkeys(range(len(requests)), blocked))
-            return []
+            for place, request in enumerate(requests):
+                yield StreamedResponse(place, request, blocked)
 
     run = run_on(Blocked({}), expecting(a=1))
 
@@ -464,12 +466,12 @@ def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, t
 @pytest.mark.parametrize("error", [EngineUnreachable("gone"), LoginRefused("the engine refuses the login")])
 def test_answers_are_kept_where_the_others_fail_again_without_the_checks(error: SearchError) -> None:
     class Leaving(Gateway):
-        def search(self, requests: Any, **more: Any) -> list[Response]:
+        def stream(self, requests: Any, **more: Any) -> ResponseStream:
             if all(request.query for request in requests):
                 raise error
-            responses = [Ranking((Hit("a", 1.0),)) if one.query == "q" else FORBIDDEN for one in requests]
-            more["on_done"](dict(enumerate(responses)))
-            return []
+            for place, request in enumerate(requests):
+                response = Ranking((Hit("a", 1.0),)) if request.query == "q" else FORBIDDEN
+                yield StreamedResponse(place, request, response)
 
     run = run_on(Leaving(), expecting(a=1), Query("r", "blue shoes", judgments={"a": 1}))
 

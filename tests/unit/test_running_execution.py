@@ -301,10 +301,9 @@ def test_titles_are_looked_up_for_what_is_shown(options, titles):
 
 
 class GoneAfterwards(FakeSearch):
-    def search(self, requests, **fields):
-        responses = super().search(requests, **fields)
+    def stream(self, requests, **fields):
+        yield from super().stream(requests, **fields)
         self._error = EngineUnreachable("gone with hunter2")
-        return responses
 
 
 def test_a_deeper_search_that_fails_costs_no_verdict():
@@ -333,8 +332,8 @@ def test_ranks_that_no_deeper_search_could_find_are_said_to_be_unknown(expired, 
 
 def test_missing_documents_are_not_looked_for_when_the_budget_is_used_up():
     class Late(FakeSearch):
-        def search(self, requests, *, budget=None, **fields):
-            return super().search(requests, **fields)
+        def stream(self, requests, *, budget=None):
+            return super().stream(requests)
 
     suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
     search = Late({"q": ["x"], "other": ["a"]})

@@ -167,7 +167,7 @@ class TestExecute:
 
         execute(suite(SHOES, HATS), FakeSearch({}), on_answers=answers.append)
 
-        assert [list(found) for found in answers] == [["shoes", "hats"]]
+        assert [list(found) for found in answers] == [["shoes"], ["hats"]]
 
     def test_a_spent_budget_leaves_queries_that_did_not_run(self) -> None:
         run = execute(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,10 @@ from harness.search.server_health import Clock, Retries, ServerHealth
 
 def health() -> ServerHealth:
     return ServerHealth(Retries(clock=Clock(now=lambda: 0.0)), timeout=30.0)
+
+
+def batches_of(entries: Sequence[Entry], state: ServerHealth, **more: Any) -> Batches:
+    return Batches(entries, len(entries), state, **more)
 
 
 def searches(number: int) -> list[Entry]:
@@ -39,7 +44,7 @@ def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
     kinds: list[tuple[bool, int]], most: int, most_bytes: int, *, ahead: bool
 ) -> None:
     entries = [Entry(place, b"x" * size, is_template) for place, (is_template, size) in enumerate(kinds)]
-    source = Batches(entries, health(), most=most, most_bytes=most_bytes)
+    source = batches_of(entries, health(), most=most, most_bytes=most_bytes)
     batches: list[list[Entry]] = []
     while (batch := source.take()) is not None:
         batches.append(batch.entries)
@@ -61,7 +66,7 @@ def test_the_searches_of_one_batch_are_read_ahead_and_no_more() -> None:
         def __iter__(self) -> Iterator[Entry]:
             return (read.append(one.place) or one for one in super().__iter__())
 
-    batches = Batches(Watched(searches(250)), health(), most=100)
+    batches = batches_of(Watched(searches(250)), health(), most=100)
     assert next_size(batches) == 100
     while batches.read_ahead():
         pass
@@ -73,7 +78,7 @@ def test_the_searches_of_one_batch_are_read_ahead_and_no_more() -> None:
 @pytest.mark.parametrize(("size", "read"), [(1, 100), (100_000, 25)])
 def test_no_more_is_read_ahead_than_one_of_several_senders_takes(size: int, read: int) -> None:
     entries = [Entry(place, b"x" * size) for place in range(400)]
-    batches = Batches(entries, health(), senders=4, most_bytes=2_500_000)
+    batches = batches_of(entries, health(), senders=4, most_bytes=2_500_000)
     next_size(batches)
     next_size(batches)
     while batches.read_ahead():
@@ -83,7 +88,7 @@ def test_no_more_is_read_ahead_than_one_of_several_senders_takes(size: int, read
 
 
 def test_templates_among_others_are_in_one_batch() -> None:
-    batches = Batches([Entry(place, b"x", is_template=place in (0, 2, 4)) for place in range(5)], health())
+    batches = batches_of([Entry(place, b"x", is_template=place in (0, 2, 4)) for place in range(5)], health())
     assert [next_size(batches), next_size(batches), batches.take()] == [3, 2, None]
 
 
@@ -91,11 +96,11 @@ def test_templates_among_others_are_in_one_batch() -> None:
     ("number", "first"), [(1, 1), (25, 25), (26, 25), (100, 25), (225, 57), (400, 100), (20_000, 100)]
 )
 def test_a_small_suite_is_one_request_and_a_larger_one_is_shared_by_the_senders(number: int, first: int) -> None:
-    assert next_size(Batches(searches(number), health(), senders=4)) == first
+    assert next_size(batches_of(searches(number), health(), senders=4)) == first
 
 
 def test_the_last_batches_are_shares_of_what_is_left() -> None:
-    batches = Batches(searches(1100), health(), senders=4)
+    batches = batches_of(searches(1100), health(), senders=4)
     batches.served(100, 0.1, 1)
     batches.served(400, 0.1, 1)
 
@@ -104,7 +109,7 @@ def test_the_last_batches_are_shares_of_what_is_left() -> None:
 
 class TestGrowing:
     def test_batches_grow_to_four_times_while_requests_are_very_quick_up_to_the_most(self) -> None:
-        batches = Batches(searches(10_000), health())
+        batches = batches_of(searches(10_000), health())
         sizes = []
         for _ in range(4):
             sizes.append(next_size(batches))
@@ -113,7 +118,7 @@ class TestGrowing:
         assert sizes == [100, 400, 1000, 1000]
 
     def test_batches_double_while_requests_are_quick(self) -> None:
-        batches = Batches(searches(10_000), health())
+        batches = batches_of(searches(10_000), health())
         sizes = []
         for seconds in (0.3, 0.45, 0.7):
             sizes.append(next_size(batches))
@@ -122,7 +127,7 @@ class TestGrowing:
         assert sizes == [100, 200, 400]
 
     def test_where_each_request_costs_much_larger_ones_are_worth_it(self) -> None:
-        batches = Batches(searches(10_000), health())
+        batches = batches_of(searches(10_000), health())
         for _ in range(5):
             size = next_size(batches)
             batches.served(size, 0.55 + size * 0.0005, 1)
@@ -130,7 +135,7 @@ class TestGrowing:
         assert next_size(batches) == 1000
 
     def test_where_each_search_costs_much_larger_ones_are_not(self) -> None:
-        batches = Batches(searches(10_000), health())
+        batches = batches_of(searches(10_000), health())
         for _ in range(5):
             size = next_size(batches)
             batches.served(size, size * 0.01, 1)
@@ -139,7 +144,7 @@ class TestGrowing:
 
     @pytest.mark.parametrize(("seconds", "answer"), [(5.0, 1), (0.1, 16 * 1024 * 1024)])
     def test_slow_and_large_answers_do_not_grow(self, seconds: float, answer: int) -> None:
-        batches = Batches(searches(10_000), health())
+        batches = batches_of(searches(10_000), health())
         batches.served(next_size(batches), seconds, answer)
 
         assert next_size(batches) == 100
@@ -147,7 +152,7 @@ class TestGrowing:
 
 class TestShrinking:
     def test_what_was_refused_is_halved_and_grows_slowly_until_that_size_is_answered(self) -> None:
-        batches = Batches(searches(10_000), health())
+        batches = batches_of(searches(10_000), health())
         batches.served(100, 0.1, 1)
         batches.refused(200)
         sizes = []
@@ -158,14 +163,14 @@ class TestShrinking:
         assert sizes == [100, 112, 126, 141, 158, 177, 199, 223, 892, 1000]
 
     def test_several_requests_of_one_size_are_one_refusal(self) -> None:
-        batches = Batches(searches(10_000), health())
+        batches = batches_of(searches(10_000), health())
         for _ in range(4):
             batches.refused(100)
 
         assert next_size(batches) == 50
 
     def test_parts_are_sent_first_and_what_is_sent_again_last(self) -> None:
-        batches = Batches(searches(102), health())
+        batches = batches_of(searches(102), health())
         first = batches.take()
         assert first is not None
         batches.release(parts=[Batch(first.entries[:1])], again=[Batch(first.entries[1:])])
@@ -176,7 +181,7 @@ class TestShrinking:
     def test_during_an_outage_one_request_is_under_way(self) -> None:
         state = health()
         state.record_answer()
-        batches = Batches(searches(1000), state, senders=2)
+        batches = batches_of(searches(1000), state, senders=2)
         assert batches.take() is not None
         state.unserved(Failure(FailureKind.ERROR, "busy", 503), seen=0)
         batches.release(answered=100)

@@ -78,7 +78,6 @@ class Scripted:
         self,
         *queries: str,
         budget: float | None = None,
-        done: list[int] | None = None,
         attempts: int = 6,
         concurrency: int = 1,
         batch: int = 1000,
@@ -89,12 +88,12 @@ class Scripted:
             self, Engine("opensearch"), timeout=30, retries=retries, concurrency=concurrency, batch=batch
         )
         requests = [SearchRequest(query, "products", {"query": query}) for query in queries]
-        return search.search(
-            requests,
-            on_done=None if done is None else lambda found: done.append(len(found)),
-            on_resent=self.resent.update,
-            budget=budget,
-        )
+        responses: dict[int, Response] = {}
+        for streamed in search.stream(requests, budget=budget):
+            responses[streamed.place] = streamed.response
+            if streamed.resent:
+                self.resent[streamed.place] = streamed.resent
+        return [responses[place] for place in range(len(responses))]
 
 
 def found(*ids: str) -> dict[str, Any]:
@@ -135,15 +134,6 @@ def test_nothing_to_ask_sends_nothing() -> None:
 
     assert connection.search() == []
     assert connection.asked == []
-
-
-def test_progress_counts_every_query_once() -> None:
-    done: list[int] = []
-    connection = Scripted(each)
-
-    connection.search(*(str(number) for number in range(600)), done=done)
-
-    assert done == [100, 400, 100]
 
 
 def test_a_request_for_an_http_service_fails_alone() -> None:
@@ -365,7 +355,7 @@ class TestGivingUp:
         connection = Scripted(silent, alive=False)
         search = EngineSearch(connection, Engine("opensearch"), timeout=30, concurrency=1)
         with pytest.raises(EngineUnreachable, match="no answer within 30 s"):
-            search.search([SearchRequest("a", "shop", {"query": "a"})], on_done=lambda _: None)
+            list(search.stream([SearchRequest("a", "shop", {"query": "a"})]))
         sent = len(connection.asked)
 
         with pytest.raises(EngineUnreachable, match="no answer within 30 s"):
@@ -385,7 +375,7 @@ class TestGivingUp:
         connection = Scripted(lambda bodies: Answer(400, b"{}"))
         search = EngineSearch(connection, Engine("opensearch"), timeout=30, concurrency=1)
         requests = [SearchRequest(str(one), "shop", {"query": str(one)}) for one in range(200)]
-        search.search(requests, on_done=lambda _: None)
+        list(search.stream(requests))
         sent = len(connection.asked)
 
         search.search(requests[:1])
@@ -526,18 +516,13 @@ class TestGivingUp:
 
 
 class TestInterrupts:
-    def test_nothing_is_sent_after_an_interrupt(self) -> None:
+    def test_nothing_is_sent_after_the_stream_is_closed(self) -> None:
         hanging, ended = threading.Semaphore(0), threading.Event()
 
         def hang(bodies: list[dict[str, Any]]) -> Answer:
             hanging.release()
             ended.wait(60)
             return each(bodies)
-
-        def interrupt(_: int) -> None:
-            hanging.acquire()
-            hanging.acquire()  # both senders wait for an answer
-            raise KeyboardInterrupt
 
         def answer_one(bodies: list[dict[str, Any]]) -> Answer:
             return each(bodies) if "0" in [body["query"] for body in bodies] else hang(bodies)
@@ -547,8 +532,11 @@ class TestInterrupts:
         requests = [SearchRequest(str(number), "products", {"query": str(number)}) for number in range(100)]
         before = set(threading.enumerate())
 
-        with pytest.raises(KeyboardInterrupt):
-            search.search(requests, on_done=interrupt)
+        stream = search.stream(requests)
+        next(stream)
+        hanging.acquire()
+        hanging.acquire()  # both senders wait for an answer
+        stream.close()
 
         sent = len(connection.asked)
         ended.set()

@@ -109,18 +109,17 @@ def test_many_at_once_keep_their_order_and_are_counted(httpserver: HTTPServer) -
         return Response(json.dumps({"ids": [request.args["q"]]}), content_type="application/json")
 
     httpserver.expect_request("/api/search").respond_with_handler(echo)
-    done: list[Mapping[int, object]] = []
     requests = [SearchRequest(str(n), None, None, HttpRequest("GET", "search", "$.ids", {"q": n})) for n in range(40)]
 
     with open_search(service(httpserver), {}) as search:
         responses = search.search(requests)
-        assert search.search(requests, on_done=done.append) == [], "each was handed over when it came"
+        streamed = list(search.stream(requests))
 
     assert [response.hits[0].id for response in responses if isinstance(response, Ranking)] == [
         str(n) for n in range(40)
     ]
-    assert len(done) == 40
-    assert {place: one for found in done for place, one in found.items()} == dict(enumerate(responses))
+    assert len(streamed) == 40
+    assert {one.place: one.response for one in streamed} == dict(enumerate(responses))
 
 
 @pytest.mark.parametrize(
@@ -238,12 +237,10 @@ class TestRetrying:
 
     def test_what_a_service_was_sent_again_is_reported(self, httpserver: HTTPServer) -> None:
         httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(1, {}))
-        resent: dict[int, str] = {}
-
         with self.search(httpserver, []) as search:
-            search.search([SearchRequest("a", None, None, SEARCH)], on_resent=resent.update)
+            [streamed] = search.stream([SearchRequest("a", None, None, SEARCH)])
 
-        assert resent == {0: "status 503"}
+        assert streamed.resent == "status 503"
 
     def test_a_busy_service_is_asked_again_when_it_says(self, httpserver: HTTPServer) -> None:
         httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(2, {"Retry-After": "3"}))
@@ -316,15 +313,14 @@ def test_a_client_object_is_none_of_a_service(httpserver: HTTPServer) -> None:
         open_search(service(httpserver), {}, client=object())
 
 
-def test_an_interrupt_leaves_what_has_not_begun() -> None:
-    def interrupt(done: Mapping[int, object]) -> None:
-        raise KeyboardInterrupt
-
+def test_closing_the_stream_leaves_what_has_not_begun() -> None:
     requests = [SearchRequest(str(n), None, None, SEARCH) for n in range(200)]
     with HTTPServer() as server:  # its own, as what has begun may reach it when this test is over
         server.expect_request("/api/search").respond_with_json({"ids": []})
-        with open_search(service(server), {}) as search, pytest.raises(KeyboardInterrupt):
-            search.search(requests, on_done=interrupt)
+        with open_search(service(server), {}) as search:
+            stream = search.stream(requests)
+            next(stream)
+            stream.close()
 
         assert len(server.log) < 200
 

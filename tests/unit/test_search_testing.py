@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -66,14 +65,6 @@ def test_remembers_what_was_asked_and_that_it_was_closed() -> None:
 
     assert [asked.body for asked in search.requests] == [{"query": {"match_all": {}}}]
     assert search.closed
-
-
-def test_tells_how_many_are_done() -> None:
-    done: list[Mapping[int, object]] = []
-
-    FakeSearch({"q": []}).search([request("q"), request("q")], on_done=done.append)
-
-    assert [list(found) for found in done] == [[0, 1]]
 
 
 def test_without_time_nothing_runs() -> None:

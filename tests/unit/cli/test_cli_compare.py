@@ -59,12 +59,12 @@ class _Door(FakeSearch):
         super().__init__({}, engine=Engine("opensearch" if "two" in url else "elasticsearch", "9"))
         self.shop = shop
 
-    def search(self, requests, *, on_done=None, on_resent=None, budget=None):
+    def stream(self, requests, *, budget=None):
         queries = [one for one in requests if one.query]
         [kind] = {next(iter(one.body["query"])) for one in queries}
         self.shop.asked.append((self.engine.kind, requests[0].index, kind, [one.query for one in queries]))
         self._rankings = dict(self.shop.answers.get(requests[0].index, self.shop.answers[kind]))
-        return super().search(requests, on_done=on_done, on_resent=on_resent, budget=budget)
+        return super().stream(requests, budget=budget)
 
 
 @pytest.fixture
