@@ -352,7 +352,7 @@ def test_nor_to_a_service_of_harness_toml_that_does_not_list_it(httpserver: HTTP
     cluster = {"origin": DEFINED, "requests": ("POST /other", "PUT /search/*"), "mark": Mark("harness.toml", 3, 1)}
 
     if http.method == "GET":
-        assert ask(httpserver, http, **cluster) == [Ranking()], "it only reads"
+        assert ask(httpserver, http, **cluster) == [Ranking(exact_scores=True)], "it only reads"
         return
     with pytest.raises(SearchError) as caught:
         ask(httpserver, http, **cluster)
@@ -464,11 +464,13 @@ class TestWhenNothingSaysThatItIsNoEngine:
         assert f'requests = ["{http.method} {http.path}"]' in str(caught.value)
 
     def test_a_get_is_sent(self, url: str) -> None:
-        assert self.ask(url, SEARCH) == [Ranking((Hit("a"),))]
+        assert self.ask(url, SEARCH) == [Ranking((Hit("a"),), exact_scores=True)]
 
     def test_a_listed_request_is_sent(self, url: str) -> None:
         http = HttpRequest("POST", "/indexes/shop/search", "$.ids")
-        assert self.ask(url, http, origin=DEFINED, requests=("POST /indexes/*/search",)) == [Ranking((Hit("a"),))]
+        assert self.ask(url, http, origin=DEFINED, requests=("POST /indexes/*/search",)) == [
+            Ranking((Hit("a"),), exact_scores=True)
+        ]
 
 
 def test_a_short_time_out_does_not_cut_the_look_whether_an_engine_answers() -> None:
