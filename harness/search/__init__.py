@@ -8,36 +8,15 @@ A `Search` takes requests and yields one response for each. A problem of one que
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self
 
 from harness.errors import UsageError
 from harness.model import Cluster, Engine, IndexFacts, IndexState, Response, SearchRequest
+from harness.search.streams import ResponseStream, StreamedResponse, in_order
 
 __all__ = ["ResponseStream", "Search", "StreamedResponse", "in_order", "open_search"]
-
-
-@dataclass(frozen=True, slots=True)
-class StreamedResponse:
-    """A request, its *place* among those that were sent together, and its response."""
-
-    place: int
-    request: SearchRequest
-    response: Response
-    resent: str = ""
-    """Why the request was sent again, such as "status 429" or "connection closed"; empty if it was sent once."""
-
-
-ResponseStream: TypeAlias = Generator[StreamedResponse, None, None]
-"""The responses to requests, in the order in which they arrive; closing it stops sending."""
-
-
-def in_order(stream: Iterable[StreamedResponse]) -> list[Response]:
-    """The responses of *stream* in the order of their requests."""
-    responses = {streamed.place: streamed.response for streamed in stream}
-    return [responses[place] for place in sorted(responses)]
 
 
 class Search(Protocol):

@@ -19,7 +19,6 @@ from typing import ClassVar, Generic, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Engine, Failure, FailureKind, Response, SearchRequest
-from harness.search import ResponseStream, StreamedResponse, in_order
 from harness.search.answers import BUSY, TIME_SPENT, refusal_of, retry_after
 from harness.search.connection import (
     PLAIN_JSON,
@@ -31,6 +30,7 @@ from harness.search.connection import (
     NoAnswerInTime,
 )
 from harness.search.hits import printable
+from harness.search.streams import ResponseStream, StreamedResponse, in_order
 
 MOST_SILENCES = 12
 """

@@ -26,8 +26,8 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search import ResponseStream, StreamedResponse, in_order
 from harness.search.connection import Closing
+from harness.search.streams import ResponseStream, StreamedResponse, in_order
 
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
 """The answer to a query: its whole ranking, best first, which `size` cuts; or a complete response."""
