@@ -59,6 +59,7 @@ def _is_positive(given: Any) -> bool:
 TEXT = Kind("a text", _is(str))
 FLAG = Kind("True or False", _is(bool))
 FILE = Kind("the path of a file", _is_path, lambda given: Path(os.fspath(given)))
+FOLDER = Kind("the path of a folder", _is_path, lambda given: Path(os.fspath(given)))
 WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
 COUNT = Kind("a whole number from 1 on", lambda given: WHOLE_NUMBER.fits(given) and given > 0)
 SECONDS = Kind("a number of seconds above 0", _is_positive, float)
@@ -244,6 +245,16 @@ class RunOptions:
         word="variable",
         several="variables",
         ini=True,
+    )
+    root: Path | None = _option(
+        None,
+        FOLDER,
+        "Follow links of suites and their files into this folder too.",
+        Commands.OF_SUITES,
+        "DIR",
+        ini=True,
+        python=False,
+        tells_apart=False,
     )
     request: str | None = _option(
         None,

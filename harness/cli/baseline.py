@@ -22,6 +22,7 @@ from harness.cli.options import (
     engine_options,
     found_suites,
     quiet_option,
+    root_option,
     run_options,
     say_left_out,
     suites_argument,
@@ -84,7 +85,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         raise click.UsageError(f"--baseline {file}: the folder {file.parent} does not exist; create it first")
     if file is not None:
         refuse_irregular(file)
-    found = found_suites(suites)
+    found = found_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
         finished = runner.run(found.suites, options, matrix=matrix)
     kept: list[BaselineUpdate] = []
@@ -100,11 +101,12 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @command.command("show")
 @suites_argument
 @config_options
+@root_option
 @file_option
 def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
     configs = Configs.of(run_options(**given), os.environ)
-    files = found_suites(suites)
+    files = found_suites(suites, given["root"])
     if refusal := baseline_refusal(file, len(files.suites)):
         raise UsageError(refusal)
     for suite in files.suites:
@@ -148,7 +150,7 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
     options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
-    found = found_suites(suites)
+    found = found_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
         compared = []
         for one in runner.answer_files(found.suites, options, matrix=matrix):

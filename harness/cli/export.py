@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.cli.importing import formats_text, say_migrated, strict_option
-from harness.cli.options import config_options, found_suites, run_options, suites_argument
+from harness.cli.options import config_options, found_suites, root_option, run_options, suites_argument
 from harness.config import Configs
 from harness.migrate import FORMATS, export_suites
 from harness.suites import load_suites
@@ -22,6 +22,7 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
 @suites_argument
 @config_options
+@root_option
 @click.option(
     "--output",
     required=True,
@@ -37,6 +38,7 @@ def command(kind: str, suites: Sequence[Path], output: Path, strict: bool, **giv
     What the format has no place for is listed on standard error, with its place in the suite. Variables from the
     environment are written as they stand in the suite. No file is replaced.
     """
-    configs = Configs.of(run_options(**given), os.environ)
-    loaded = load_suites(found_suites(suites).suites, None, needs_judgments=False, configs=configs)
+    options = run_options(**given)
+    found, configs = found_suites(suites, options.root), Configs.of(options, os.environ)
+    loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
     return say_migrated(export_suites(kind, loaded, output), strict=strict)

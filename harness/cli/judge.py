@@ -126,8 +126,10 @@ def command(
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
-    path, bounds = one_suite(suite), None if scale is None else parse_scale(scale)
-    configs = Configs.of(run_options(config=given["config"], variables=given["variables"]), os.environ)
+    path, bounds = one_suite(suite, given["root"]), None if scale is None else parse_scale(scale)
+    configs = Configs.of(
+        run_options(config=given["config"], variables=given["variables"], root=given["root"]), os.environ
+    )
     judged = read_judged(path, None, configs=configs)[0].suite
     questions = Questions.of(judged)
     judges = kept_by_judge(path, folder, questions)

@@ -18,6 +18,7 @@ from harness.cli.options import (
     found_suites,
     json_option,
     quiet_option,
+    root_option,
     run_options,
     say_left_out,
     server_options,
@@ -80,7 +81,7 @@ def pool(
     when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 where a query had
     no answer; what the others returned is written all the same.
     """
-    found = found_suites(suites)
+    found = found_suites(suites, given["root"])
     _check_files(found.suites, outputs)
     options, matrix = run_choices(**given)
     pooling = PoolOptions(options, matrix, depth, snippet)
@@ -126,6 +127,7 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
 @command.command("lint")
 @suites_argument
 @server_options
+@root_option
 @click.option("--offline", is_flag=True, help="Do not look up the judged documents in the index.")
 @click.option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
 @json_option
@@ -141,7 +143,7 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     if offline and (given["url"] or given["embedded"]):
         raise click.UsageError("--offline uses no engine; remove --url and --embedded")
     bounds = None if scale is None else parse_scale(scale)
-    found = found_suites(suites)
+    found = found_suites(suites, given["root"])
     lint = lint_suites(found.suites, run_options(**given), offline=offline, scale=bounds, environ=os.environ)
     _print_lint(lint, as_json=as_json)
     say_left_out(found)

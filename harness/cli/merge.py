@@ -13,6 +13,7 @@ from harness.cli.options import (
     deciding_options,
     errors_reported_to,
     outdated_removed,
+    root_option,
     run_options,
     step_of_github,
 )
@@ -29,6 +30,7 @@ journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.command("merge")
 @click.argument("journals", metavar="JOURNAL…", nargs=-1, required=True, type=journal_file)
 @config_options
+@root_option
 @deciding_options
 @report_options
 def command(

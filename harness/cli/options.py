@@ -18,6 +18,7 @@ from harness.options import (
     COUNT,
     FILE,
     FLAG,
+    FOLDER,
     OPTIONS,
     SECONDS,
     SHARD,
@@ -63,6 +64,7 @@ def _click_option(option: RunOption) -> Callable[[Command], Command]:
     types: dict[Kind, click.ParamType[Any]] = {
         COUNT: ReadText("N", read_count),
         FILE: click.Path(dir_okay=False, path_type=Path),
+        FOLDER: click.Path(exists=True, file_okay=False, path_type=Path),
         SECONDS: ReadText("SECONDS", read_seconds),
         SHARD: ReadText("I/N", Shard.read),
     }
@@ -93,6 +95,11 @@ def config_options(command: Command) -> Command:
     return given_to(command, _of(Commands.OF_FILES))
 
 
+def root_option(command: Command) -> Command:
+    """Give *command* the option that says where links of suites may lead."""
+    return given_to(command, [_click_option(OPTIONS["root"])])
+
+
 def server_options(command: Command) -> Command:
     """Give *command* the options that say where its engine is, with those of `config_options`."""
     return given_to(command, [*_of(Commands.WITH_A_SERVER), *_of(Commands.OF_FILES)])
@@ -108,7 +115,7 @@ def query_options(command: Command) -> Command:
     rows = {name: replace(OPTIONS[name], several="") for name in ("request", "index")}
     rows["request"] = replace(rows["request"], help="Send the suite's request of this name.")
     rows["index"] = replace(rows["index"], help="Search this index instead of the suite's own.")
-    others = [OPTIONS[name] for name in ("allow_write", "baseline")]
+    others = [OPTIONS[name] for name in ("allow_write", "baseline", "root")]
     return server_options(given_to(command, map(_click_option, [*rows.values(), *others])))
 
 
@@ -211,9 +218,9 @@ suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, require
 """Files, and folders with suites under them, as given; `found_suites` finds the files."""
 
 
-def found_suites(given: Sequence[Path]) -> FoundSuites:
-    """The suites of *given*, with a warning for each misnamed file; raises as `find_suites`."""
-    found = find_suites(given)
+def found_suites(given: Sequence[Path], root: Path | None) -> FoundSuites:
+    """The suites of *given*, with a warning for each misnamed file; arguments and errors are those of `find_suites`."""
+    found = find_suites(given, root)
     for path in found.misnamed:
         click.echo(printable(f"harness: warning: {misnamed_text(path)}"), err=True)
     return found
@@ -228,14 +235,14 @@ def say_left_out(found: FoundSuites) -> None:
         click.echo(printable(f"harness: not followed: {not_followed_text(found.not_followed)}"), err=True)
 
 
-def one_suite(given: Path) -> Path:
+def one_suite(given: Path, root: Path | None) -> Path:
     """
-    The suite of *given*, a file or a folder with a single suite; raises as `find_suites`.
+    The suite of *given*, a file or a folder with a single suite; *root* and errors are those of `find_suites`.
 
     Raises:
         UsageError: The folder holds several suites.
     """
-    found = found_suites([given]).suites
+    found = found_suites([given], root).suites
     if len(found) > 1:
         raise UsageError(f"found {len(found)} suites in {given}, expected one")
     return found[0]

@@ -104,7 +104,7 @@ def command(
         is_kept = any(one is not None for one in (scheduler, given["shard"], given["journal"]))  # for any report later
         options, matrix = run_choices(**given, all_titles=is_kept or as_json or shows_all_hits(outputs))
         check_outputs(options, outputs)
-        found = found_suites(suites)
+        found = found_suites(suites, options.root)
         if scheduler is not None and (options.shard or options.journal or options.resume):
             raise click.UsageError("--scheduler makes parts of its own; remove --shard, --journal and --resume")
         if options.repeat is not None and (scheduler or options.shard):

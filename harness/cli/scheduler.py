@@ -77,7 +77,7 @@ def run_on_scheduler(
 
 def command_words(options: RunOptions, matrix: Matrix) -> Iterator[str]:
     """The arguments of `harness run` that send the same as *options* and *matrix*."""
-    given = {name: getattr(options, name) for name in SENT_BY} | {
+    given = {name: getattr(options, name) for name in (*SENT_BY, "root")} | {
         "request": matrix.requests,
         "index": matrix.indexes,
     }

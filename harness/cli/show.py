@@ -40,7 +40,9 @@ def command(
     engine did not answer.
     """
     documents = _documents(explained, others)
-    inspection = inspect_query(one_suite(suite), query, run_options(**given), environ=os.environ, documents=documents)
+    options = run_options(**given)
+    path = one_suite(suite, options.root)
+    inspection = inspect_query(path, query, options, environ=os.environ, documents=documents)
     with reader_may_leave():
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)

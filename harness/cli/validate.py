@@ -16,6 +16,7 @@ from harness.cli.options import (
     errors_reported_to,
     found_suites,
     github_option,
+    root_option,
     run_options,
     say_left_out,
     step_of_github,
@@ -35,6 +36,7 @@ TAGS_SHOWN = 12
 @click.command("validate")
 @suites_argument
 @config_options
+@root_option
 @github_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 def command(suites: Sequence[Path], github: bool, quiet: bool, **given: Any) -> None:
@@ -45,8 +47,8 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **given: Any) -> 
     line, on standard error. Variables from the environment need not be set.
     """
     with errors_reported_to(step_of_github(github)):
-        found = found_suites(suites)
-        configs = Configs.of(run_options(**given), os.environ)
+        options = run_options(**given)
+        found, configs = found_suites(suites, options.root), Configs.of(options, os.environ)
         checked = load_suites(found.suites, None, configs=configs)
     if quiet:
         return

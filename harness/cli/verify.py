@@ -49,7 +49,7 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
     wrong, and 3 where the engine has no _rank_eval or could not answer.
     """
     options, matrix = run_choices(**given, all_titles=False)
-    found = found_suites(suites)
+    found = found_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress:
         report = verify_suites(
             found.suites, options, environ=os.environ, tolerance=tolerance, matrix=matrix, progress=progress

@@ -54,17 +54,24 @@ class Configs:
     The configuration of one command, session or call.
 
     *path* is the trusted file, None where there is none. A harness.toml found from a suite's folder upwards that is
-    another file is *beside* the suite: it adds plain addresses. Each file is read once.
+    another file is *beside* the suite: it adds plain addresses. Each file is read once. *root* is the folder into which
+    links of suites and their files may lead, beside the roots of suites.
     """
 
     def __init__(
-        self, named: Path | None = None, variables: Sequence[str] = (), *, environ: Mapping[str, str] | None = None
+        self,
+        named: Path | None = None,
+        variables: Sequence[str] = (),
+        *,
+        environ: Mapping[str, str] | None = None,
+        root: Path | None = None,
     ) -> None:
         """
         Args:
             named: The trusted file, as the person who runs the harness named it.
             variables: Names and patterns of further variables that suites may read.
             environ: May name the trusted file; the process's own where None.
+            root: The folder that the person who runs the harness named for links.
 
         Raises:
             UsageError: There is no such file, or *variables* has no name of a variable.
@@ -75,12 +82,13 @@ class Configs:
                 expected = "expected the name of an environment variable, or a pattern such as SHOP_*"
                 raise UsageError(Option("variable", "variables"), f": found {name!r}, {expected}")
         self._variables = tuple(variables)
+        self.root = root
         self._read: dict[Path, Config] = {}
 
     @classmethod
     def of(cls, options: RunOptions, environ: Mapping[str, str]) -> Configs:
         """The configuration that *options* name, else *environ*."""
-        return cls(options.config, options.variables, environ=environ)
+        return cls(options.config, options.variables, environ=environ, root=options.root)
 
     def read_trusted(self) -> Config | None:
         """

@@ -17,6 +17,7 @@ from harness.options import (
     COUNT,
     FILE,
     FLAG,
+    FOLDER,
     OPTIONS,
     SECONDS,
     RunOption,
@@ -177,7 +178,7 @@ def _value(config: pytest.Config, option: RunOption) -> Any:
         return tuple(dict.fromkeys(given or ()))
     if option.kind is FLAG:
         return bool(given)
-    if given and option.kind is FILE:
+    if given and option.kind in (FILE, FOLDER):
         base = config.invocation_params.dir if config.getoption(_key(option)) else config.rootpath
         return _path(option.name.name_in(PYTEST), base, given)
     read = {COUNT: read_count, SECONDS: read_seconds}.get(option.kind)

@@ -106,7 +106,8 @@ class RelevanceSession:
         if path in self.named:
             return None
         folders = [named for named in self.named if named.is_dir() and path.is_relative_to(named)]
-        return explain_refusal(path, [rootdir, *folders])
+        root = self.options.run.root
+        return explain_refusal(path, [rootdir, *folders, *([root] if root else [])])
 
     def set_up(self, item: pytest.Item) -> None:
         """Record the item that runs, and whether it runs again, as with pytest-rerunfailures."""

@@ -65,6 +65,8 @@ class LoadedSuite:
 
     reading: Reading
     path: Path
+    root: Path | None = None
+    """The folder into which links may lead, beside the suite's own root."""
 
     @cached_property
     def suite(self) -> Suite:
@@ -123,10 +125,14 @@ class LoadedSuite:
 
     @cached_property
     def roots(self) -> tuple[Path, ...]:
-        """The folders that files of the suite may be in: that of the harness.toml above it, else its own."""
+        """
+        The folders that files of the suite may be in: that of the harness.toml above it, else its own; and the one that
+        the user named.
+        """
         folder = self.path.parent
         config = config_path(folder)
-        return (config.parent if config else folder.resolve(),)
+        own = config.parent if config else folder.resolve()
+        return (own,) if self.root is None else (own, self.root)
 
     @cached_property
     def _templates(self) -> dict[str, RequestTemplate]:
@@ -317,7 +323,7 @@ def load_unchecked(path: Path, environ: Mapping[str, str] | None, *, configs: Co
         configs.read_trusted()
     except ConfigError as error:
         raise SuiteError(error.problems) from None
-    loaded = LoadedSuite(read_suite_file(path, environ, configs), path)
+    loaded = LoadedSuite(read_suite_file(path, environ, configs), path, configs.root)
     _check(loaded)
     check_own_address(loaded.reading, path.parent, configs)
     return loaded

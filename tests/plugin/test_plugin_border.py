@@ -102,3 +102,17 @@ def test_a_skipped_link_is_not_searched(suite: Suite, run: Run, pytester: pytest
     result = run()
     result.assert_outcomes(passed=1)
     assert "skipped: build" not in result.stdout.str()
+
+
+def test_the_root_that_is_named_lets_links_lead_into_it(
+    suite: Suite, run: Run, pytester: pytest.Pytester, outside: Path
+) -> None:
+    suite(MEAN + "\njudgments: j.qrels").rename(outside / "s.relevance.yaml")
+    (outside / "1.qrels").write_text("shoes 0 c 1\n")
+    (pytester.path / "x.relevance.yaml").symlink_to(outside / "s.relevance.yaml")
+    (pytester.path / "j.qrels").symlink_to(outside / "1.qrels")
+    run().assert_outcomes(errors=1)
+    run("--relevance-root", str(outside)).assert_outcomes(passed=1)
+    pytester.makeini(f"[pytest]\nrelevance_root = ../{outside.name}\n")
+    run().assert_outcomes(passed=1)
+    run(*IN_A_WORKER).assert_outcomes(passed=1)

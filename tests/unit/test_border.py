@@ -151,6 +151,53 @@ def test_a_folder_with_nothing_but_such_a_link_has_no_suite(tree, capsys):
     assert "shared leads out of the folder that is searched" in text
 
 
+# ------------------------------------------------------------------------------------------------ trees of links
+
+
+@pytest.fixture
+def farm(tmp_path, monkeypatch):
+    """A tree of links to the files of a store, as Bazel and Nix make them."""
+    store, tree = tmp_path / ".store", tmp_path / "tree"
+    write(store / "1-s.relevance.yaml", SUITE.replace("a: 1", "") + "judgments: judged.qrels\n")
+    write(store / "2-judged.qrels", "shoes 0 a 1\n")
+    write(store / "more" / "m.relevance.yaml", SUITE)
+    tree.mkdir()
+    (tree / "s.relevance.yaml").symlink_to(store / "1-s.relevance.yaml")
+    (tree / "judged.qrels").symlink_to(store / "2-judged.qrels")
+    (tree / "more").symlink_to(store / "more")
+    monkeypatch.chdir(tree)
+    return tree
+
+
+@pytest.mark.parametrize("command", [*COMMANDS[:3], COMMANDS[4]], ids=" ".join)
+def test_the_root_that_is_named_lets_links_lead_into_it(farm, capsys, command):
+    assert main([*command, "."]) == 2
+    assert "s.relevance.yaml: this link is not followed" in printed(capsys)
+    assert main([*command, "--root", "../.store", "."]) != 2, printed(capsys)
+    assert "not followed" not in printed(capsys)
+
+
+def test_the_root_lets_links_lead_into_no_other_folder(farm, tmp_path, capsys):
+    write(tmp_path / "elsewhere" / "s.relevance.yaml", SUITE)
+    write(tmp_path / ".store" / ".git" / "config", KEY)
+    (farm / "x.relevance.yaml").symlink_to(tmp_path / "elsewhere" / "s.relevance.yaml")
+    (farm / "y.relevance.yaml").symlink_to(tmp_path / ".store" / ".git" / "config")
+    assert main(["validate", "--root", "../.store", "."]) == 2
+    text = printed(capsys)
+    assert "x.relevance.yaml: this link is not followed: what it leads to is outside of" in text
+    assert "y.relevance.yaml: this link is not followed: what it leads to is hidden" in text
+
+
+def test_the_baseline_of_a_tree_of_links_is_one_of_them(farm, tmp_path, capsys, engine_that_answers):
+    url = ["--root", "../.store", "--url", engine_that_answers]
+    assert main(["baseline", "save", "s.relevance.yaml", "--force", *url]) == 0
+    (farm / "s.baseline.json").rename(tmp_path / ".store" / "3-s.baseline.json")
+    (farm / "s.baseline.json").symlink_to("../.store/3-s.baseline.json")
+    assert main(["baseline", "diff", "s.relevance.yaml", *url]) == 0
+    assert main(["baseline", "show", "s.relevance.yaml", "--root", "../.store"]) == 0
+    assert main(["baseline", "show", "s.relevance.yaml"]) == 1
+
+
 # ------------------------------------------------------------------------------------------------ files of suites
 
 
