@@ -19,7 +19,7 @@ import pytest
 from harness import hookspecs
 from harness.errors import Problem
 from harness.pytest_plugin.options import add_options, header_line, only_shows, read_options
-from harness.pytest_plugin.session import MisnamedFile, RelevanceSession, left_out_in
+from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, left_out_in
 from harness.suites.discovery import is_misnamed, is_suite_name, suites_that_are_no_files
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ REFUSALS = "relevance_refusals"
 UNCOLLECTED = "relevance_uncollected"
 LEFT_OUT = "relevance_left_out"
 UNDECIDED = "relevance_undecided"
+ASSERTIONS = "relevance_assertions"
 
 
 def _runs(config: pytest.Config) -> SessionRuns:
@@ -66,6 +67,18 @@ def pytest_configure(config: pytest.Config) -> None:
     named = (config.invocation_params.dir / argument.partition("::")[0] for argument in config.args)
     session.named = frozenset(Path(os.path.normpath(path)) for path in named)
     config.stash[SESSION] = session
+    config.pluginmanager.register(_Outcomes(session))
+
+
+class _Outcomes:
+    """Records how items end, in the controller of pytest-xdist too. An object, as its hook is called without config."""
+
+    def __init__(self, session: RelevanceSession) -> None:
+        self._session = session
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Record how an item ended, for the reports on suites."""
+        self._session.hear_outcome(report)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -84,6 +97,7 @@ def pytest_testnodedown(node: Any) -> None:
     session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
     session.undecided.extend(Path(path) for path in output.get(UNDECIDED, []))
     session.uncollected.update(output.get(UNCOLLECTED, {}))
+    session.assertions.extend(Assertion(*fields) for fields in output.get(ASSERTIONS, []))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -190,7 +204,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
         items = [item for item in session.items if isinstance(item, SuiteItem)]
         suites = {item.path for item in items}
-        relevance.due = {item.cell for item in items if item.runs_suite}
+        for item in items:
+            if item.runs_suite:
+                relevance.due.setdefault(item.cell, {})[item.nodeid] = item.planned.verdicts
     relevance.is_due = not only_shows(session.config) and bool(suites or relevance.refusals)
     relevance.tell_due()
     refusal = relevance.baseline_refusal(len(suites))
@@ -216,6 +232,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[LEFT_OUT] = [str(path) for path in relevance.left_out]
         output[UNDECIDED] = [str(path) for path in relevance.undecided]
         output[UNCOLLECTED] = relevance.uncollected
+        output[ASSERTIONS] = [astuple(assertion) for assertion in relevance.assertions]
         return
     relevance.hear_due()
     if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:

@@ -192,7 +192,7 @@ class Relevance(Closing):
         path = self._root / read_argument("suite", suite)
         if path.is_dir():
             raise UsageError(f"{path} is a folder, expected the file of a suite")
-        return SuiteRun(self._finish(path, chosen), chosen)
+        return self._run(path, chosen)
 
     @_raised_here
     def compare(
@@ -240,13 +240,13 @@ class Relevance(Closing):
         )
         return ComparedRuns(prepare(request, self._answer, self._environ))
 
-    def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
+    def _run(self, path: Path, options: RunOptions) -> SuiteRun:
         """Run the suite at *path*; overridden where a session runs each suite once."""
         [finished] = self._runner.run([path], options)
-        return finished
+        return SuiteRun(finished, options)
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
-        """Run a loaded suite as a side of a comparison; overridden as `_finish`."""
+        """Run a loaded suite as a side of a comparison; overridden as `_run`."""
         return self._runner.run_loaded(suite, options, configs)
 
     evaluate = staticmethod(evaluate)

@@ -182,8 +182,17 @@ def _unless_moving(finding: Finding, moving: str) -> Finding:
 
 
 def exit_status(reports: Iterable[SuiteReport]) -> int:
-    """3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0."""
-    return max((comparison_status(one.verdicts, unanswered=bool(one.unanswered_once)) for one in reports), default=0)
+    """
+    3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0. In a pytest
+    session its items decide.
+    """
+    return max(map(_suite_status, reports), default=0)
+
+
+def _suite_status(report: SuiteReport) -> int:
+    if report.item_status is not None:
+        return report.item_status
+    return comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
 
 
 def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:

@@ -247,6 +247,11 @@ class SuiteReport:
     timing: SuiteTiming = field(default_factory=SuiteTiming)
     repeats: RepeatSummary | None = None
     """None if the searches were made once."""
+    item_status: int | None = None
+    """
+    The exit status by the items of a pytest session: 3 if one is an error, 1 if one failed, else 0. None where that is
+    what the verdicts and the queries say.
+    """
 
     @property
     def unscored(self) -> list[QueryReport]:

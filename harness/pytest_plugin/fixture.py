@@ -6,12 +6,15 @@ import os
 from pathlib import Path
 
 from harness.api import Relevance
+from harness.api.running import SuiteRun
 from harness.config import Configs
+from harness.gate import exit_status
 from harness.masking import Environment
 from harness.model import Run, Suite
 from harness.options import RunOptions
 from harness.pytest_plugin.outcomes import run_properties
-from harness.pytest_plugin.runs import SessionRuns
+from harness.pytest_plugin.runs import RunFailed, SessionRuns
+from harness.pytest_plugin.session import ERROR
 from harness.run.execution import FinishedSuite
 
 
@@ -27,12 +30,41 @@ class SessionRelevance(Relevance):
         super().__init__(root, options=runs.run_options())
         self._runs = runs
 
-    def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
-        finished = self._runs.finished(path, options, Environment(os.environ))
+    def _run(self, path: Path, options: RunOptions) -> SuiteRun:
+        finished = self._finish(path, options)
         if (item := self._runs.session.item) is not None:
             told = run_properties(finished.report)
             item.user_properties.extend(one for one in told if one not in item.user_properties)
-        return finished
+        return SessionSuiteRun(finished, path, options, self._runs)
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:  # noqa: ARG002
-        return self._runs.finished(Path(suite.path), options, Environment(os.environ)).run
+        return self._finish(Path(suite.path), options).run
+
+    def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
+        try:
+            return self._runs.finished(path, options, Environment(os.environ))
+        except RunFailed:
+            self._runs.record_assertion(path, options, ERROR)
+            raise
+
+
+class SessionSuiteRun(SuiteRun):
+    """A suite that ran for a test. The reports of the session decide its thresholds if the test asserts them."""
+
+    def __init__(self, finished: FinishedSuite, path: Path, options: RunOptions, runs: SessionRuns) -> None:
+        """
+        Args:
+            finished: The suite, its run and the report on it.
+            path: The file of the suite.
+            options: Those of the run.
+            runs: The runs of the session.
+        """
+        super().__init__(finished, options)
+        self._path, self._options, self._runs = path, options, runs
+
+    def assert_thresholds(self) -> None:
+        """As in `SuiteRun`."""
+        __tracebackhide__ = True
+        if self.verdicts:
+            self._runs.record_assertion(self._path, self._options, exit_status([self.report]))
+        super().assert_thresholds()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,11 +34,12 @@ from harness.metrics.score import score_run
 from harness.model import MissingSuite, Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
+from harness.pytest_plugin.decisions import DecidingItems, report_as_decided
 from harness.pytest_plugin.node import LocalNode, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
 from harness.pytest_plugin.run_files import Failed, Finished, read_folder, read_run, write_run
-from harness.pytest_plugin.session import RelevanceSession, from_here
+from harness.pytest_plugin.session import Assertion, RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
 from harness.report.outputs import remove_outdated, write_report
 from harness.run import Runner, make_report
@@ -93,13 +94,18 @@ class SuiteRuns:
         path = _identity(path)
         if self._folder is None:
             return isinstance(self._done.get(_key(path, options)), Finished)
-        file = self._folder / f"{_name(path, options)}.json"
+        file = self._folder / f"{name_run(path, options)}.json"
         return file.exists() and isinstance(read_run(file), Finished)
 
+    def named(self) -> dict[str, Finished | Failed]:
+        """The runs of this process, or of all that share the folder, by the names that `name_run` gives."""
+        if self._folder is None:
+            return {name_run(path, options): done for (path, options, _), done in self._done.items()}
+        return {file.stem: done for file, done in read_folder(self._folder).items()}
+
     def all(self) -> list[Finished | Failed]:
-        """The runs of this process, or of all that share the folder."""
-        done = self._done if self._folder is None else read_folder(self._folder)
-        return list(done.values())
+        """As `named`, without the names."""
+        return list(self.named().values())
 
     def under(self, options: Callable[[Path], RunOptions]) -> list[Finished]:
         """The runs under the *options* of their paths, here or in any process that shares the folder."""
@@ -108,13 +114,13 @@ class SuiteRuns:
             return [done for done in mine if isinstance(done, Finished)]
         finished = [(file, done) for file, done in read_folder(self._folder).items() if isinstance(done, Finished)]
         named = ((file, done, _identity(Path(done.report.path))) for file, done in finished)
-        return [done for file, done, path in named if file.stem == _name(path, options(path))]
+        return [done for file, done, path in named if file.stem == name_run(path, options(path))]
 
     def _share(
         self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None
     ) -> Finished | Failed:
         """The run in the file; runs the suite if there is no file, or only the run that is *known*."""
-        name = _name(path, options)
+        name = name_run(path, options)
         file = folder / f"{name}.json"
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -156,10 +162,10 @@ def _key(path: Path, options: RunOptions) -> tuple[Path, RunOptions, int | None]
     return path, options, None if options.client is None else id(options.client)
 
 
-def _name(path: Path, options: RunOptions) -> str:
-    """The name of the run's file; with a client object it differs per process, as its server may."""
+def name_run(path: Path, options: RunOptions) -> str:
+    """A name for the run, and of its file; with a client object it differs per process, as its server may."""
     client = "" if options.client is None else f"\n{os.getpid()} {id(options.client)}"
-    return hashlib.sha256(f"{path}\n{options}{client}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    return hashlib.sha256(f"{_identity(path)}\n{options}{client}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
 def _own_index(suite: Suite, request: str) -> str | None:
@@ -356,10 +362,35 @@ class SessionRuns:
         All suites that ran, by their paths, then in the order of requests and indexes, and those that did not run
         beside them; None where none ran.
         """
-        done = [each.report for each in self._runs.all() if isinstance(each, Finished)]
+        done = {name: one.report for name, one in self._runs.named().items() if isinstance(one, Finished)}
         if not done:
             return None
-        return make_report(sorted(done, key=self._place), self.missing())
+        reports = list(done.values())
+        if self.session.due or not self.session.is_due:  # else workers could not say which items they have
+            due = self._due_by_run()
+            reports = [report_as_decided(one, self._deciding_items(name, due)) for name, one in done.items()]
+        return make_report(sorted(reports, key=self._place), self.missing())
+
+    def record_assertion(self, path: Path, options: RunOptions, status: int) -> None:
+        """Record that the item that runs asserts the thresholds of a run, whose exit status is *status*."""
+        item = self.session.item
+        name = name_run(path, self._shared(path, options))
+        self.session.assertions.append(Assertion("" if item is None else item.nodeid, name, status))
+
+    def _due_by_run(self) -> dict[str, Mapping[str, Sequence[str]]]:
+        """The items that are due, with the ids of the verdicts that each decides, by the name of the run they need."""
+        due = self.session.due.items()
+        return {
+            name_run(Path(path), self._shared(Path(path), self.run_options(request, index))): items
+            for (path, request, index), items in due
+        }
+
+    def _deciding_items(self, name: str, due: Mapping[str, Mapping[str, Sequence[str]]]) -> DecidingItems:
+        """The items that decide the run *name*; an assertion that a test expects to fail decides nothing."""
+        outcomes = self.session.outcomes
+        assertions = [one for one in self.session.assertions if one.run == name]
+        asserted = [one.status for one in assertions if one.status == 0 or outcomes.get(one.nodeid)]
+        return DecidingItems(due.get(name, {}), outcomes, asserted)
 
     def _place(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
         """The sort key of *report*; runs of a fixture with other requests or indexes come last."""
@@ -369,8 +400,13 @@ class SessionRuns:
         return report.path, sent, report.request, searched, index
 
     def failures(self) -> list[Failed]:
-        """The suites that did not run, each once."""
-        failed = {each.path: each for each in self._runs.all() if isinstance(each, Failed)}
+        """The suites that did not run, each once, but for those whose error a test in Python expects."""
+        due = self._due_by_run()
+        failed = {
+            done.path: done
+            for name, done in self._runs.named().items()
+            if isinstance(done, Failed) and (name in due or self._deciding_items(name, due).asserted)
+        }
         return [replace(failed[path], path=str(from_here(Path(path)))) for path in sorted(failed)]
 
     def close(self) -> None:

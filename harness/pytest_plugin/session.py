@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -30,11 +31,26 @@ if TYPE_CHECKING:
     from harness.pytest_plugin.options import PluginOptions
 
 
+PLACE = "relevance.place"
+"""A property that each item of a suite has, and no other item."""
+
 DUE = "due"
 """The file in the shared folder of workers that says which suites are to run."""
 
+FAILURE, ERROR = 1, 3
+"""The exit statuses that an item that failed, or is an error, gives the suite in the reports."""
+
 Cell: TypeAlias = tuple[str, str | None, str | None]
 """A suite to run: its path, and the request and the index if the session has several."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """The item *nodeid*, a test in Python, asserted the thresholds of a *run*, by its name; *status* came of it."""
+
+    nodeid: str
+    run: str
+    status: int
 
 
 class RelevanceSession:
@@ -43,10 +59,12 @@ class RelevanceSession:
 
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder that
     they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that a session
-    without a report has failed; *due* are the suites that are to run, and *uncollected* has why others are not, by
-    their paths. *item* is the item that was set up last, *runs_again* says that it was also the one
-    before. *named* are the paths of the command line. *ignored* maps a folder to the paths that pytest ignores in it,
-    *left_out* are such paths in folders that it collects whole. *undecided* are suites without an item.
+    without a report has failed. *due* are the suites that are to run, each with its items by their node ids and the ids
+    of the verdicts that these decide; *uncollected* has why others are not, by their paths. *outcomes* are the exit
+    statuses of items that ran, by their node ids, *assertions* those of tests in Python on the thresholds of a run.
+    *item* is the item that was set up last, *runs_again* says that it was also the one before. *named* are the paths of
+    the command line. *ignored* maps a folder to the paths that pytest ignores in it, *left_out* are such paths in
+    folders that it collects whole. *undecided* are suites without an item.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -67,7 +85,9 @@ class RelevanceSession:
         self.left_out: list[Path] = []
         self.undecided: list[Path] = []
         self.is_due = False
-        self.due: set[Cell] = set()
+        self.due: dict[Cell, dict[str, tuple[str, ...]]] = {}
+        self.outcomes: dict[str, int] = {}
+        self.assertions: list[Assertion] = []
         self.uncollected: dict[str, str] = {}
         self.runs_again = False
         self.today = date.today()
@@ -153,14 +173,25 @@ class RelevanceSession:
             file = self.folder / DUE
             with suppress(OSError):  # the disk may be full: the file alone says that there are some
                 file.touch()
-                write_whole(file, json.dumps(sorted(self.due, key=str)))
+                write_whole(file, json.dumps(list(self.due.items())))
 
     def hear_due(self) -> None:
         """Learn which suites are to run in workers."""
         if self.folder is not None and (self.folder / DUE).exists():
             self.is_due = True
             told = (self.folder / DUE).read_text(encoding="utf-8")
-            self.due.update((path, request, index) for path, request, index in (json.loads(told) if told else ()))
+            for (path, request, index), items in json.loads(told) if told else ():
+                self.due[path, request, index] = items
+
+    def hear_outcome(self, report: pytest.TestReport) -> None:
+        """Record how a phase of an item ended, and of other items that they failed; who runs again begins anew."""
+        if report.when == "setup":
+            self.outcomes.pop(report.nodeid, None)
+        if report.failed:
+            status = FAILURE if report.when == "call" else ERROR
+            self.outcomes[report.nodeid] = max(status, self.outcomes.get(report.nodeid, 0))
+        elif (report.skipped or report.when == "call") and any(name == PLACE for name, _ in report.user_properties):
+            self.outcomes.setdefault(report.nodeid, 0)
 
 
 def from_here(path: Path) -> Path:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from harness.errors import SearchError
+from harness.gate import exit_status
 from harness.gate.selection import worst_first
 from harness.model import (
     Absence,
@@ -203,16 +205,21 @@ def headline(report: Report) -> str:
 
 def _decided(report: Report) -> str:
     verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
-    unanswered = sum(len(suite.unanswered_once) for suite in report.suites)
+    failed = [suite for suite in report.suites if exit_status([suite]) == SearchError.exit_status]
+    unanswered = sum(len(suite.unanswered_once) for suite in failed)
     if only_reports(report) and not unanswered:
         return "Nothing was decided: --report-only"
     if report.undecided and not unanswered:
         return "Nothing was decided: the selection of queries left no threshold"
-    return thresholds_headline(verdicts, unanswered, report.exit_status)
+    said = thresholds_headline(verdicts, unanswered, report.exit_status)
+    if exit_status(report.suites) and not unanswered and not any(verdict.status in BAD for verdict in verdicts):
+        return f"Items failed in pytest for another reason than a threshold; {said}"
+    return said
 
 
 def thresholds_headline(verdicts: Collection[Verdict], unanswered: int, exit_status: int) -> str:
     """As `headline`, from *verdicts*, the number of queries *unanswered*, and their exit status."""
+    verdicts = [verdict for verdict in verdicts if verdict.status is not Status.NOT_DECIDED]
     counts = Counter(verdict.status for verdict in verdicts)
     bad = Counter(verdict.is_unexpected_pass for verdict in verdicts if verdict.status in BAD)
     if bad:

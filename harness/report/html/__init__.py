@@ -163,6 +163,8 @@ def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
     statuses = {verdict.status for verdict in verdicts}
     if status == SearchError.exit_status and not any(status.is_undecided for status in statuses):
         return Status.ERROR
+    if status == 1 and Status.FAILED not in statuses:
+        return Status.FAILED
     worse = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED)
     return next((status for status in worse if status in statuses), Status.PASSED if statuses else Status.NOT_DECIDED)
 

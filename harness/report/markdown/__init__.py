@@ -226,7 +226,8 @@ REFUSAL_SHOWN = 20_000
 
 def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     """*report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred."""
-    decided = any(suite.verdicts and not suite.report_only for suite in report.suites)
+    verdicts = (verdict for suite in report.suites if not suite.report_only for verdict in suite.verdicts)
+    decided = any(verdict.status is not Status.NOT_DECIDED for verdict in verdicts)
     head = f"## {sign(report.exit_status, decided=decided)} {headline(report)}"
     named = zip(cell_names(report.suites), report.suites, strict=True)
     pieces = [piece for name, suite in named for piece in _pieces(name, suite)]
