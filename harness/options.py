@@ -256,6 +256,13 @@ class RunOptions:
         python=False,
         tells_apart=False,
     )
+    listed_addresses: bool = _option(
+        False,
+        FLAG,
+        "Refuse addresses that suites name, other than those of the trusted harness.toml and the command line.",
+        Commands.WITH_A_SERVER,
+        ini=True,
+    )
     request: str | None = _option(
         None,
         TEXT,
@@ -434,6 +441,7 @@ class Options(TypedDict, total=False):
     url: str | None
     embedded: bool
     engine_version: str | None
+    listed_addresses: bool
     request: str | None
     index: str | None
     config: str | os.PathLike[str] | None
@@ -470,7 +478,7 @@ def option_words(given: Mapping[str, str | bool]) -> list[str]:
 
 SENT_BY = (
     "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
-    "warm_up",
+    "warm_up", "listed_addresses",
 )  # fmt: skip
 """The options that decide what is sent, and where to."""
 

@@ -23,12 +23,14 @@ class Config:
     One harness.toml at *path*. Each top-level key of the file has a field of its name.
 
     *clusters* are by name. *variables* are names, and patterns with ``*``, of the variables that suites may read.
-    *private_keys* are the keys, with their places, that only a trusted file may have.
+    *addresses* are "any", or "listed": suites may then name none of their own. *private_keys* are the keys, with their
+    places, that only a trusted file may have.
     """
 
     path: Path
     clusters: Mapping[str, Cluster] = field(default_factory=dict)
     variables: tuple[str, ...] = ()
+    addresses: str = "any"
     private_keys: tuple[tuple[str, Mark], ...] = ()
 
 

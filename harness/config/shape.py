@@ -147,6 +147,15 @@ def _read_variables(names: Any, tell: Tell) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _read_addresses(text: Any, tell: Tell) -> str:
+    """Whether suites may name addresses of their own."""
+    known = ("any", "listed")
+    if text not in known:
+        found = repr(text) if isinstance(text, str) else _type_name(text)
+        tell(("addresses",), f"found {found}, expected any or listed{did_you_mean(str(text), known)}")
+    return str(text)
+
+
 def _read_clusters(tables: Any, tell: Tell) -> dict[str, Cluster]:
     if not isinstance(tables, Mapping):
         tell(("clusters",), f"found {_type_name(tables)}, expected tables such as [clusters.default]")
@@ -162,6 +171,7 @@ def _read_clusters(tables: Any, tell: Tell) -> dict[str, Cluster]:
 TOP_LEVEL: Mapping[str, Callable[[Any, Tell], Any]] = {
     "clusters": _read_clusters,
     "variables": _read_variables,
+    "addresses": _read_addresses,
 }
 """
 What reads each top-level key: it takes the value, returns that of the field of the same name in `Config`, and tells

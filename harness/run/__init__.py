@@ -205,7 +205,7 @@ def _each_once(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-SERVER = ("url", "embedded", "engine_version", "cluster", "client", "hooks", "allow_write", "entry")
+SERVER = ("url", "listed_addresses", "embedded", "engine_version", "cluster", "client", "hooks", "allow_write", "entry")
 """The options of connections: what is equal in them shares a connection, or an embedded node."""
 
 

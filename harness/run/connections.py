@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.config import Configs, resolve_cluster
+from harness.config import Config, Configs, resolve_cluster
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
 from harness.hooks import CLIENT, Hooks, installed_hooks
-from harness.model import Cluster, Fixture, Suite, Target
+from harness.model import AddressOrigin, Cluster, Fixture, Suite, Target
 from harness.options import RunOptions, check_servers
 from harness.search.connection import Closing
 
@@ -138,7 +138,21 @@ class Connections(Closing):
         """The suite's cluster; a client object knows its server, so harness.toml need not define it."""
         if self._options.client is not None:
             return Cluster("client")
-        return resolve_cluster(target, configs, Path(suite.path).parent, url=self._url)
+        cluster = resolve_cluster(target, configs, Path(suite.path).parent, url=self._url)
+        self._refuse_addresses(cluster, target, configs.read_trusted())
+        return cluster
+
+    def _refuse_addresses(self, cluster: Cluster, target: Target, trusted: Config | None) -> None:
+        """Before a hook is called, whose client connects by itself, and may sign what it sends."""
+        from harness.search.addresses import refuse_cluster
+
+        lists_addresses = trusted is not None and trusted.addresses == "listed"
+        try:
+            refuse_cluster(cluster, only_listed=self._options.listed_addresses or lists_addresses)
+        except UsageError as error:
+            is_of_suite = cluster.origin is AddressOrigin.SUITE and target.mark.line
+            place = f"{target.mark}: " if is_of_suite else ""
+            raise UsageError(place, *error.parts) from None
 
     def _connect(self, cluster: Cluster, stated: str | None, budget: float | None) -> OpenCluster:
         from harness.search import open_search

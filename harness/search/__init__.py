@@ -129,12 +129,8 @@ def open_search(
 
         connection: Connection = connect(cluster, read_login(cluster, environ))
     else:
-        from harness.search.addresses import refuse_address
         from harness.search.client_object import UNKNOWN_ENGINE, adapt, is_thread_safe, says_engine
 
-        # a hook makes clients of clusters that suites name
-        for url in filter(None, (cluster.url, *cluster.nodes)):
-            refuse_address(url, cluster.origin)
         connection = adapt(client)
         stated = stated or (None if says_engine(client) else UNKNOWN_ENGINE)
         concurrency = concurrency if is_thread_safe(client) else 1

@@ -25,7 +25,7 @@ from urllib3.util import parse_url
 from urllib3.util.connection import allowed_gai_family
 
 from harness.errors import Option, SearchError, Sentence, UsageError
-from harness.model import AddressOrigin
+from harness.model import AddressOrigin, Cluster
 
 Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -79,6 +79,27 @@ ISATAP = frozenset({0x00005EFE, 0x02005EFE})
 
 class AddressRefused(SearchError):
     """The name of a server has an address that may not be connected to."""
+
+
+def refuse_cluster(cluster: Cluster, *, only_listed: bool) -> None:
+    """
+    Refuse *cluster* for an address that it names.
+
+    Args:
+        cluster: As resolved.
+        only_listed: Whether suites may name no address that the person who runs the harness has not named.
+
+    Raises:
+        UsageError: It has such an address.
+    """
+    if only_listed and cluster.origin is AddressOrigin.SUITE:
+        raise UsageError(
+            f"{cluster.url} is an address of the suite's own, and only listed addresses are allowed; define it under "
+            "[clusters.NAME] in harness.toml, or give ",
+            Option("url"),
+        )
+    for url in filter(None, (cluster.url, *cluster.nodes)):
+        refuse_address(url, cluster.origin)
 
 
 def refuse_address(url: str, origin: AddressOrigin) -> None:

@@ -62,8 +62,8 @@ def step(tmp_path):
 def test_inputs_become_arguments(step):
     kept = step.fake("harness")
     done = step.run(
-        RUN, suites="suites\nmore suites/a.relevance.yaml\n", url="http://h:9200", allow_write="true",
-        baseline="kept.json", args="--tag\nhead tail\n\n--strict-xfail",
+        RUN, suites="suites\nmore suites/a.relevance.yaml\n", url="http://h:9200", listed_addresses="true",
+        allow_write="true", baseline="kept.json", args="--tag\nhead tail\n\n--strict-xfail",
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     report = step.outputs()["report"]
@@ -71,7 +71,7 @@ def test_inputs_become_arguments(step):
         "run", "--github",
         "--output", f"html={report}/report.html", "--output", f"json={report}/report.json",
         "--output", f"markdown={report}/report.md",
-        "--url", "http://h:9200", "--allow-write", "--baseline", "kept.json",
+        "--url", "http://h:9200", "--listed-addresses", "--allow-write", "--baseline", "kept.json",
         "--tag", "head tail", "--strict-xfail", "--", "suites", "more suites/a.relevance.yaml",
     ]  # fmt: skip
     assert Path(report).is_dir()
@@ -83,7 +83,7 @@ def test_what_is_not_given_is_not_an_argument(step):
     assert step.run(RUN).returncode == 0
     words = json.loads(kept.read_text())
     assert words[-2:] == ["--", "suites"]
-    assert not {"--url", "--embedded", "--allow-write", "--baseline", ""} & set(words)
+    assert not {"--url", "--embedded", "--listed-addresses", "--allow-write", "--baseline", ""} & set(words)
 
 
 @needs_bash

@@ -82,6 +82,11 @@ def test_every_key_of_a_cluster_is_read(write):
     assert clusters["api"].requests == ("POST /indexes/*/search", "GET /_search")
 
 
+def test_which_addresses_suites_may_name_is_read(write):
+    assert read_config(write(FULL)).addresses == "any"
+    assert read_config(write('addresses = "listed"\n' + FULL)).addresses == "listed"
+
+
 def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, tmp_path):
     write(FULL)
     inner = tmp_path / "suites"
@@ -98,7 +103,7 @@ CASES = {
     "unknown table": (
         '[cluster.default]\nurl = "x"\n',
         "1:1",
-        "unknown key 'cluster', expected clusters, variables; did you mean 'clusters'?",
+        "unknown key 'cluster', expected clusters, variables, addresses; did you mean 'clusters'?",
         "[cluster.default]",
         1,
     ),
@@ -248,6 +253,20 @@ CASES = {
         "4:1",
         "an HTTP service has one search in each request",
         "batch ",
+        1,
+    ),
+    "addresses": (
+        'addresses = "list"\n',
+        "1:1",
+        "found 'list', expected any or listed; did you mean 'listed'?",
+        "addresses ",
+        1,
+    ),
+    "addresses of another type": (
+        "addresses = true\n",
+        "1:1",
+        "found true or false, expected any or listed",
+        "addresses ",
         1,
     ),
     "requests of an engine": (

@@ -96,7 +96,7 @@ def test_the_workflow_to_copy_is_the_one_in_the_readme():
     steps = yaml.safe_load(text)["jobs"]["relevance"]["steps"]
     runs = [step["run"] for step in steps if "run" in step]
     assert runs[1] == "docker compose up --wait"
-    assert runs[2].startswith("pytest suites/ --relevance-url http://127.0.0.1:9200 --relevance-allow-write ")
+    assert runs[2].startswith("pytest suites/ --relevance-url http://127.0.0.1:9200 --relevance-listed-addresses ")
 
 
 @pytest.mark.parametrize("page", ["security.md"])

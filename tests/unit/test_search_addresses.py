@@ -157,10 +157,6 @@ class TestNamedAddresses:
         with pytest.raises(UsageError, match="metadata service"):
             open_search(cluster("http://127.0.0.1:9", TRUSTED, nodes=("http://169.254.169.254",)), {})
 
-    def test_a_client_object_does_not_get_around_it(self) -> None:
-        with pytest.raises(UsageError, match="link-local"):
-            open_search(cluster("http://169.254.1.2", SUITE), {}, client=object())
-
 
 class TestResolvedAddresses:
     @pytest.mark.parametrize(
