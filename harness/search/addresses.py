@@ -5,8 +5,8 @@ A suite may come from a stranger, whose server is run by the machine of somebody
 link-local, where machines offer services to themselves, and nobody's is the metadata service of a cloud, which gives
 the keys of the machine to whoever asks.
 
-A name is resolved once: all its addresses are checked, and the connection is opened to one of these, so that a name
-server cannot give another address in between. Behind a proxy, which resolves names itself, only the name is checked.
+All addresses of a name are checked, and the connection is opened to one of these, so that a name server cannot give
+another address in between. Behind a proxy, which resolves names itself, only the name is checked.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 import socket
 import unicodedata
 from collections.abc import Iterator, Sequence
+from threading import Lock
 from typing import Any, TypeAlias
 
 from urllib3 import HTTPConnectionPool
@@ -177,41 +178,62 @@ def _forms_of(address: Address) -> Iterator[Address]:
         yield ipaddress.IPv4Address(last)
 
 
-def check_pool(pool: type[HTTPConnectionPool], origin: AddressOrigin) -> type[HTTPConnectionPool]:
+class AddressBook:
     """
-    A class as *pool* whose connections are opened only to addresses that *origin* may name.
+    The addresses of names that *origin* wrote, which are checked when they are looked up.
 
-    TLS verifies the certificate of the name as before.
+    The names of a suite are looked up once: its name server could otherwise give another address to the requests that
+    follow those which found out what answers there.
     """
 
-    def open_checked(connection: HTTPConnection) -> socket.socket:
-        return _open_socket(connection, _resolve(connection, origin))
+    def __init__(self, origin: AddressOrigin) -> None:
+        self._origin = origin
+        self._kept: dict[tuple[str, int], Sequence[ResolvedAddress]] = {}
+        self._lock = Lock()
 
-    connection = type("CheckedConnection", (pool.ConnectionCls,), {"_new_conn": open_checked})
-    return type("CheckedPool", (pool,), {"ConnectionCls": connection})
+    def check_pool(self, pool: type[HTTPConnectionPool]) -> type[HTTPConnectionPool]:
+        """
+        A class as *pool* whose connections are opened only to addresses of this book.
 
+        TLS verifies the certificate of the name as before.
+        """
 
-def _resolve(connection: HTTPConnection, origin: AddressOrigin) -> Sequence[ResolvedAddress]:
-    """
-    The addresses of the host of *connection*, all of which are checked.
+        def open_checked(connection: HTTPConnection) -> socket.socket:
+            return _open_socket(connection, self._resolve(connection))
 
-    Raises:
-        AddressRefused: One of them may not be connected to.
-        NameResolutionError, LocationParseError: There are none.
-    """
-    host = connection._dns_host  # `host` lacks the last dot, which keeps resolvers from adding a domain
-    try:
-        found = socket.getaddrinfo(host.strip("[]"), connection.port, allowed_gai_family(), socket.SOCK_STREAM)
-    except socket.gaierror as error:
-        raise NameResolutionError(connection.host, connection, error) from error
-    except UnicodeError as error:
-        raise LocationParseError(f"{host!r}, label empty or too long") from error
-    for *_, place in found:
-        address = read_address(str(place[0]))
-        problem = None if address is None else _problem_of(address, origin)
-        if problem:
-            raise AddressRefused(f"{host} was not connected to: its address {address} ", *problem)
-    return found
+        connection = type("CheckedConnection", (pool.ConnectionCls,), {"_new_conn": open_checked})
+        return type("CheckedPool", (pool,), {"ConnectionCls": connection})
+
+    def _resolve(self, connection: HTTPConnection) -> Sequence[ResolvedAddress]:
+        """
+        The addresses of the host of *connection*.
+
+        Raises:
+            AddressRefused: One of them may not be connected to.
+            NameResolutionError, LocationParseError: There are none.
+        """
+        if self._origin is not AddressOrigin.SUITE:
+            return self._look_up(connection)
+        key = connection.host, connection.port
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = self._look_up(connection)
+            return self._kept[key]
+
+    def _look_up(self, connection: HTTPConnection) -> Sequence[ResolvedAddress]:
+        host = connection._dns_host  # `host` lacks the last dot, which keeps resolvers from adding a domain
+        try:
+            found = socket.getaddrinfo(host.strip("[]"), connection.port, allowed_gai_family(), socket.SOCK_STREAM)
+        except socket.gaierror as error:
+            raise NameResolutionError(connection.host, connection, error) from error
+        except UnicodeError as error:
+            raise LocationParseError(f"{host!r}, label empty or too long") from error
+        for *_, place in found:
+            address = read_address(str(place[0]))
+            problem = None if address is None else _problem_of(address, self._origin)
+            if problem:
+                raise AddressRefused(f"{host} was not connected to: its address {address} ", *problem)
+        return found
 
 
 def _open_socket(connection: HTTPConnection, addresses: Sequence[ResolvedAddress]) -> socket.socket:

@@ -17,7 +17,6 @@ from urllib3.exceptions import InsecureRequestWarning
 
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import (
-    AddressOrigin,
     Cluster,
     Engine,
     Failure,
@@ -29,7 +28,7 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search.addresses import check_pool, refuse_address
+from harness.search.addresses import AddressBook, refuse_address
 from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, retry_after
 from harness.search.connection import (
     CHUNK,
@@ -99,7 +98,7 @@ class WebConnection:
         except ValueError as error:
             raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
         refuse_address(self._url, cluster.origin)
-        self._origin = cluster.origin
+        self._addresses = AddressBook(cluster.origin)
         self._trusted: bool | str = self._tls.get("ca_certs", not self._tls)
         self.mask = login.masker()
         self._headers = dict(login.headers)
@@ -192,7 +191,7 @@ class WebConnection:
             session.trust_env = False  # neither ~/.netrc nor REQUESTS_CA_BUNDLE; proxies are those of the login
             session.proxies = {urlsplit(self._url).scheme: self._proxy.url} if self._proxy else {}
             headers = self._proxy.headers if self._proxy else {}
-            session.mount(f"{urlsplit(self._url).scheme}://", _Adapter(self._tls, headers, self._origin))
+            session.mount(f"{urlsplit(self._url).scheme}://", _Adapter(self._tls, headers, self._addresses))
             self._own.session = session
             self._sessions.append(session)
         return session
@@ -204,23 +203,20 @@ class WebConnection:
 
 
 class _Adapter(HTTPAdapter):
-    """
-    Opens connections with options of urllib3's pools: to addresses that *origin* may name, or through a proxy with the
-    headers of its login.
-    """
+    """Opens connections with options of urllib3's pools: to *addresses*, or through a proxy with a login's headers."""
 
-    def __init__(self, tls: dict[str, Any], proxy_headers: dict[str, str], origin: AddressOrigin) -> None:
+    def __init__(self, tls: dict[str, Any], proxy_headers: dict[str, str], addresses: AddressBook) -> None:
         self._tls = tls
         self._proxy_headers = proxy_headers
-        self._origin = origin
+        self._addresses = addresses
         super().__init__()
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         options |= self._tls
         super().init_poolmanager(*args, **options)
         manager = self.poolmanager
-        checked = {scheme: check_pool(pool, self._origin) for scheme, pool in manager.pool_classes_by_scheme.items()}
-        manager.pool_classes_by_scheme = checked
+        pools = manager.pool_classes_by_scheme
+        manager.pool_classes_by_scheme = {scheme: self._addresses.check_pool(pool) for scheme, pool in pools.items()}
 
     def proxy_manager_for(self, proxy: str, **options: Any) -> Any:
         options |= self._tls

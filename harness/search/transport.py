@@ -28,7 +28,7 @@ from urllib3.exceptions import (
 
 from harness.errors import EngineUnreachable, UsageError
 from harness.model import AddressOrigin, Cluster
-from harness.search.addresses import check_pool, refuse_address
+from harness.search.addresses import AddressBook, refuse_address
 from harness.search.connection import (
     CHUNK,
     PLAIN_JSON,
@@ -129,7 +129,7 @@ class Node(Urllib3HttpNode):
         pool_class = type(self.pool)
         if proxy is None:
             manager = PoolManager()
-            pool_class = check_pool(pool_class, origin)
+            pool_class = AddressBook(origin).check_pool(pool_class)
         else:
             manager = ProxyManager(proxy.url, proxy_headers=proxy.headers)
         manager.pool_classes_by_scheme = {**manager.pool_classes_by_scheme, config.scheme: pool_class}

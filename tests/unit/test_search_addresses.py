@@ -202,20 +202,31 @@ class TestResolvedAddresses:
         with pytest.raises(AddressRefused, match="metadata service"):
             open_and_ask(cluster("http://shop.test", origin, service=service))
 
-    def test_a_name_is_resolved_once_for_a_connection(
-        self, server: HTTPServer, service: str, resolver: Resolver
+    def test_the_name_of_a_suite_is_looked_up_once(self, server: HTTPServer, service: str, resolver: Resolver) -> None:
+        """Else its name server could send what follows to another server than the one that was found to answer."""
+        resolver.names["shop.test"] = [["127.0.0.1"], ["127.0.0.9"]]
+
+        with open_search(cluster(f"http://shop.test:{server.port}", SUITE, service=service), {}) as search:
+            for _ in range(3):
+                if service == "http":
+                    assert search.search([SearchRequest(str(n), None, None, SEARCH) for n in range(5)])
+                search.index_facts("shop")
+        assert len(server.log) > 3, "each with a connection of its own"
+        assert {request.host for request, _ in server.log} == {f"shop.test:{server.port}"}
+        assert resolver.asked == ["shop.test"]
+
+    @pytest.mark.parametrize("origin", [TRUSTED, GIVEN])
+    def test_another_name_is_looked_up_and_checked_for_each_connection(
+        self, origin: AddressOrigin, httpserver: HTTPServer, resolver: Resolver
     ) -> None:
         resolver.names["shop.test"] = [["127.0.0.1"], ["169.254.169.254"]]
-        target = cluster(f"http://shop.test:{server.port}", SUITE, service=service, concurrency=1)
 
-        with open_search(target, {}) as search:
-            if service == "http":
-                # the look whether an engine answers has a connection, which the search may use too
-                with pytest.raises(AddressRefused):
-                    search.search([SearchRequest("a", None, None, SEARCH)])
-        assert server.log
-        assert {request.host for request, _ in server.log} == {f"shop.test:{server.port}"}
-        assert resolver.asked == ["shop.test"] * (1 if service == "engine" else 2)
+        with (
+            open_search(cluster(f"http://shop.test:{httpserver.port}", origin, service="http"), {}) as search,
+            pytest.raises(AddressRefused, match="metadata service"),
+        ):
+            search.search([SearchRequest("a", None, None, SEARCH)])
+        assert resolver.asked == ["shop.test"] * 2
 
     def test_the_next_of_its_addresses_is_tried(self, server: HTTPServer, service: str, resolver: Resolver) -> None:
         resolver.names["shop.test"] = [["127.0.0.2", "127.0.0.1"]]
