@@ -12,7 +12,7 @@ import click
 from harness.cli.exits import COMMAND
 from harness.cli.importing import say_migrated
 from harness.cli.options import config_options, existing_file
-from harness.config import NAMED_INDEXES, lacks_index_name
+from harness.config import index_problem
 from harness.migrate import ImportOptions, write_drafts
 from harness.migrate.live_index import draft_of_index, names_of_indexes
 from harness.options import RunOptions
@@ -46,8 +46,8 @@ def command(
     if index is not None:
         if not index.strip():
             raise click.UsageError("--index is empty; give the name of an index, or leave --index out to list them")
-        if lacks_index_name(index):
-            raise click.UsageError(f"--index: found {index!r}, {NAMED_INDEXES}")
+        if sentence := index_problem(index):
+            raise click.UsageError(f"--index: found {index!r}, {sentence}")
         return _of_index(folder, index, queries, options)
     if queries is not None:
         raise click.UsageError("--queries belongs to a suite from an index; give --index too")

@@ -7,9 +7,8 @@ prints a value that could be one. `harness.config.trust` decides which file coun
 
 from harness.config.addresses import (
     ENGINES,
-    NAMED_INDEXES,
     engine_problem,
-    lacks_index_name,
+    index_problem,
     lacks_scheme,
     url_problem,
 )
@@ -20,13 +19,12 @@ __all__ = [
     "CONFIG_NAME",
     "CONFIG_VARIABLE",
     "ENGINES",
-    "NAMED_INDEXES",
     "Config",
     "Configs",
     "config_path",
     "engine_problem",
     "find_trusted",
-    "lacks_index_name",
+    "index_problem",
     "lacks_scheme",
     "read_config",
     "resolve_cluster",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
+import unicodedata
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
 
 from harness.words import did_you_mean
 
@@ -58,11 +60,38 @@ def engine_problem(text: str) -> str | None:
 NAMED_INDEXES = "expected the name of an index before and after each comma, as an empty one may stand for all indexes"
 
 
-def lacks_index_name(text: str) -> bool:
+def index_problem(text: str) -> str | None:
     """
-    Whether *text* does not name an index, or several with a comma between: one of the names is empty.
+    What is expected in place of *text*, if it does not name an index, or several with a comma between.
 
-    >>> [lacks_index_name(text) for text in ("shop,books-*", "", ",", "shop, ,books")]
-    [False, True, True, True]
+    >>> [index_problem(text) is None for text in ("shop,books-*", "_all", "<logs-{now/d}>", ",", "..", "_scripts")]
+    [True, True, True, False, False, False]
     """
-    return not all(name.strip() for name in text.split(","))
+    names = [decode_all(name).strip() for name in text.split(",")]
+    if not all(names):
+        return NAMED_INDEXES
+    # such a name is a part of a path, which would lead to something else than a search
+    if any(name.startswith("_") and name != "_all" and ":" not in name for name in names):
+        return "expected the name of an index, which does not begin with _"
+    if {".", ".."}.intersection(part for name in names for part in split_path(name)):
+        return "expected the name of an index, not . or .. in a path"
+    return None
+
+
+def split_path(path: str) -> Sequence[str]:
+    """
+    The names in *path*, as the most lenient server reads them: decoded until nothing is encoded, without empty ones.
+
+    >>> split_path("/indexes//shop%252Fbooks/..%5csearch?q=1")
+    ['indexes', 'shop', 'books', '..', 'search']
+    """
+    decoded = unicodedata.normalize("NFKC", decode_all(re.split("[?#]", path)[0]))
+    return [name for name in re.split(r"[/\\]", decoded) if name]
+
+
+def decode_all(text: str) -> str:
+    """*text* decoded until nothing in it is encoded."""
+    decoded = unquote(text)
+    while decoded != text:
+        text, decoded = decoded, unquote(decoded)
+    return text

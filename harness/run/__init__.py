@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from harness import __version__
-from harness.config import NAMED_INDEXES, Configs, lacks_index_name
+from harness.config import Configs, index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
 from harness.gate import exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
@@ -162,8 +162,9 @@ class Matrix:
             raise UsageError(f"found all requests and {', '.join(self.requests)}, expected one or the other")
         if "" in self.indexes:
             raise UsageError("an index without a name was asked for")
-        for index in filter(lacks_index_name, self.indexes):
-            raise UsageError(f"found the index {index!r}, {NAMED_INDEXES}")
+        for index in self.indexes:
+            if sentence := index_problem(index):
+                raise UsageError(f"found the index {index!r}, {sentence}")
         problems = [*_lacking(suites, self.requests), *self._bound(suites)]
         if problems:
             raise UsageError("\n".join(problems))

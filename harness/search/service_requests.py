@@ -15,8 +15,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote, unquote_plus, unquote_to_bytes
+from urllib.parse import unquote_plus, unquote_to_bytes
 
+from harness.config.addresses import decode_all, split_path
 from harness.errors import Option, Sentence
 from harness.model import AddressOrigin, Cluster, HttpRequest
 
@@ -96,7 +97,7 @@ def header_problem(name: str, value: str = "") -> str:
 
 def parameter_problem(name: str) -> str:
     """Why a request must not have the parameter *name*, as a sentence; empty if it may."""
-    plain = unicodedata.normalize("NFKC", _decode(unquote_plus(name))).lower().strip()
+    plain = unicodedata.normalize("NFKC", decode_all(unquote_plus(name))).lower().strip()
     key = plain.partition("[")[0]  # PHP reads `a[]` as the list `a`
     is_marked = re.fullmatch(r"[^a-z0-9]+method[^a-z0-9]*", key)
     if is_marked or re.sub(r"[^a-z0-9]", "", key) in METHOD_PARAMETERS:
@@ -125,25 +126,6 @@ def path_problem(path: str) -> str:
         if problem := parameter_problem(parameter.partition("=")[0]):
             return problem
     return ""
-
-
-def split_path(path: str) -> Sequence[str]:
-    """
-    The names in *path*, as the most lenient server reads them: decoded until nothing is encoded, without empty ones.
-
-    >>> split_path("/indexes//shop%252Fbooks/..%5csearch?q=1")
-    ['indexes', 'shop', 'books', '..', 'search']
-    """
-    decoded = unicodedata.normalize("NFKC", _decode(re.split("[?#]", path)[0]))
-    return [name for name in re.split(r"[/\\]", decoded) if name]
-
-
-def _decode(text: str) -> str:
-    """*text* decoded until nothing in it is encoded."""
-    decoded = unquote(text)
-    while decoded != text:
-        text, decoded = decoded, unquote(decoded)
-    return text
 
 
 def why_it_may_write(http: HttpRequest) -> str:

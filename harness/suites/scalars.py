@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from harness.config import NAMED_INDEXES, lacks_index_name
+from harness.config import index_problem
 from harness.model import Json, Mark
 from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe, resolve, resolve_number
 
@@ -51,8 +51,8 @@ def read_text(node: Node) -> Written:
 def read_indexes(node: Node) -> Written:
     """The name of an index, or several with a comma between."""
     text = read_text(node)
-    if lacks_index_name(text):
-        refuse(f"found {describe(text)}, {NAMED_INDEXES}", text.mark)
+    if sentence := index_problem(text):
+        refuse(f"found {describe(text)}, {sentence}", text.mark)
     return text
 
 

@@ -296,6 +296,19 @@ CASES = {
         "indexes",
         '  index: "a,"',
     ),
+    **{
+        f"the index {index}": (
+            changed("index: products", f'index: "{index}"'),
+            "2:17",
+            f"found {index!r}, expected the name of an index, {expected}",
+            f'target: {{index: "{index}"}}',
+        )
+        for indexes, expected in (
+            (("_scripts", "shop,_tasks", " _x", "%5fscripts"), "which does not begin with _"),
+            (("..", "shop,..", "../_all", "a/../b", "..%2fb", "%252e%252e", "."), "not . or .. in a path"),
+        )
+        for index in indexes
+    },
     "id with an invisible character": (
         changed("id: shoes", 'id: "a\\u200bb"'),
         "10:9",
