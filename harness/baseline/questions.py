@@ -84,11 +84,13 @@ class UsedValues:
 
     def _select(self, text: str, params: Mapping[str, Json]) -> dict[str, Json]:
         """The used ones of *text* and *params*, with vectors shortened."""
-        values = {TEXT: text}
-        for name, value in params.items():
+        values = {}
+        for name, value in {**params, TEXT: text}.items():
+            if self.names is not None and name not in self.names:
+                continue
             is_vector = name in self.vectors and isinstance(value, list)
             values[name] = shorten_vector(value) if is_vector else without_vectors(value)
-        return {name: value for name, value in values.items() if self.names is None or name in self.names}
+        return values
 
 
 def fits_fingerprints(kept: BaselineQuery) -> bool:
