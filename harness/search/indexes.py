@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
+from harness.files.border import conceal, is_quotable
 from harness.model import Failure, Json, Mark
 from harness.search.answers import BAD_REQUEST, BUSY, WHOLE, json_of, reason_of, refusal_text, refuses_login
 from harness.search.connection import NDJSON, Answer, Connection
@@ -292,6 +293,8 @@ class Indexes:
         others = len(refused) - len(problems)
         if others:
             problems.append(Problem(shown, 0, 0, f"{others} more refused documents are not shown", count=others))
+        if not is_quotable(Path(shown)):  # an engine's reason has the value that it refuses
+            problems = list(map(conceal, problems))
         suite_error = SuiteError(problems)
         return suite_error if all(status == BAD_REQUEST for _, status, _ in refused) else FixtureError(str(suite_error))
 

@@ -126,12 +126,12 @@ def index(folder: Path) -> str:
     return read_recipe(Fixture("d.jsonl"), folder, "products").index
 
 
-def ensure(server: Server, folder: Path, *, allow_write: bool = True) -> str:
+def ensure(server: Server, folder: Path, *, allow_write: bool = True, documents: str = "d.jsonl") -> str:
     time = iter(range(10_000))
     clock = Clock(now=lambda: float(next(time)), sleep=server.slept.append, chance=lambda: 0.5)
     search = EngineSearch(server, Engine("opensearch"), retries=Retries(attempts=3, clock=clock))
     times = Times(clock=clock, today=lambda: NOW)
-    fixture = Fixture("d.jsonl", mark=Mark("shop.relevance.yaml", 3, 1))
+    fixture = Fixture(documents, mark=Mark("shop.relevance.yaml", 3, 1))
     return ensure_index(search, fixture, folder, "products", allow_write=allow_write, times=times)
 
 
@@ -377,6 +377,18 @@ def test_answers_that_are_none(
     with pytest.raises(error, match=words) as caught:
         ensure(server, folder)
     assert "hunter2" not in str(caught.value)
+
+
+def test_the_reason_of_an_engine_is_not_told_for_a_file_that_errors_must_not_quote(
+    server: Server, folder: Path
+) -> None:
+    (folder / "d.jsonl").rename(folder / "token.txt")
+    server.before = lambda made, _: bulk_reply([400, 400, *REST]) if made.startswith("POST /products") else None
+    with pytest.raises(
+        SuiteError, match=r"token\.txt:1:1: this is not as expected; what was found is not shown"
+    ) as caught:
+        ensure(server, folder, documents="token.txt")
+    assert "the engine refuses" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
