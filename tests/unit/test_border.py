@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from itertools import product
 from pathlib import Path
 
@@ -396,4 +397,26 @@ def test_what_an_import_finds_in_a_folder_leads_not_out_of_it(tree, capsys, kind
     assert main(["import", kind, "set", "--output", "out"]) == 2
     text = printed(capsys)
     assert f"set/{link}: this is not read, as what it leads to is outside of" in text
+    assert SECRET not in text
+
+
+# ------------------------------------------------------------------------------------------------ CI
+
+
+def test_the_way_that_the_documentation_has_for_strangers(tmp_path, monkeypatch, capsys, engine_that_answers):
+    """The command of docs/security.md, with a pull request that tries all it can beside a suite that is sound."""
+    page = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
+    [command] = re.findall(r"run: harness (run .*theirs.*)$", page, re.MULTILINE)
+    monkeypatch.setenv("SEARCH_API_KEY", SECRET)
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    login = f'[clusters.default]\nurl = "{engine_that_answers}"\napi_key_env = "SEARCH_API_KEY"\n'
+    write(ours / "harness.toml", login)
+    write(theirs / "harness.toml", login.replace("api_key_env", "proxy_password_env"))
+    write(theirs / "suites" / "s.relevance.yaml", SUITE)
+    monkeypatch.chdir(ours)
+    assert main(command.split()) == 0, printed(capsys)
+    (theirs / "suites" / "x.relevance.yaml").symlink_to("/proc/self/environ")
+    assert main(command.split()) == 2
+    text = printed(capsys)
+    assert "x.relevance.yaml: this link is not followed" in text
     assert SECRET not in text
