@@ -97,9 +97,9 @@ class Header:
 
 
 KINDS: Mapping[str, tuple[type, ...]] = {
-    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "tags": (list,), "queries": (list,),
-    "budget": (int, float), "warm_up": (int,), "variables": (list,), "requests": (list,), "indexes": (list,),
-    "all_requests": (bool,),
+    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "listed_addresses": (bool,), "tags": (list,),
+    "queries": (list,), "budget": (int, float), "warm_up": (int,), "variables": (list,), "requests": (list,),
+    "indexes": (list,), "all_requests": (bool,),
 }  # fmt: skip
 """The JSON types of the options and of the fields of a `Matrix` that are not texts; a list holds texts."""
 
