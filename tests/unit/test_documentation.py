@@ -99,7 +99,7 @@ def test_the_workflow_to_copy_is_the_one_in_the_readme():
     assert runs[2].startswith("pytest suites/ --relevance-url http://127.0.0.1:9200 --relevance-listed-addresses ")
 
 
-@pytest.mark.parametrize("page", ["security.md"])
+@pytest.mark.parametrize("page", ["reliability.md", "security.md"])
 def test_the_tests_that_a_page_names_exist(page):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     named = re.findall(r"`((?:unit|plugin|property|cluster)/[\w/]+\.py)(?:::([\w:]+))?`", text)
