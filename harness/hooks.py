@@ -21,9 +21,21 @@ from harness import hookspecs
 from harness.errors import HookError, UsageError
 from harness.masking import Masker, login_values
 from harness.metrics.ranking import exact_number, finite
-from harness.model import Cluster, Failure, FailureKind, Hit, IndexFacts, IndexState, Ranking, Response, SearchRequest
+from harness.model import (
+    Cluster,
+    Definitions,
+    Failure,
+    FailureKind,
+    Hit,
+    IndexFacts,
+    IndexState,
+    Ranking,
+    Response,
+    SearchRequest,
+)
 from harness.search import ResponseStream, Search, StreamedResponse, in_order
 from harness.search.connection import Closing
+from harness.search.definitions import References
 from harness.search.hits import MalformedAnswer, is_text, unique_hits
 
 CLIENT, REQUEST, RESPONSE = "pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"
@@ -332,6 +344,12 @@ class HookedSearch(Closing):
     def index_state(self, index: str | None, *, timeout: float, url_params: Mapping[str, str]) -> IndexState:
         """See `Search.index_state`."""
         return self.inner.index_state(index, timeout=timeout, url_params=url_params)
+
+    def read_definitions(
+        self, index: str | None, references: References, *, timeout: float, url_params: Mapping[str, str]
+    ) -> Definitions:
+        """See `Search.read_definitions`."""
+        return self.inner.read_definitions(index, references, timeout=timeout, url_params=url_params)
 
     def close(self) -> None:
         """See `Search.close`."""

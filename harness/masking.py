@@ -20,6 +20,7 @@ from harness.model import (
     ClauseMatch,
     Cluster,
     ComparisonReport,
+    Definitions,
     Explanation,
     Hit,
     IndexState,
@@ -217,7 +218,7 @@ KEPT: Mapping[type, tuple[str, ...]] = {
     Run: ("engine", "request", "index", "facts", "resent", "target_changed"),
     Ranking: ("duplicates", "total_doubt", "took_doubt"),
     Hit: ("id", "snippet", "texts"),
-    IndexState: ("writes",),
+    IndexState: ("writes", "visible"),
     ShardCopy: ("allocation",),
     TargetChecks: ("examples", "absent", "unread"),
     NamedField: ("place",),
@@ -297,6 +298,11 @@ def _with_names(values: Mapping[str, Any], mask: Mask) -> Mapping[str, Any]:
     return {mask(name): one if isinstance(one, str) else _masked(one, mask) for name, one in values.items()}
 
 
+def _with_parts(values: Mapping[str, Mapping[str, str]], mask: Mask) -> Mapping[str, Mapping[str, str]]:
+    """*values*, which are fingerprints, by names in two levels, which are masked."""
+    return {mask(name): _with_names(parts, mask) for name, parts in values.items()}
+
+
 def _sort_values(values: tuple[Json, ...], mask: Mask) -> tuple[Json, ...]:
     """No values where one is masked: two that differ might be equal then, and tie."""
     return values if _masked(values, mask) == values else ()
@@ -306,6 +312,7 @@ WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
 RULES: Mapping[type, Mapping[str, Rule]] = {
     Repeat: {"copies": _with_names},
+    Definitions: {"named": _with_parts, "matched": _with_parts},
     IndexState: {"uuids": _with_names, "filters": _with_names, "copies": _with_names},
     Hit: {"sort": _sort_values},
     RankedDocument: {"sort": _sort_values},

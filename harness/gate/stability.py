@@ -16,6 +16,8 @@ from typing import TypeVar
 from harness.gate.finding import Finding, number
 from harness.gate.ties import is_tie, tie_break
 from harness.model import (
+    Definitions,
+    IndexState,
     Instability,
     Query,
     Ranking,
@@ -51,14 +53,21 @@ def why_moving(run: Run, before: Run | None = None) -> str:
     if run.target_changed:
         return run.target_changed
     if before is not None:
+        changed_before = why_moving(before)
+        if changed_before:
+            return changed_before
         if before.index != run.index or not _uuids_of(before) & _uuids_of(run):
-            return why_moving(before) or why_moving(run)
+            return why_moving(run)
         run = replace(run, states=(*before.states, *run.states))
-    uuids = [state.uuids for state in run.states if state.uuids is not None]
-    changes = [*_moved(uuids), *_grown([state.documents for state in run.states if state.documents is not None])]
-    if len(_each_change([state.filters for state in run.states if state.filters is not None])) > 1:
-        changes.append("the filter of its alias is another one")
+    changes = [
+        *_moved([state.uuids for state in run.states if state.uuids is not None]),
+        *_strange_hits(run),
+        *_grown([state.documents for state in run.states if state.documents is not None]),
+        *_filtered_otherwise([state.filters for state in run.states if state.filters is not None]),
+        *_redefined([state.definitions for state in run.states if state.definitions is not None]),
+    ]
     changes = changes or [*_rewritten([state.writes for state in run.states if state.writes is not None])]
+    changes = changes or [*_became_visible(run.states)]
     return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
 
 
@@ -82,11 +91,60 @@ def _moved(uuids: Sequence[Mapping[str, str]]) -> Iterator[str]:
         yield f"{listed(sorted(rebuilt))} was deleted and created again"
 
 
+def _strange_hits(run: Run) -> Iterator[str]:
+    """Hits in an index that was in no state: the alias was moved and moved back between two looks."""
+    known = {name for state in run.states for name in state.uuids or ()}
+    found: set[str] = set()
+    for responses in (run.responses, *(repeat.responses for repeat in run.repeats)):
+        for response in responses.values():
+            if isinstance(response, Ranking):
+                found.update(response.indexes)
+    # A state does not list the indexes of remote clusters, whose names have a colon.
+    strange = sorted(name for name in found - known if ":" not in name)
+    if known and strange:
+        yield f"some hits are in {listed(strange)}, for which it did not stand whenever that was looked up"
+
+
 def _grown(documents: Sequence[int]) -> Iterator[str]:
     found = _each_change(documents)
     if len(found) > 1:
         first, *between, now = found
         yield f"it had {count(first, 'document')}{''.join(f', then {one:,}' for one in between)} and has {now:,}"
+
+
+def _filtered_otherwise(filters: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    if len(_each_change(filters)) > 1:
+        yield "the filter of its alias is another one"
+
+
+def _redefined(definitions: Sequence[Definitions]) -> Iterator[str]:
+    """The places whose definitions changed, as far as they were read before and after."""
+    changed: dict[str, set[str]] = {}
+    for before, after in pairwise(definitions):
+        for place in before.named.keys() & after.named.keys():
+            old, new = before.named[place], after.named[place]
+            parts = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+            # What a request names only by a pattern may appear, but not change.
+            old, new = before.matched.get(place, {}), after.matched.get(place, {})
+            parts |= {name for name in old.keys() & new.keys() if old[name] != new[name]}
+            if parts:
+                changed.setdefault(place, set()).update(parts)
+    for place, parts in sorted(changed.items()):
+        names = listed(sorted(filter(None, parts)))
+        yield f"the {place} changed{names and f' ({names})'}"
+
+
+def _became_visible(states: Sequence[IndexState]) -> Iterator[str]:
+    """Documents that were written before: no number of `IndexState` but these two need change then."""
+    newest = _each_change([state.newest for state in states if state.newest is not None])
+    latest: dict[str, int] = {}
+    is_risen = False
+    for state in states:
+        for copy, documents in (state.visible or {}).items():
+            is_risen |= documents > latest.get(copy, documents)
+            latest[copy] = documents
+    if len(newest) > 1 or is_risen:
+        yield "documents that were written before became visible to searches (a refresh)"
 
 
 def _rewritten(writes: Sequence[Mapping[str, int]]) -> Iterator[str]:

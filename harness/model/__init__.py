@@ -66,6 +66,7 @@ from harness.model.report import (
 )
 from harness.model.request import ANY_TEXT, AddressOrigin, Cluster, Route, SearchRequest, SentRequest, sort_places
 from harness.model.run import (
+    Definitions,
     Engine,
     Failure,
     FailureKind,
@@ -151,6 +152,7 @@ __all__ = [
     "Condition",
     "Contributions",
     "Coverage",
+    "Definitions",
     "DifferenceRange",
     "Disagreement",
     "DropCondition",

@@ -105,6 +105,8 @@ class Ranking:
     """Known hits below the requested ones that tie with the last one."""
     closed: bool = False
     """Whether *tail* is complete: no other document ties with it."""
+    indexes: tuple[str, ...] = field(default=(), compare=False)
+    """The indexes that the hits are in, sorted; empty for a service. Rankings that differ in it alone are equal."""
     exact_scores: bool = False
     """
     Whether scores tie only where they are equal. Those of an engine are 32-bit floats, whose last digits may differ
@@ -208,6 +210,28 @@ class TargetChecks:
 
 
 @dataclass(frozen=True, slots=True)
+class Definitions:
+    """
+    What a server has stored that decides how requests match and score: mappings, settings, scripts, pipelines.
+
+    Only what the requests of a suite can name is in it; two of them show whether any of that changed.
+    """
+
+    named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """
+    Fingerprints by the name of their part, by the name of a place in words: "mapping of products" has the fields that
+    requests name. A part that only one of two has was added or removed.
+    """
+    matched: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """
+    The same for fields that only a pattern such as `*` names. One that only one of two has changes no ranking: no
+    document that was searched before has it.
+    """
+    unread: tuple[str, ...] = ()
+    """The places that could not be read, in words: "the mapping", "the stored script boost"."""
+
+
+@dataclass(frozen=True, slots=True)
 class IndexState:
     """The state of an index, or of the indexes behind an alias or a pattern; two states show whether it changed."""
 
@@ -224,6 +248,16 @@ class IndexState:
     """
     filters: Mapping[str, str] | None = None
     """A fingerprint of the filter of the alias, for each index that is searched through one. None if unknown."""
+    newest: int | None = None
+    """The highest sequence number of a document that searches see, in any shard. None if unknown."""
+    visible: Mapping[str, int] | None = None
+    """
+    The number of documents, with those deleted and not yet merged away, of each shard copy that answers, as far as it
+    is searched without an alias filter: by the UUID of its index, the number of the shard and the node. A refresh that
+    makes written documents visible raises it, a merge lowers it. None if unknown.
+    """
+    definitions: Definitions | None = None
+    """None if they were not read this time."""
 
 
 @dataclass(frozen=True, slots=True)

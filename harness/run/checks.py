@@ -90,7 +90,8 @@ class Targets:
     def _forget_other_states(self, search: Search, index: str | None) -> None:
         if self._state is None:
             return
-        now = replace(self._state, copies=None)  # another copy has the same documents
+        # Another copy has the same documents, and so has a shard after a merge; a script changes no document.
+        now = replace(self._state, copies=None, visible=None, definitions=None)
         if self._states.setdefault((search, index), now) != now:
             self._states[search, index] = now
             self._known = {key: known for key, known in self._known.items() if key[:2] != (search, index)}

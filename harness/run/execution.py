@@ -331,7 +331,13 @@ class SuiteExecution:
         """The watch of the target; it watches nothing for a pool, or without queries."""
         if not self._is_checked or not active.queries:
             return TargetWatch(None, budget=self.options.budget)
-        return watch_target(active, self.options.request, search, budget=self.options.budget)
+        return watch_target(
+            active,
+            self.options.request,
+            search,
+            budget=self.options.budget,
+            is_changed_by_hooks=self.options.hooks.concern_searches,
+        )
 
     def _with_tails(self, active: Suite, run: Run, search: Search, budget: float | None) -> Run:
         """*run* with the documents that tie with its last hits, where it is compared with another run."""

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import chain
-from pathlib import Path
 from typing import TypeAlias
 
 from harness import __version__
@@ -93,13 +92,12 @@ class Header:
         """*state*, without what differs between two builds of the same index."""
         if state is None or state.uuids is None or not self.builds_index:
             return state
-        return replace(state, uuids=dict.fromkeys(state.uuids, ""))
+        return replace(state, uuids=dict.fromkeys(state.uuids, ""), newest=None)
 
 
 KINDS: Mapping[str, tuple[type, ...]] = {
-    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "listed_addresses": (bool,), "tags": (list,),
-    "queries": (list,), "budget": (int, float), "warm_up": (int,), "variables": (list,), "requests": (list,),
-    "indexes": (list,), "all_requests": (bool,),
+    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "tags": (list,), "queries": (list,),
+    "budget": (int, float), "warm_up": (int,), "requests": (list,), "indexes": (list,), "all_requests": (bool,),
 }  # fmt: skip
 """The JSON types of the options and of the fields of a `Matrix` that are not texts; a list holds texts."""
 
@@ -176,7 +174,7 @@ def header_of(
         mask(cluster),
         len(selection.active.queries),
         parts,
-        {name: mask(str(value)) if isinstance(value, str | Path) else value for name, value in given.items() if value},
+        {name: mask(value) if isinstance(value, str) else value for name, value in given.items() if value},
         options.shard or ALL_QUERIES,
         matrix,
         suite.fixture is not None,

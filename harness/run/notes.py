@@ -34,7 +34,7 @@ def run_notes(
     yield from _hooks_note(options)
     yield from _single_search_note(suite, run)
     yield from _index_note(suite, run, options)
-    yield from _state_notes(run)
+    yield from _state_notes(suite, run)
     yield from _deselection_notes(selection, options, verdicts)
     yield from _tails_note(run, suite.depth)
     yield from _warm_up_note(suite, run, options)
@@ -78,15 +78,33 @@ def _index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
         yield f"index {index} was used instead of {own or 'none'}"
 
 
-def _state_notes(run: Run) -> Iterator[str]:
+def _state_notes(suite: Suite, run: Run) -> Iterator[str]:
     """That it is open whether the target changed: between several runs, or because its state could not be read."""
+    target = run.index or "the target"
     if run.target_unknown:
         yield (
             "answers of an earlier run or of another part were kept, and the state of "
-            f"{run.index or 'the target'} could not be compared: it may have changed between them"
+            f"{target} could not be compared: it may have changed between them"
         )
     if run.states and run.states[-1] == IndexState():
-        yield f"the state of {run.index or 'the target'} could not be read after the searches: it may have changed"
+        yield f"the state of {target} could not be read after the searches: it may have changed"
+    unread = _unread_parts(suite, run.states)
+    if unread:
+        yield f"of {target} could not be read: {', '.join(unread)}; a change of that during the run is not noticed"
+
+
+def _unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
+    """What could not be read of a target in *states*, in words, such as "mapping"."""
+    parts = []
+    known = [state for state in states if state != IndexState()]
+    if known and not suite.target.point_in_time:
+        if all(state.uuids is None for state in known):
+            parts.append("the indexes that it stands for")
+        # Behind the filter of an alias, the documents of a shard say nothing about those that are searched.
+        if all(state.visible is None and not state.filters for state in known):
+            parts.append("the documents of each shard (`_stats`)")
+    definitions = [state.definitions for state in known if state.definitions is not None]
+    return [*parts, *dict.fromkeys(chain.from_iterable(one.unread for one in definitions))]
 
 
 def _deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:

@@ -118,4 +118,5 @@ def _with_tail_of(ranking: Response, deep: Response, sent: SearchRequest) -> Res
     found = cut_with_tail(deep, [sent], 0, len(ranking.hits), collapsed=collapses(sent.body))
     if not isinstance(found, Ranking) or [hit.id for hit in found.hits] != [hit.id for hit in ranking.hits]:
         return ranking
-    return replace(ranking, tail=found.tail, closed=found.closed)
+    indexes = tuple(sorted({*ranking.indexes, *found.indexes}))
+    return replace(ranking, tail=found.tail, closed=found.closed, indexes=indexes)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.model import IndexState, SearchRequest, ShardCopy, Suite
+from harness.model import Definitions, IndexState, SearchRequest, ShardCopy, Suite
+from harness.search.definitions import EVERYTHING, References, find_objects, find_references
 from harness.search.msearch import pinned_of, preferring
 
 if TYPE_CHECKING:
@@ -37,18 +39,21 @@ class TargetWatch:
         self,
         read: Callable[[float, str | None], IndexState] | None,
         *,
+        read_definitions: Callable[[float], Definitions] | None = None,
         budget: float | None = None,
         once: bool = False,
     ) -> None:
         """
         Args:
-            read: Returns the state, given the seconds for each request and the `preference` whose shard copies it lists
-                (None for that of runs); None to watch nothing.
+            read: Returns the state without definitions, given the seconds for each request and the `preference` whose
+                shard copies it lists (None for that of runs); None to watch nothing.
+            read_definitions: Returns what the server has stored, given the seconds for each request.
             budget: Seconds for the run, after which the state is not read again.
-            once: Whether to read the state only once: a point in time does not change.
+            once: Whether to read the state without definitions only once: a point in time has the same documents.
         """
         self.states: list[IndexState] = []
         self._read = read
+        self._read_definitions = read_definitions
         self._begun = perf_counter()
         self._budget = budget
         self._once = once
@@ -66,14 +71,39 @@ class TargetWatch:
         return self.states[0] if self.states else None
 
     def read_state(self) -> None:
-        """Read the target's state now."""
-        if self._read is None:
+        """Read the target's state now, with its definitions; called before and after the searches."""
+        state = self._read_documents()
+        if state is None:
             return
-        state = self._timed(self._read, None)
-        if state != (self.states[-1] if self.states else IndexState()):
+        if self._read_definitions is not None and state != IndexState():
+            state = replace(state, definitions=self._read_definitions(self._seconds_for_request()))
+        self._add(state)
+
+    def read_state_if_due(self) -> None:
+        """
+        Read the target's state if that was not done lately; called whenever queries have their responses.
+
+        Definitions are left as they were read last: a mapping may be large.
+        """
+        if perf_counter() < self._due or (self._once and self.states):
+            return
+        state = self._read_documents()
+        if state is not None:
+            definitions = self.states[-1].definitions if self.states else None
+            self._add(replace(state, definitions=definitions))
+
+    def _read_documents(self) -> IndexState | None:
+        """The state without definitions, which is that of the first look at a point in time; None to watch nothing."""
+        if self._read is None:
+            return None
+        if self._once and self.first is not None:
+            return self.first
+        return self._timed(self._read, None)
+
+    def _add(self, state: IndexState) -> None:
+        last = self.states[-1] if self.states else IndexState()
+        if state != last:
             self.states.append(state)
-        if self._once:
-            self._read = None
 
     def copies_with(self, preference: str) -> Mapping[str, tuple[ShardCopy, ...]] | None:
         """
@@ -86,18 +116,16 @@ class TargetWatch:
             return None
         return self._timed(self._read, preference).copies
 
+    def _seconds_for_request(self) -> float:
+        return SECONDS_FOR_STATE if self.left is None else min(SECONDS_FOR_STATE, self.left)
+
     def _timed(self, read: Callable[[float, str | None], IndexState], preference: str | None) -> IndexState:
         """The result of *read* within the budget; its time decides when the next one is due."""
         begun = perf_counter()
-        state = read(min(SECONDS_FOR_STATE, SECONDS_FOR_STATE if self.left is None else self.left), preference)
+        state = read(self._seconds_for_request(), preference)
         ended = perf_counter()
         self._due, self._is_slow = ended + (ended - begun) / SHARE, ended - begun > SLOW
         return state
-
-    def read_state_if_due(self) -> None:
-        """Read the target's state if that was not done lately; called whenever queries have their responses."""
-        if perf_counter() >= self._due:
-            self.read_state()
 
 
 @contextmanager
@@ -126,9 +154,18 @@ def _first_request(suite: Suite, request: str | None) -> SearchRequest:
     return build_requests(replace(suite, queries=suite.queries[:1]), request)[0]
 
 
-def watch_target(suite: Suite, request: str | None, search: Search, *, budget: float | None) -> TargetWatch:
+def watch_target(
+    suite: Suite, request: str | None, search: Search, *, budget: float | None, is_changed_by_hooks: bool
+) -> TargetWatch:
     """
-    A watch of the target of *suite* with its request *request*, a name; a point in time cannot change.
+    A watch of the target of *suite* with its request *request*, a name; a point in time has the same documents always.
+
+    Args:
+        suite: The suite with the queries that run.
+        request: The name of the request; the first where it is None.
+        search: Reads the states.
+        budget: Seconds for the run.
+        is_changed_by_hooks: Whether hooks may change the requests, which may then name any field.
 
     Raises:
         SuiteError: The first query's values make a request that cannot be sent.
@@ -141,4 +178,24 @@ def watch_target(suite: Suite, request: str | None, search: Search, *, budget: f
         asked = first if preference is None else preferring(preference, first)
         return search.index_state(asked.index, timeout=seconds, url_params=asked.url_params)
 
-    return TargetWatch(read, budget=budget, once=suite.target.point_in_time)
+    def read_definitions(seconds: float) -> Definitions:
+        return search.read_definitions(first.index, references, timeout=seconds, url_params=first.url_params)
+
+    references = _references_of(suite, request)
+    if is_changed_by_hooks:
+        references |= EVERYTHING
+    once = suite.target.point_in_time
+    return TargetWatch(read, read_definitions=read_definitions, budget=budget, once=once)
+
+
+def _references_of(suite: Suite, request: str | None) -> References:
+    """What the requests of *suite* can name of what a server has stored."""
+    from harness.suites.requests import build_request, choose_template
+
+    template = choose_template(suite, request)
+    values = chain.from_iterable((query.text, query.params) for query in suite.queries)
+    found = find_references(template.body, template.url_params, values)
+    if any("{{" in name for _, name in found.objects):
+        filled = (build_request(suite, template, query) for query in suite.queries)
+        found = replace(found, objects=find_objects(filled))
+    return found

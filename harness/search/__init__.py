@@ -10,11 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from harness.errors import UsageError
-from harness.model import Cluster, Engine, IndexFacts, IndexState, Response, SearchRequest
+from harness.model import Cluster, Definitions, Engine, IndexFacts, IndexState, Response, SearchRequest
 from harness.search.streams import ResponseStream, StreamedResponse, in_order
+
+if TYPE_CHECKING:
+    from harness.search.definitions import References
 
 __all__ = ["ResponseStream", "Search", "StreamedResponse", "in_order", "open_search"]
 
@@ -70,6 +73,12 @@ class Search(Protocol):
 
         *url_params* are those of a search, of which some say which indexes and copies these are.
         """
+        ...
+
+    def read_definitions(
+        self, index: str | None, references: References, *, timeout: float, url_params: Mapping[str, str]
+    ) -> Definitions:
+        """What the server has stored now of *references*, for searches of *index*; else as `index_state`."""
         ...
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from harness.config import engine_problem
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
 from harness.masking import fingerprint, if_small
 from harness.model import (
+    Definitions,
     Engine,
     Failure,
     FailureKind,
@@ -27,6 +28,7 @@ from harness.model import (
 from harness.search.answers import WHOLE, error_kinds, json_of, lacking_shards, refusal_text, refuses_login
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.connection import Answer, Connection
+from harness.search.definitions import References, read_definitions
 from harness.search.fields import read_field_types
 from harness.search.hits import MalformedAnswer, count_of, excerpt, printable
 from harness.search.msearch import PREFERENCE, WHICH_INDEXES, Entry, entry_of, index_path
@@ -141,6 +143,14 @@ class EngineSearch(ConnectedSearch[Connection]):
     def index_state(self, index: str | None, *, timeout: float, url_params: Mapping[str, str]) -> IndexState:
         """See `Search.index_state`."""
         return IndexState() if self._still_gone() else read_state(self.connection, index, timeout, url_params)
+
+    def read_definitions(
+        self, index: str | None, references: References, *, timeout: float, url_params: Mapping[str, str]
+    ) -> Definitions:
+        """See `Search.read_definitions`."""
+        if self._still_gone():
+            timeout = 0
+        return read_definitions(self.connection, index, references, timeout, url_params)
 
 
 SERVERLESS = "serverless"
@@ -324,7 +334,8 @@ def read_state(connection: Connection, index: str | None, timeout: float, url_pa
             ("_settings/index.uuid", {}, _uuids),
             ("_count", copies, count_in),
             ("_search_shards", shards, dict),
-            ("_stats/get", OF_SHARDS, dict),
+            ("_stats/docs", OF_SHARDS, dict),
+            ("_search", NEWEST_FIRST | shards, _newest),
         ):
             asked = urlencode({**parameters, **which})
             answer = connection.perform("GET", f"{path}/{what}{asked and '?' + asked}", timeout=timeout)
@@ -332,33 +343,91 @@ def read_state(connection: Connection, index: str | None, timeout: float, url_pa
     except SearchError:
         if len(found) < 2:
             return IndexState()
-    uuids, documents, searched, stats = [*found, None, None][:4]
-    writes = _writes(stats or {}, searched or {})
-    return IndexState(uuids, documents, _copies(searched or {}), writes, _filters(searched or {}))
+    uuids, documents, searched, stats, newest = [*found, None, None, None][:5]
+    return IndexState(
+        uuids,
+        documents,
+        _copies(searched or {}),
+        _writes(stats or {}, searched or {}),
+        _filters(searched or {}),
+        newest,
+        _visible(stats or {}, searched or {}),
+    )
 
 
-OF_SHARDS = {"level": "shards", "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no.max_seq_no"}
-"""Parameters of `_stats`; sequence numbers come with whichever statistics, of which those of `get` cost the least."""
+OF_SHARDS = {
+    "level": "shards",
+    "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no.max_seq_no,indices.*.shards.*.docs,"
+    "indices.*.shards.*.routing.node",
+}
+"""Parameters of `_stats`; sequence numbers come with whichever statistics."""
+
+NEWEST_FIRST = {
+    "size": "1",
+    "sort": "_seq_no:desc",
+    "_source": "false",
+    "track_total_hits": "false",
+    "allow_partial_search_results": "false",
+    "filter_path": "hits.hits.sort",
+}
+"""Parameters of a search for the document that was written last, of those that searches see."""
+
+
+def _newest(content: Mapping[str, Json]) -> int | None:
+    """The sequence number in the answer to `NEWEST_FIRST`; None if there is none."""
+    try:
+        [number] = content["hits"]["hits"][0]["sort"]
+    except (IndexError, KeyError, TypeError, ValueError):
+        return None
+    return number if type(number) is int else None
 
 
 def _writes(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
     """
     The highest sequence number of each shard that is *searched* without the filter of an alias, over its copies.
 
-    Writes behind a filter may be to documents that no search sees. Which shards are searched, and with which filter,
-    is in the answer to `_search_shards`; None if that or *stats* has another form, or if no shard is left.
+    None if *stats* or *searched* has another form, or if no shard is left.
     """
     found: dict[str, int] = {}
     try:
-        for group in searched["shards"]:
-            name, shard = group[0]["index"], group[0]["shard"]
-            if "filter" not in searched["indices"][name]:
-                index = stats["indices"][name]
-                copies = index["shards"][str(shard)]
-                found[printable(f"{index['uuid']}[{shard}]")] = max(int(one["seq_no"]["max_seq_no"]) for one in copies)
+        for name, _, copies in _unfiltered_shards(stats, searched):
+            found[name] = max(int(copy["seq_no"]["max_seq_no"]) for copy in copies)
     except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
         return None
     return found or None
+
+
+def _visible(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
+    """
+    The documents, with those deleted, in the copy of each shard that answers, as far as in `_writes`.
+
+    Other copies are refreshed at other times. None as for `_writes`.
+    """
+    found: dict[str, int] = {}
+    try:
+        for name, group, copies in _unfiltered_shards(stats, searched):
+            node = group[0]["node"]
+            documents = next(copy["docs"] for copy in copies if copy["routing"]["node"] == node)
+            found[printable(f"{name} {node}")] = int(documents["count"]) + int(documents["deleted"])
+    except (AttributeError, IndexError, KeyError, OverflowError, StopIteration, TypeError, ValueError):
+        return None
+    return found or None
+
+
+def _unfiltered_shards(
+    stats: Mapping[str, Json], searched: Mapping[str, Json]
+) -> Iterator[tuple[str, Sequence[Json], Sequence[Json]]]:
+    """
+    Each shard that is searched without the filter of an alias: its name, with the UUID of its index; its copies in
+    *searched*, an answer to `_search_shards`, the one that answers first; and its copies in *stats*.
+
+    Writes behind a filter may be to documents that no search sees.
+    """
+    for group in searched["shards"]:
+        name, shard = group[0]["index"], group[0]["shard"]
+        if "filter" not in searched["indices"][name]:
+            index = stats["indices"][name]
+            yield printable(f"{index['uuid']}[{shard}]"), group, index["shards"][str(shard)]
 
 
 def _filters(content: Mapping[str, Json]) -> Mapping[str, str] | None:

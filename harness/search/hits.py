@@ -62,6 +62,7 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
         total_doubt=total_doubt,
         took_doubt=took_doubt,
         stopped_early=stopped_early,
+        indexes=tuple(sorted({hit["_index"] for hit in inner})),
     )
 
 

@@ -18,6 +18,7 @@ from urllib3.exceptions import InsecureRequestWarning
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import (
     Cluster,
+    Definitions,
     Engine,
     Failure,
     FailureKind,
@@ -42,6 +43,7 @@ from harness.search.connection import (
     why_unreachable,
     within,
 )
+from harness.search.definitions import References
 from harness.search.engine import NOTHING_KNOWN, is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compiled, read_service_answer
@@ -406,6 +408,17 @@ class HttpSearch(ConnectedSearch[WebConnection]):
     ) -> IndexState:
         """See `Search.index_state`: nothing is known of the index of a service."""
         return IndexState()
+
+    def read_definitions(
+        self,
+        index: str | None,  # noqa: ARG002
+        references: References,  # noqa: ARG002
+        *,
+        timeout: float,  # noqa: ARG002
+        url_params: Mapping[str, str],  # noqa: ARG002
+    ) -> Definitions:
+        """See `Search.read_definitions`: nothing is known of what a service has stored."""
+        return Definitions()
 
 
 def _paths(http: HttpRequest) -> list[str]:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from harness.model import (
+    Definitions,
     Engine,
     Failure,
     FailureKind,
@@ -27,6 +28,7 @@ from harness.model import (
     SearchRequest,
 )
 from harness.search.connection import Closing
+from harness.search.definitions import References
 from harness.search.streams import ResponseStream, StreamedResponse, in_order
 
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
@@ -41,9 +43,9 @@ class FakeSearch(Closing):
     Answers each query with a given ranking.
 
     *requests* are those that were sent for queries, *look_ups* those without a query's id, *facts* those of any index,
-    *fields* its fields, None where it has all, *states* those that it is in one after the other. *closed* says whether
-    `close` was called. A query without a ranking fails. Documents that are looked up by id are those of all rankings. A
-    hit has its title if the request asks for it.
+    *fields* its fields, None where it has all, *states* and *definitions* those that it has one after the other.
+    *closed* says whether `close` was called. A query without a ranking fails. Documents that are looked up by id are
+    those of all rankings. A hit has its title if the request asks for it.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class FakeSearch(Closing):
         self.facts = IndexFacts()
         self.fields: Sequence[str] | None = None
         self.states: list[IndexState] = []
+        self.definitions: list[Definitions] = []
         self.closed = False
         self._rankings = dict(rankings)
         self._error = error
@@ -131,6 +134,17 @@ class FakeSearch(Closing):
     ) -> IndexState:
         """The first of the states that were set, and later the others; the last of them stays."""
         return self.states.pop(0) if len(self.states) > 1 else next(iter(self.states), IndexState())
+
+    def read_definitions(
+        self,
+        index: str | None,  # noqa: ARG002
+        references: References,  # noqa: ARG002
+        *,
+        timeout: float,  # noqa: ARG002
+        url_params: Mapping[str, str],  # noqa: ARG002
+    ) -> Definitions:
+        """The first of the definitions that were set, and later the others; the last of them stays."""
+        return self.definitions.pop(0) if len(self.definitions) > 1 else next(iter(self.definitions), Definitions())
 
     def close(self) -> None:
         """Record that it was closed."""

@@ -60,6 +60,8 @@ class ScriptedEngine:
         self.change_all: Callable[[dict[str, Any]], object] = lambda answer: answer
         self.gets: dict[str, object] = {}
         self.root: object = ROOT
+        self.stands_for: dict[str | None, str] = {}
+        """The index that the hits of an alias are in."""
         self.unmapped: set[str] = set()
         """Fields that no index has."""
         self._held: set[str] = set()
@@ -147,7 +149,7 @@ class ScriptedEngine:
         found = self.on_index.get((index, text)) or self.rankings[text]
         if wanted is not None:
             found = [one for one in found if (one if isinstance(one, str) else one[0]) in wanted]
-        return item_of(found, size=size, score=self.score)
+        return item_of(found, size=size, score=self.score, index=self.stands_for.get(index, index) or "i")
 
     def documents(self) -> set[str]:
         """Those of every ranking that there is or was before, without the ones that are *hidden*."""
@@ -172,12 +174,14 @@ def filtered_ids(body: Mapping[str, Any]) -> list[str] | None:
     return wanted
 
 
-def item_of(found: Found, *, size: int = 10, score: float | None = None, total: int | None = None) -> dict[str, Any]:
-    """The item of a sound `_msearch` answer that holds the first *size* of *found*."""
+def item_of(
+    found: Found, *, size: int = 10, score: float | None = None, total: int | None = None, index: str = "i"
+) -> dict[str, Any]:
+    """The item of a sound `_msearch` answer that holds the first *size* of *found*, which are in *index*."""
     scored = [
         (one, 9.0 - rank if score is None else score) if isinstance(one, str) else one for rank, one in enumerate(found)
     ]
-    hits = [{"_index": "i", "_id": name, "_score": value} for name, value in scored[:size]]
+    hits = [{"_index": index, "_id": name, "_score": value} for name, value in scored[:size]]
     counted = {"value": len(scored) if total is None else total, "relation": "eq"}
     return {
         "took": 1,

@@ -28,15 +28,22 @@ def suite_text(*thresholds: str, grade: int = 2, depth: int = 3) -> str:
     return "\n".join(lines) + "\n"
 
 
-def set_index(engine, uuid="one", documents=200, index="products", written=None):
-    """The state of the *index*; *written* is the sequence number of its shard, which cannot be read if it is None."""
+def set_index(engine, uuid="one", documents=200, index="products", written=None, visible=None, mapping=None):
+    """
+    The state of the *index*; *written* is the sequence number of its shard, *visible* the number of documents in it,
+    *mapping* its fields. What is None cannot be read.
+    """
     engine.gets[f"/{index}/_settings/index.uuid"] = {index: {"settings": {"index": {"uuid": uuid}}}}
     engine.gets[f"/{index}/_count?preference=relevance-harness"] = {"count": documents, "_shards": SHARDS}
     copy = {"state": "STARTED", "primary": True, "node": "n1", "index": index, "shard": 0}
     searched = {"indices": {index: {}}, "shards": [[copy]]}
     engine.gets[f"/{index}/_search_shards?preference=relevance-harness"] = searched
-    shards = {"0": [{"seq_no": {"max_seq_no": written}}]}
-    engine.gets[f"/{index}/_stats/get?{urlencode(OF_SHARDS)}"] = {"indices": {index: {"uuid": uuid, "shards": shards}}}
+    docs = {"count": documents, "deleted": None if visible is None else visible - documents}
+    shards = {"0": [{"routing": {"node": "n1"}, "docs": docs, "seq_no": {"max_seq_no": written}}]}
+    engine.gets[f"/{index}/_stats/docs?{urlencode(OF_SHARDS)}"] = {"indices": {index: {"uuid": uuid, "shards": shards}}}
+    engine.gets[f"/{index}/_settings"] = {index: {"settings": {"index": {"uuid": uuid, "number_of_replicas": "1"}}}}
+    if mapping is not None:
+        engine.gets[f"/{index}/_mapping"] = {index: {"mappings": mapping}}
 
 
 def engine_of_shop() -> ScriptedEngine:

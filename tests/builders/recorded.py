@@ -65,6 +65,13 @@ class RecordedEngine(ScriptedEngine):
                 return {"errors": False, "items": [{"index": {"_id": one, "status": 201}} for one in sources]}
             case "GET _count":
                 return {"count": len(index.documents), "_shards": dict(SHARDS)}
+            case "GET _settings/index.uuid":
+                return {name: {"settings": {"index": {"uuid": f"uuid-of-{name}"}}}}
+            case "GET _search_shards":
+                return {"indices": {name: {}}, "shards": [[{"index": name, "shard": 0, "node": "n1"}]]}
+            case "GET _stats/docs":
+                copy = {"docs": {"count": len(index.documents), "deleted": 0}, "routing": {"node": "n1"}}
+                return {"indices": {name: {"uuid": f"uuid-of-{name}", "shards": {"0": [copy]}}}}
             case "GET _mapping":
                 return {name: {"mappings": index.mappings}}
             case "GET _settings":
@@ -81,6 +88,8 @@ class RecordedEngine(ScriptedEngine):
         else:
             wanted = filtered_ids(body)
             item = item_of([one for one in self._found(index, body) if wanted is None or one[0] in wanted], size=size)
+        for hit in item["hits"]["hits"]:
+            hit["_index"] = index
         for hit in item["hits"]["hits"] if body.get("_source") else ():
             source = documents[hit["_id"]]
             wanted = body["_source"]

@@ -349,16 +349,18 @@ def test_the_state_of_an_index_changes_with_its_documents_and_its_identity(
     for still in ("_forcemerge?max_num_segments=1", "_refresh", "_flush"):
         call("POST", f"/{first}/{still}")
     assert search.index_state(alias, timeout=5.0, url_params={}) == before
+    assert (before.newest, list((before.visible or {}).values())) == (1, [2])
     call("PUT", f"/{first}/_doc/a?refresh=true", {"t": 9})
     replaced = search.index_state(alias, timeout=5.0, url_params={})
-    assert replaced == replace(before, writes=replaced.writes)
+    assert replaced == replace(before, writes=replaced.writes, newest=2, visible=replaced.visible)
+    assert list((replaced.visible or {}).values()) == [3]
     assert [
         after - then
         for then, after in zip((before.writes or {}).values(), (replaced.writes or {}).values(), strict=True)
     ] == [1]
     call("DELETE", f"/{first}/_doc/a?refresh=true")
     deleted = search.index_state(alias, timeout=5.0, url_params={})
-    assert deleted == replace(before, documents=1, writes=deleted.writes) != replaced
+    assert deleted == replace(before, documents=1, writes=deleted.writes, visible=deleted.visible) != replaced
     actions = [{"remove": {"index": first, "alias": alias}}, {"add": {"index": second, "alias": alias}}]
     call("POST", "/_aliases", {"actions": actions})
     assert list(search.index_state(alias, timeout=5.0, url_params={}).uuids or ()) == [second]
@@ -384,7 +386,8 @@ def test_another_filter_of_an_alias_is_another_state(
 
     one, two = filtered(1), filtered(2)
     assert (one.documents, two.documents, list(one.filters or ())) == (1, 1, [name])
-    assert replace(one, filters=None) == replace(two, filters=None)
+    assert (one.newest, two.newest) == (0, 1)
+    assert replace(one, filters=None) == replace(two, filters=None, newest=0)
     assert one.filters != two.filters
     assert one == filtered(1)
 

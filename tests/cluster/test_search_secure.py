@@ -21,8 +21,10 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused
-from harness.model import Cluster, Engine, Failure, Fixture, Ranking, SearchRequest
+from harness.gate.stability import why_moving
+from harness.model import Cluster, Definitions, Engine, Failure, Fixture, Ranking, Run, SearchRequest
 from harness.search import open_search
+from harness.search.definitions import find_references
 from harness.search.engine import EngineSearch
 from harness.search.fixtures import ensure_index
 
@@ -130,6 +132,21 @@ def test_an_api_key_that_may_only_read_the_index(
         assert isinstance(one_search(door, index), Ranking)
     with open_search(cluster, {"KEY": key}, engine="elasticsearch 9.4.3") as door:
         assert isinstance(one_search(door, index), Ranking)
+
+
+def test_a_login_that_may_only_read_sees_documents_that_become_visible(
+    secure: Secure, index: str, call: Callable[..., Any], api_key: Callable[..., dict[str, str]]
+) -> None:
+    key = api_key(read_only(index))["encoded"]
+    references = find_references({"query": {"script_score": {"script": {"id": "boost"}}}}, {})
+    with open_search(secure.cluster(api_key_env="KEY"), {"KEY": key}) as door:
+        before = door.index_state(index, timeout=5.0, url_params={})
+        call("PUT", f"/{index}/_doc/1?refresh=true", {"title": "red shoes"})
+        after = door.index_state(index, timeout=5.0, url_params={})
+        definitions = door.read_definitions(index, references, timeout=5.0, url_params={})
+    assert (before.uuids, before.visible, before.documents) == (None, None, after.documents)
+    assert "became visible" in why_moving(Run({}, door.engine, states=(before, after)))
+    assert definitions == Definitions(unread=("the settings", "the stored script boost", "the mapping"))
 
 
 def test_an_api_key_that_may_read_another_index(

@@ -19,6 +19,7 @@ from harness.model import (
     LatencyCondition,
     Query,
     Reference,
+    Repeat,
     RequestTemplate,
     Run,
     Status,
@@ -431,6 +432,60 @@ def test_a_run_on_an_index_that_changed_decides_nothing(before, after, reason):
     run = Run({}, Engine("fake"), index="products", states=(before, after))
     assert why_moving(run) == (f"products changed during the run: {reason}" if reason else "")
     assert why_moving(replace(run, states=())) == ""
+
+
+BECAME_VISIBLE = "documents that were written before became visible to searches (a refresh)"
+
+
+@pytest.mark.parametrize(
+    ("numbers", "reason"),
+    [
+        ([{"newest": 7}, {"newest": 9}], BECAME_VISIBLE),
+        ([{"newest": 7}, {}, {"newest": 9}, {"newest": 9}], BECAME_VISIBLE),
+        ([{"newest": 7}, {"newest": 7}], ""),
+        ([{"newest": 7}, {}], ""),
+        ([{"visible": {"1[0] n1": 10}}, {"visible": {"1[0] n1": 11}}], BECAME_VISIBLE),
+        ([{"visible": {"1[0] n1": 10}}, {}, {"visible": {"1[0] n1": 11}}], BECAME_VISIBLE),
+        ([{"visible": {"1[0] n1": 15}}, {"visible": {"1[0] n1": 10}}, {"visible": {"1[0] n1": 11}}], BECAME_VISIBLE),
+        # A merge, a copy on another node, and a shard that is not known any more.
+        ([{"visible": {"1[0] n1": 15}}, {"visible": {"1[0] n1": 10}}], ""),
+        ([{"visible": {"1[0] n1": 10}}, {"visible": {"1[0] n2": 12}}], ""),
+        ([{"visible": {"1[0] n1": 10, "1[1] n1": 4}}, {"visible": {"1[0] n1": 10}}], ""),
+        ([{"visible": None}, {"visible": {"1[0] n1": 10}}], ""),
+        # A write that is seen is told as such.
+        ([{"writes": {"1[0]": 1}, "newest": 1}, {"writes": {"1[0]": 2}, "newest": 2}], "documents were replaced"),
+    ],
+)
+def test_documents_that_become_visible_are_a_change(numbers, reason):
+    states = tuple(IndexState({"a": "1"}, 10, **known) for known in numbers)
+    told = why_moving(Run({}, Engine("fake"), index="products", states=states))
+    assert told.startswith(f"products changed during the run: {reason}" if reason else "")
+    assert bool(told) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("uuids", "hit_indexes", "repeated", "strange"),
+    [
+        ([{"a": "1"}, {"a": "1"}], ["a"], ["a"], ""),
+        ([{"a": "1"}, {"a": "1"}], ["a", "b"], ["a"], "b"),
+        ([{"a": "1"}, {"a": "1"}], ["a"], ["b"], "b"),
+        ([{"a": "1"}, {"a": "1"}], ["c", "b"], [], "b, c"),
+        ([{"a": "1"}, None], ["b"], [], "b"),
+        ([{"a": "1", "b": "2"}], ["b"], [], ""),
+        ([{"a": "1"}], [], [], ""),
+        ([{"a": "1"}], ["a", "remote:b"], [], ""),
+        # Where the indexes of the target are unknown, any may be one of them.
+        ([None, None], ["b"], [], ""),
+        ([], ["b"], [], ""),
+    ],
+)
+def test_hits_in_an_index_that_was_in_no_state_are_a_change(uuids, hit_indexes, repeated, strange):
+    states = tuple(IndexState(one, 10) for one in uuids)
+    first, second = (replace(ranking("x"), indexes=tuple(indexes)) for indexes in (hit_indexes, repeated))
+    repeats = (Repeat({"q": second}),)
+    run = Run({"q": first}, Engine("fake"), index="live", states=states, repeats=repeats)
+    reason = f"some hits are in {strange}, for which it did not stand whenever that was looked up"
+    assert why_moving(run) == (f"live changed during the run: {reason}" if strange else "")
 
 
 def test_another_filter_of_the_alias_is_a_change():

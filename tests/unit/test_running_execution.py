@@ -18,6 +18,7 @@ from harness.metrics import parse_measure
 from harness.model import (
     Absence,
     BaselineFile,
+    Definitions,
     Engine,
     Failure,
     FailureKind,
@@ -596,7 +597,7 @@ def test_what_was_found_out_about_the_target_stays_when_some_are_asked_again():
 
     assert (list(second.run.checks.absent), second.run.checks.relevant) == (["gone"], 2)
     assert isinstance(second.run.responses["r"], Ranking)
-    assert second.run.states == (IndexState(documents=2), IndexState(documents=1))
+    assert [state.documents for state in second.run.states] == [2, 1]
     assert (third.run.checks, third.run.states) == (first.run.checks, first.run.states)
 
 
@@ -617,6 +618,47 @@ def test_a_state_that_cannot_be_read_after_the_searches_is_a_remark():
         report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
         assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
         assert any(remark in line for line in remark_lines(report)) is is_said
+
+
+def test_what_could_not_be_read_of_the_target_is_a_remark():
+    unread = Definitions({}, {}, ("the settings", "the mapping"))
+    whole = IndexState({"products": "1"}, 9, visible={"1[0] n1": 9})
+    nothing = "of products could not be read: "
+    for state, definitions, told in (
+        (whole, Definitions({"settings of products": {}}), ""),
+        (IndexState(None, 9), unread, "the indexes that it stands for, the documents of each shard (`_stats`), "),
+        (IndexState({"products": "1"}, 9), Definitions(), "the documents of each shard (`_stats`)"),
+        (IndexState({"products": "1"}, 9, filters={"products": "f"}), Definitions(), ""),
+        (whole, unread, "the settings, the mapping; a change of that during the run is not noticed"),
+        (IndexState(), unread, ""),
+    ):
+        search = FakeSearch({"q": ["a"]})
+        search.states, search.definitions = [state], [definitions]
+        report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
+        assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
+        lines = [line for line in remark_lines(report) if nothing in line]
+        assert [told in line for line in lines] == [True] * bool(told), (state, definitions)
+
+
+def test_definitions_are_read_before_and_after_the_searches_only():
+    """A look while queries run is about documents; that a mapping may be large must not slow it."""
+    search = FakeSearch({"q": ["a"]})
+    search.states = [IndexState({"products": "1"}, number) for number in (9, 9, 9)]
+    one, other = (Definitions({"stored script boost": {"": value}}) for value in "ab")
+    search.definitions = [one, other]
+    finished = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search)
+    [verdict] = finished.report.verdicts
+    assert verdict.status is Status.INCONCLUSIVE
+    assert "the stored script boost changed" in verdict.reason
+    assert [state.definitions for state in finished.run.states] == [one, other]
+
+
+def test_hits_of_an_index_that_the_target_does_not_stand_for_decide_nothing():
+    for index, status in (("old", Status.PASSED), ("new", Status.INCONCLUSIVE)):
+        search = FakeSearch({"q": Ranking((Hit("a", 1.0),), 1, 1.0, indexes=(index,))})
+        search.states = [IndexState({"old": "1"}, 9)]
+        suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
+        assert [verdict.status for verdict in execute(suite, search).report.verdicts] == [status]
 
 
 def test_a_node_that_left_while_queries_ran_is_named_and_decides_nothing():

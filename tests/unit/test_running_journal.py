@@ -251,6 +251,37 @@ def test_a_journal_with_a_wrong_line_is_not_gone_on_with(engine, line, capsys):
     assert "found no line of a journal" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ({"visible": 200}, {"visible": 201}, "documents that were written before became visible to searches"),
+        ({"visible": 210}, {"visible": 200}, ""),
+        ({"mapping": {"properties": {}}}, {"mapping": {"properties": {"title": {}}}}, "mapping of products changed"),
+        ({"mapping": {"properties": {}}}, {"mapping": {"properties": {"other": {}}}}, ""),
+        ({"visible": 200}, {}, ""),
+    ],
+)
+def test_what_is_searched_by_now_is_compared(engine, capsys, before, after, reason):
+    set_index(engine, **before)
+    run(engine, "--journal", str(JOURNAL))
+    cut_at(6000)
+    set_index(engine, **after)
+    run(engine, "--journal", str(JOURNAL), "--resume")
+    told = capsys.readouterr().err
+    assert reason in told if reason else "going on with an earlier run" in told
+    assert ("starting anew" in told) == bool(reason)
+
+
+def test_hits_of_another_index_before_a_run_was_killed_are_seen_when_it_goes_on(engine):
+    engine.stands_for["products"] = "products-v2"
+    run(engine, "--journal", str(JOURNAL))
+    cut_at(6000)
+    engine.stands_for.clear()
+    status, report = run(engine, "--journal", str(JOURNAL), "--resume")
+    assert status == 3
+    assert "some hits are in products-v2, for which it did not stand" in json.dumps(report)
+
+
 def test_no_secret_is_in_a_journal(engine, monkeypatch, capsys):
     monkeypatch.setenv("RELEVANCE_TENANT_TOKEN", "s3cr3t-of-acme")
     text = (
@@ -294,7 +325,7 @@ def test_no_secret_of_the_name_of_an_index_is_in_what_a_run_leaves(engine, monke
         searched = {"nodes": {}, "indices": {one: {}}, "shards": [[copy]]}
         engine.gets[f"{path}_search_shards?preference={preference}"] = searched
     shards = {"0": [{"seq_no": {"max_seq_no": 3}}]}
-    engine.gets[f"{path}_stats/get?{urlencode(OF_SHARDS)}"] = {"indices": {one: {"uuid": "1", "shards": shards}}}
+    engine.gets[f"{path}_stats/docs?{urlencode(OF_SHARDS)}"] = {"indices": {one: {"uuid": "1", "shards": shards}}}
     stands_for(one)
     engine.before_search = lambda: stands_for(one, two)
     others = ["--repeat", "2", "--output", "html=r.html", "--output", "markdown=r.md"]

@@ -7,8 +7,6 @@ import pytest
 
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
-from harness.options import FLAG, IDS, OPTIONS, SENT_BY, TAGS, VARIABLES
-from harness.run.header import KINDS, MATRIX
 
 REPORT, WHOLE = Path("merged.json"), Path("whole.json")
 
@@ -179,6 +177,39 @@ def test_parts_between_which_documents_were_replaced_are_refused(engine, capsys)
     assert "documents were replaced, or others added and deleted (1 write)" in refusal(capsys, first, second)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        ({"visible": 200}, {"visible": 201}, "documents that were written before became visible to searches"),
+        ({"visible": 210}, {"visible": 200}, ""),
+        ({"mapping": {"properties": {}}}, {"mapping": {"properties": {"title": {}}}}, "mapping of products changed"),
+        ({"mapping": {"properties": {}}}, {"mapping": {"properties": {"other": {}}}}, ""),
+        ({"mapping": {"properties": {}}}, {}, ""),
+    ],
+)
+def test_parts_between_which_what_is_searched_changed_are_refused(engine, capsys, before, after, reason):
+    set_index(engine, **before)
+    first = send_part(engine, "1/2")[1]
+    set_index(engine, **after)
+    if not after:
+        del engine.gets["/products/_mapping"]
+    second = send_part(engine, "2/2")[1]
+    if reason:
+        assert reason in refusal(capsys, first, second)
+    else:
+        assert main(["merge", first, second]) == 1
+
+
+def test_parts_whose_hits_are_in_another_index_decide_nothing(engine, capsys):
+    """The alias was moved during the second part, and moved back before its end."""
+    journals = []
+    for part, index in (("1/2", "products"), ("2/2", "products-v2")):
+        engine.stands_for["products"] = index
+        journals.append(send_part(engine, part)[1])
+    assert main(["merge", *journals]) == 3
+    assert "some hits are in products-v2, for which it did not stand" in " ".join(capsys.readouterr().out.split())
+
+
 def test_an_index_that_changed_during_a_part_makes_the_run_inconclusive(engine):
     first = send_part(engine, "1/2")[1]
     engine.before_search = lambda: set_index(engine, documents=100)
@@ -274,12 +305,3 @@ def test_journals_with_and_without_a_named_index_are_refused_and_it_is_named(eng
         "1of1.journal: part 1/1 of shop, index products is of another run than part 1/1 of shop in own.journal" in told
     )
     assert "changed" not in told
-
-
-def test_the_type_of_every_option_of_a_part_is_known():
-    """Else a journal with the option would be refused as one that no run wrote."""
-    types = {FLAG: (bool,), TAGS: (list,), IDS: (list,), VARIABLES: (list,)}
-    for name in SENT_BY:
-        kind = OPTIONS[name].kind
-        if kind in types and name not in MATRIX:
-            assert KINDS[name] == types[kind]
