@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from harness.baseline.entries import request_fingerprint, request_json
-from harness.gate.ties import cut, tie_groups
+from harness.gate.ties import cut, pair_groups, tie_groups
 from harness.masking import Masker, if_small
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import measures_of
@@ -93,15 +93,9 @@ def _document(name: str, before: int | None, after: int | None, notes: DocumentN
 
 
 def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
-    """
-    The documents of tie groups that are at the same places with the same documents on both sides.
-
-    The scores of the two sides need not be the same: another engine may multiply all by a constant.
-    """
-    at_place = {group.start: group for group in tie_groups(first)}
+    """The documents of tie groups that are at the same places with the same documents on both sides."""
     found: set[str] = set()
-    for group in tie_groups(second):
-        match = at_place.get(group.start)
+    for group, match in pair_groups(tie_groups(second), tie_groups(first)):
         if match is not None and group.holds_as(match):
             found.update(group.shown, match.shown)
     return frozenset(found)

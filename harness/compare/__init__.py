@@ -48,9 +48,10 @@ from harness.compare.sides import (
     side_of_run,
     with_empty,
 )
+from harness.compare.ties import settle_stored, tell_all_ties
 from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
-from harness.files.runs import FileOptions, FileScorer
+from harness.files.runs import FileOptions, FileScorer, read_run
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact
 from harness.metrics.score import common_measures, measure_named
@@ -250,9 +251,22 @@ def compare_files(
     """
     require_packages()
     scorer = options.scorer(judgments)
-    scores = ((str(path), scorer.score(path).scores) for path in (reference, *candidates))
     named = options.measures.items()
-    return compare_scores([(name, {text: found[one.text] for text, one in named}) for name, found in scores], how)
+    scores = {path: scorer.score(path).scores for path in (reference, *candidates)}
+    # The trec profile orders documents of equal score itself, in the same way on both sides.
+    settles = options.profile is not Profile.TREC
+    before = read_run(reference) if settles else {}
+    settled = dict(scores)
+    for path in candidates if settles else ():
+        rankings = settle_stored(before, read_run(path))
+        settled[path] = scorer.score_rankings(rankings, scorer.measures).scores
+    tables = {path: {text: found[one.text] for text, one in named} for path, found in settled.items()}
+    compared = compare_scores([(str(path), table) for path, table in tables.items()], how)
+    returned = [{text: scores[path][one.text] for text, one in named} for path in candidates]
+    return tuple(
+        tell_all_ties(comparison, tables[reference], tables[path], as_returned, {})
+        for comparison, path, as_returned in zip(compared, candidates, returned, strict=True)
+    )
 
 
 def _untitled(sides: Iterable[ComparedSide | None]) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from harness.compare.scores import ScoredSides, score_tables
-from harness.compare.sides import ComparedSide
+from harness.compare.sides import ComparedSide, may_share_request
+from harness.compare.ties import settle_run
 from harness.errors import MeasureError, UndefinedScore
 from harness.gate.finding import weights_of
 from harness.judging.pool import needs_grades, scale_ends, top_hits
@@ -39,7 +40,10 @@ def cover_sides(pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, de
     if not scored.is_rescored or not (reference.unjudged or candidate.unjudged):
         return judged
     measures = [measure for measure in common_measures(suite) if needs_grades(measure)]
-    ranges = (_find_range(suite, scored.runs, measure) for measure in measures)
+    runs = scored.runs
+    if may_share_request(*pair):
+        runs = (runs[0], settle_run(*runs))
+    ranges = (_find_range(suite, runs, measure) for measure in measures)
     return replace(
         judged,
         ranges=tuple(found for found in ranges if found is not None),

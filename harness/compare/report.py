@@ -17,7 +17,7 @@ from harness.baseline.differences import DocumentNotes, are_only_ties, changed_r
 from harness.baseline.questions import UsedValues
 from harness.compare.coverage import cover_sides
 from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
-from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, read_questions
+from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, may_share_request, read_questions
 from harness.errors import GrammarError, Sentence, UsageError
 from harness.gate import comparison_status, decide
 from harness.gate.finding import changed_question, merit, weights_of
@@ -144,7 +144,7 @@ def _verdicts(
         run=scored.runs[0],
         scores=scored.scores[0],
         depth=suite.depth,
-        same_request=reference.template is not None and reference.template == candidate.template,
+        same_request=may_share_request(reference, candidate),
         name=reference.side.name,
         changed_questions=reference.changed_questions,
     )

@@ -9,7 +9,8 @@ from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
-from harness.compare.sides import QRELS, SUITE, ComparedSide, cut_at
+from harness.compare.sides import QRELS, SUITE, ComparedSide, cut_at, may_share_request
+from harness.compare.ties import settle_run, tell_all_ties
 from harness.errors import MeasureError, UsageError, pip_install
 from harness.files.runs import FileScorer
 from harness.means import mean_of
@@ -24,6 +25,7 @@ from harness.model import (
     Profile,
     Query,
     Ranking,
+    Response,
     Run,
     Score,
     Suite,
@@ -113,7 +115,8 @@ class ScoredSides:
     *suite* holds the queries that are compared, the measures, gain and profile; *scores* the scores of both runs, empty
     where nothing is judged. *depth* is the number of hits per query that both have, None where the rankings are whole.
     *notes* are sentences on how the scores were computed. *grades_known* says whether the queries of *suite* have all
-    judgments of the hits, and *is_rescored* whether the scores were computed from these now.
+    judgments of the hits, and *is_rescored* whether the scores were computed from these now. *settled* are the scores
+    of the candidate with documents of equal score in the order of the reference; empty where that changes nothing.
     """
 
     suite: Suite
@@ -123,6 +126,7 @@ class ScoredSides:
     notes: tuple[str, ...] = ()
     grades_known: bool = False
     is_rescored: bool = False
+    settled: Sequence[Score] = ()
 
     @property
     def is_judged(self) -> bool:
@@ -221,8 +225,14 @@ def _scored(
     scores = score(deep, first), score(deep, second)
     for one, run, found in zip(pair, (first, second), scores, strict=True):
         _refuse_unscored(one.side.name, run, found)
+    settled: Sequence[Score] = ()
+    if may_share_request(*pair):
+        in_order = settle_run(first, second)
+        settled = score(deep, in_order) if in_order is not second else ()
     grades_known = any(query.judgments for query in suite.queries)  # judgments by subtopic are not grades
-    return ScoredSides(deep, (first, second), scores, depth, tuple(notes), grades_known, is_rescored=True)
+    return ScoredSides(
+        deep, (first, second), scores, depth, tuple(notes), grades_known, is_rescored=True, settled=settled
+    )
 
 
 def _refuse_unscored(name: str, run: Run, scores: Iterable[Score]) -> None:
@@ -297,9 +307,38 @@ def by_stored_scores(
     suite = replace(suite, measures=tuple(measures) or tuple(map(parse_measure, shared)))
     notes = ["the scores are those that both hold", *_judged_otherwise(pair), *_weighed_otherwise(pair)]
     scores = (_judged_by_both(reference, candidate), _judged_by_both(candidate, reference))
+    settled = _settle_stored_scores(runs, scores) if may_share_request(*pair) else ()
     # A baseline has fingerprints of its judgments, and not the grades.
     grades_known = all(any(query.judgments for query in side.queries) for side in pair)
-    return ScoredSides(suite, runs, scores, depth, tuple(notes), grades_known)
+    return ScoredSides(suite, runs, scores, depth, tuple(notes), grades_known, settled=settled)
+
+
+def _settle_stored_scores(runs: tuple[Run, Run], scores: tuple[Sequence[Score], Sequence[Score]]) -> tuple[Score, ...]:
+    """
+    The candidate's scores, with those of the reference where only the order of ties differs; empty if that is nowhere.
+
+    Where more differs, a stored score cannot be computed again.
+    """
+    reference, candidate = (run.responses for run in runs)
+    settled = settle_run(*runs).responses
+    only_ties = {
+        query
+        for query, ranking in settled.items()
+        if ranking is not candidate[query] and _ids_of(ranking) == _ids_of(reference[query])
+    }
+    values = {(score.query, score.measure): score.value for score in scores[0]}
+    if not only_ties:
+        return ()
+    return tuple(
+        replace(score, value=values.get((score.query, score.measure), score.value))
+        if score.query in only_ties and score.value is not None
+        else score
+        for score in scores[1]
+    )
+
+
+def _ids_of(response: Response) -> list[str]:
+    return [hit.id for hit in response.hits] if isinstance(response, Ranking) else []
 
 
 def _judged_by_both(one: ComparedSide, other: ComparedSide) -> tuple[Score, ...]:
@@ -420,7 +459,8 @@ def compare_measures(
     Raises:
         StatisticError: The test is the t test and no query differs.
     """
-    reference, candidate = (score_tables(scored, scores) for scores in scored.scores)
+    reference, returned = (score_tables(scored, scores) for scores in scored.scores)
+    candidate = score_tables(scored, scored.settled) if scored.settled else returned
     both = {measure: _in_both(reference[measure], candidate[measure]) for measure in reference}
     tested = [measure for measure in reference if both[measure] >= FEWEST]
     notes = tuple(
@@ -436,7 +476,8 @@ def compare_measures(
     from harness.statistics.compare import compare
 
     sides = ({measure: table[measure] for measure in tested} for table in (reference, candidate))
-    return compare(*sides, names=names, options=how, weights=weights), notes
+    comparison = compare(*sides, names=names, options=how, weights=weights)
+    return tell_all_ties(comparison, reference, candidate, returned, weights), notes
 
 
 def compare_scores(runs: Sequence[tuple[str, Scores]], how: ComparisonOptions) -> tuple[Comparison, ...]:

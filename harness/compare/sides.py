@@ -76,6 +76,11 @@ class ComparedSide:
     changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
 
 
+def may_share_request(reference: ComparedSide, candidate: ComparedSide) -> bool:
+    """Whether the two sides are not known to have different requests: a run file does not say which it had."""
+    return None in (reference.template, candidate.template) or reference.template == candidate.template
+
+
 def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSide:
     """
     A run of *suite*, called *name*.

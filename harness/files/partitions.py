@@ -72,7 +72,10 @@ def join(partitions: Sequence[Partition], evaluations: Sequence[Evaluation]) -> 
     returned = set().union(*map(_returned, evaluations))
     missing = dict.fromkeys(query for one in evaluations for query in one.missing if query not in returned)
     scores: dict[str, dict[str, float | None]] = {measure: {} for measure in evaluations[0].scores}
+    tie_ranges: dict[str, dict[str, tuple[float, float]]] = {}
     for one in evaluations:
+        for measure, ranges in one.tie_ranges.items():
+            tie_ranges.setdefault(measure, {}).update(ranges)
         left = set(one.missing) & returned
         for measure, values in one.scores.items():
             scores[measure].update({query: value for query, value in values.items() if query not in left})
@@ -82,6 +85,7 @@ def join(partitions: Sequence[Partition], evaluations: Sequence[Evaluation]) -> 
         tuple(missing),
         tuple(chain.from_iterable(one.unjudged for one in evaluations)),
         evaluations[0].summed,
+        tie_ranges,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +23,7 @@ from harness.files.trec import Irregular, bulk_rankings, read_blocks
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
 from harness.metrics.evaluate import Evaluation, evaluate, evaluate_novelty, evaluate_trec
 from harness.metrics.registry import batch_formula_of
+from harness.metrics.ties import find_tie_ranges
 from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
@@ -46,6 +47,10 @@ class StoredRanking:
             return self.documents
         order = sorted(range(len(self.scores)), key=self.scores.__getitem__, reverse=True)
         return [self.documents[index] for index in order]
+
+    def with_scores(self) -> list[tuple[str, float]]:
+        """As `in_order`, each with its score."""
+        return list(zip(self.in_order(), sorted(self.scores, reverse=True), strict=True))
 
 
 def read_run(path: Path) -> dict[str, StoredRanking]:
@@ -191,7 +196,12 @@ class FileScorer:
         sorts_itself = self.profile is Profile.TREC
         rankings = {query: one.documents if sorts_itself else one.in_order() for query, one in stored.items()}
         scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
-        return self.score_rankings(rankings, self.measures, scores)
+        evaluation = self.score_rankings(rankings, self.measures, scores)
+        if sorts_itself or self._judged.subtopics is not None:
+            return evaluation
+        in_order = {query: one.with_scores() for query, one in stored.items()}
+        ranges = find_tie_ranges(in_order, self.grades, self.measures, gain=self.gain, profile=self.profile)
+        return replace(evaluation, tie_ranges=ranges)
 
     def score_rankings(
         self,

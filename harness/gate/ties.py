@@ -257,10 +257,11 @@ def read_ties(
         depth: The number of hits that both requested.
 
     Returns:
-        A group at the same place with the same score or sort values and the same documents counts in the baseline's
-        order. Any other group counts as returned where all of its documents are known, then and now; else in every
-        order of those that are known: today's, and those that tied with them in the baseline and are not elsewhere in
-        today's ranking. None where the rankings are the same, or it is unknown which documents tie.
+        A group at the same place with the same documents, and the same sort values if it has any, counts in the
+        baseline's order: neither run had an order for them. Any other group counts as returned where all of its
+        documents are known, then and now; else in every order of those that are known: today's, and those that tied
+        with them in the baseline and are not elsewhere in today's ranking. None where the rankings are the same, or it
+        is unknown which documents tie.
     """
     first, second = (_as_measured(cut(one, depth), suite.profile) for one in (before, after))
     old, new = tie_groups(first), tie_groups(second)
@@ -271,12 +272,13 @@ def read_ties(
     limit = depth if condensed or measure.cutoff is None else measure.cutoff
     only_ties = min(limit, len(first.hits)) == min(limit, len(second.hits))
     order: list[Sequence[str]] = []
-    for group, match in _beside(new, old):
+    for group, match in pair_groups(new, old):
         if match is not None and group.holds_as(match):
             order += [(document,) for document in match.shown]
             continue
         only_ties = only_ties and group.start >= limit
-        if group.closed and (match is None or match.closed):
+        was_closed = match is None or match.closed or not _has_score_of(group, match)
+        if group.closed and was_closed:
             order += [(document,) for document in group.shown]
         else:
             order.append(_candidates(group, old, second))
@@ -295,17 +297,21 @@ def in_the_order_of(before: Ranking, after: Ranking, *, depth: int) -> tuple[str
     """The documents of *after*; a group of ties with the same documents in *before* takes its order from there."""
     first, second = cut(before, depth), cut(after, depth)
     order: list[str] = []
-    for group, match in _beside(tie_groups(second), tie_groups(first)):
+    for group, match in pair_groups(tie_groups(second), tie_groups(first)):
         order += match.shown if match is not None and group.holds_as(match) else group.shown
     return tuple(order) or tuple(hit.id for hit in second.hits)
 
 
-def _beside(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
-    """Each of *groups*, with the group of *before* at the same place that ties with it, if there is one."""
+def pair_groups(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Iterator[tuple[TieGroup, TieGroup | None]]:
+    """
+    Each of *groups*, with the group of *before* at the same place, if there is one with the same sort values.
+
+    Where neither has sort values, the scores need not be the same: another engine may multiply all by a constant.
+    """
     at_place = {group.start: group for group in before}
     for group in groups:
         match = at_place.get(group.start)
-        yield group, match if match is not None and _has_score_of(group, match) else None
+        yield group, match if match is not None and match.hit.sort == group.hit.sort else None
 
 
 def _has_score_of(group: TieGroup, other: TieGroup) -> bool:

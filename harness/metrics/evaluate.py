@@ -42,7 +42,9 @@ class Evaluation:
 
     *scores* maps the text of a measure to the value of each query, None where it is undefined; a query that is in no
     mean is not there. *missing* names judged queries that the run does not hold, *unjudged* queries of the run
-    without judgments. *summed* names the measures that count documents.
+    without judgments. *summed* names the measures that count documents. *tie_ranges* has the least and the greatest
+    value over the orders of documents with equal scores, by measure and query, where that order moves the value and the
+    profile does not say what it is.
     """
 
     profile: Profile
@@ -50,6 +52,7 @@ class Evaluation:
     missing: tuple[str, ...] = ()
     unjudged: tuple[str, ...] = ()
     summed: frozenset[str] = field(default_factory=frozenset)
+    tie_ranges: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
     def mean(self, measure: str) -> float | None:
         """The mean over the queries that have a value, None where there is none."""
@@ -59,6 +62,15 @@ class Evaluation:
     def sum(self, measure: str) -> float:
         """The sum over the queries, for counts such as NumRet."""
         return fsum(self.values(measure))
+
+    def means_over_ties(self, measure: str) -> tuple[float, float] | None:
+        """The least and the greatest mean over the orders of documents with equal scores, None where it is one."""
+        ranges = self.tie_ranges.get(measure, {})
+        values = {query: value for query, value in self.scores[measure].items() if value is not None}
+        spans = [ranges.get(query, (value, value)) for query, value in values.items()]
+        if not ranges or not spans:
+            return None
+        return fsum(least for least, _ in spans) / len(spans), fsum(greatest for _, greatest in spans) / len(spans)
 
     def values(self, measure: str) -> list[float]:
         """The values there are, in the order of the queries."""
@@ -197,10 +209,17 @@ def evaluate_trec(
     from harness.metrics.bulk import TrecRankings, read_rankings, score_batches
 
     rules, queries = rules_of(profile), dict[str, None]()
+    tied: dict[str, dict[str, list[float]]] = {measure.text: {} for measure in measures}
 
     def batches() -> Iterator[Batch]:
         for part in read_rankings(run):
             queries.update(dict.fromkeys(part.queries))
+            if not rules.sorts:
+                for batch in judgments.orders_of_ties(part):
+                    columns = score_batches([batch], measures, gain=gain, profile=profile)
+                    for text, column in columns.items():
+                        for query, value in zip(part.queries, column.tolist(), strict=True):
+                            tied[text].setdefault(query, []).append(value)
             yield judgments.batch(part, ties_by_id=rules.sorts)
         if complete and (absent := list(filterfalse(queries.__contains__, judgments.queries))):
             yield judgments.batch(TrecRankings.empty(absent), ties_by_id=False)
@@ -213,7 +232,20 @@ def evaluate_trec(
     for query in set(rows).difference(scored):
         for of_measure in by_query.values():
             del of_measure[query]
-    return Evaluation(profile, by_query, missing, unjudged, _summed(measures))
+    return Evaluation(profile, by_query, missing, unjudged, _summed(measures), _ranges_of(by_query, tied))
+
+
+def _ranges_of(
+    scores: Mapping[str, Mapping[str, float | None]], tied: Mapping[str, Mapping[str, Sequence[float]]]
+) -> dict[str, dict[str, tuple[float, float]]]:
+    """The ranges of the *scores* that differ from the values *tied*, those with other orders of ties."""
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for text, by_query in tied.items():
+        for query, values in by_query.items():
+            value = scores[text].get(query)
+            if value is not None and max(values) > min(values):
+                found.setdefault(text, {})[query] = min(value, *values), max(value, *values)
+    return found
 
 
 def _summed(measures: Sequence[Measure]) -> frozenset[str]:

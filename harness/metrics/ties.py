@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby, product
 from math import factorial, prod
 from random import Random
 from typing import TypeAlias
 
-from harness.errors import UsageError
+from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.metrics.registry import definition_of, settings_for
@@ -161,6 +162,57 @@ def tie_range(
         return TieRange(band.least, band.greatest, exact=not band.drawn)
     rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in graded]
     return TieRange(score(rising), score([members[::-1] for members in rising]))
+
+
+def find_tie_ranges(
+    rankings: Mapping[str, Sequence[tuple[str, float]]],
+    judgments: Mapping[str, Mapping[str, float]],
+    measures: Sequence[Measure],
+    *,
+    gain: Gain | None = None,
+    profile: Profile = Profile.STANDARD,
+) -> dict[str, dict[str, tuple[float, float]]]:
+    """
+    How far the order of documents with equal scores moves the scores of many queries.
+
+    Args:
+        rankings: Query id to documents with their scores, best first.
+        judgments: Query id to document id to grade.
+        measures: The measures to compute.
+        gain: What a grade is worth where a measure's text does not say; None is the profile's own.
+        profile: The profile whose rules apply.
+
+    Returns:
+        Measure to query to the least and the greatest value; without those that ties do not move.
+    """
+    found: dict[str, dict[str, tuple[float, float]]] = {}
+    for query, ranking in rankings.items():
+        grades = judgments.get(query, {})
+        groups = [[document for document, _ in members] for _, members in groupby(ranking, key=lambda hit: hit[1])]
+        if not any(len({grades.get(document) for document in members}) > 1 for members in groups):
+            continue
+        for measure in measures:
+            depth = len(ranking)
+            if measure.cutoff is not None and not dict(measure.parameters).get("judged_only"):
+                depth = min(depth, measure.cutoff)
+            with suppress(UndefinedScore, MeasureError):
+                first = _first_groups(groups, depth)
+                span = tie_range(measure, first, grades, depth=depth, gain=gain, profile=profile)
+                if span.least < span.greatest:
+                    found.setdefault(measure.text, {})[query] = span.least, span.greatest
+    return found
+
+
+def _first_groups(groups: Sequence[Sequence[str]], depth: int) -> list[Sequence[str]]:
+    """The first groups, whole, that fill *depth* ranks."""
+    found: list[Sequence[str]] = []
+    ranks = 0
+    for members in groups:
+        if ranks >= depth:
+            break
+        found.append(members)
+        ranks += len(members)
+    return found
 
 
 def _band_of_orders(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:

@@ -25,6 +25,19 @@ TEST_OPTIONS = ("test", "alternative", "level", "correction", "samples", "seed")
 
 
 @dataclass(frozen=True, slots=True)
+class ReorderedTies:
+    """
+    Queries whose score only changes with the order of documents of equal score, which no side defines.
+
+    The figures of the measure read such documents in the order of the reference.
+    """
+
+    queries: tuple[str, ...]
+    difference: float
+    """The difference of the means with such documents as returned."""
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureComparison:
     """One measure of two runs over the queries that both scored."""
 
@@ -57,6 +70,8 @@ class MeasureComparison:
     """Query, reference score and candidate score of each query that changed, the greatest change first."""
     detectable_if_all_move: bool = False
     """Whether *detectable* assumes that all queries change."""
+    reordered: ReorderedTies | None = None
+    """None if the order of documents of equal score moves no score."""
 
     @property
     def changed(self) -> int:

@@ -150,6 +150,11 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
     elif row.changed < FEWEST_CHANGED and (row.low is not None or row.high is not None):
         changed = f"only {count(row.changed, 'query')} changed"
         yield f"{row.measure}: {changed}, so the interval is of differences not rejected, no confidence interval"
+    if row.reordered is not None:
+        queries = counted_queries(row.reordered.queries)
+        yield f"{row.measure}: with ties as in {comparison.reference}; as returned the difference is " + (
+            f"{difference_text(row.reordered.difference)}, moved by the order of ties in {queries}"
+        )
     left_out = comparison.left_out.get(row.measure, 0)
     if left_out:
         yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"

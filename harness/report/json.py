@@ -234,6 +234,9 @@ def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, comp
     """
     ``{"profile": …, "measures": {"nDCG@10": {"mean": x, "queries": {"q1": x}}}}``, null where a score is undefined.
 
+    Where the order of documents with equal scores moves the mean, the figures have
+    ``"over_ties": {"least": x, "greatest": x}``.
+
     Queries that are in no mean are listed under ``"left_out": {"not_in_run": [ids], "not_judged": [ids]}``; an empty
     list is left out.
 
@@ -247,6 +250,9 @@ def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, comp
         figures: dict[str, Json] = {"mean": evaluation.mean(measure.text)}
         if measure.text in evaluation.summed:
             figures["sum"] = evaluation.sum(measure.text)
+        over_ties = evaluation.means_over_ties(measure.text)
+        if over_ties is not None:
+            figures["over_ties"] = {"least": over_ties[0], "greatest": over_ties[1]}
         by_measure[asked] = {**figures, "queries": dict(evaluation.scores[measure.text])}
     plain: dict[str, Json] = {"profile": str(evaluation.profile), "measures": by_measure}
     left_out = {"not_in_run": () if complete else evaluation.missing, "not_judged": evaluation.unjudged}

@@ -55,6 +55,31 @@ class TrecJudgments:
         Raises:
             CannotReadInBulk: a document comes twice for a query, or hashes do not distinguish ids.
         """
+        joined = self._join(ranked)
+        return joined.batch(_places(joined.query, ranked, ties_by_id=ties_by_id))
+
+    def orders_of_ties(self, ranked: TrecRankings) -> Iterator[Batch]:
+        """
+        As `batch`, with the documents of equal score by their grades, the lowest first, and then the highest first;
+        nothing where no documents of different grades have equal scores.
+        """
+        scores = ranked.scores
+        query = np.repeat(np.arange(len(ranked.queries), dtype=np.int32), ranked.sizes)
+        joined = self._join(ranked)
+        grades = np.full(len(scores), _BELOW_ZERO)
+        grades[joined.hit] = joined.grades[joined.judged]
+        lowest_first = np.lexsort((grades, -scores, query))
+        query_of, score_of, grade_of = query[lowest_first], scores[lowest_first], grades[lowest_first]
+        is_tied = (query_of[1:] == query_of[:-1]) & (score_of[1:] == score_of[:-1])
+        if not (is_tied & (grade_of[1:] != grade_of[:-1])).any():
+            return
+        for order in (lowest_first, np.lexsort((-grades, -scores, query))):
+            places = np.empty(len(order), np.int64)
+            places[order] = np.arange(len(order))
+            yield joined.batch(places)
+
+    def _join(self, ranked: TrecRankings) -> _Joined:
+        """Find which hits are judged."""
         known = self.queries
         beyond = len(known)
         numbers = np.array([known.get(query, beyond + at) for at, query in enumerate(ranked.queries)], np.int32)
@@ -64,18 +89,13 @@ class TrecJudgments:
         if len(found.returned_twice):
             raise CannotReadInBulk
         local = np.arange(len(numbers), dtype=np.int32)
-        query = np.repeat(local, ranked.sizes)
-        place = _places(query, ranked, ties_by_id=ties_by_id)[found.hit]
-        rank = place - (np.cumsum(ranked.sizes) - ranked.sizes)[query[found.hit]] + 1
-        order = np.argsort(place)
-        grades = self.grades[rows]
-        return Batch(
+        return _Joined(
             ranked.sizes,
-            query[found.hit][order],
-            rank[order].astype(np.int32),
-            grades[found.judged][order],
+            np.repeat(local, ranked.sizes),
+            found.hit,
+            found.judged,
             np.repeat(local, judged_sizes),
-            grades,
+            self.grades[rows],
         )
 
     def _rows(self, queries: Numbers) -> tuple[Numbers, Numbers]:
@@ -84,6 +104,39 @@ class TrecJudgments:
         sizes = np.searchsorted(self.documents.query, queries, side="right") - begins
         before = np.cumsum(sizes) - sizes
         return np.arange(int(sizes.sum())) + np.repeat(begins - before, sizes), sizes
+
+
+_BELOW_ZERO = -1e-9
+"""Where an unjudged document is among the grades, if documents are ordered by them: it has no gain, as one of 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Joined:
+    """
+    The hits of some queries with their judgments: *query* of each hit, the *hit* that each judged hit is and the place
+    of its judgment, *judged*, among the *grades* of all judgments, whose queries are *judged_query*.
+    """
+
+    sizes: Numbers
+    query: Numbers
+    hit: Numbers
+    judged: Numbers
+    judged_query: Numbers
+    grades: Numbers
+
+    def batch(self, places: Numbers) -> Batch:
+        """The batch with each hit at its place, counted over all queries."""
+        place = places[self.hit]
+        rank = place - (np.cumsum(self.sizes) - self.sizes)[self.query[self.hit]] + 1
+        order = np.argsort(place)
+        return Batch(
+            self.sizes,
+            self.query[self.hit][order],
+            rank[order].astype(np.int32),
+            self.grades[self.judged][order],
+            self.judged_query,
+            self.grades,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,12 @@ def score_renderables(
     for asked, measure in measures.items():
         table.add_row(Text(asked), *_figures(evaluation, measure, summed=summed), Text(gains[asked]))
     yield table
+    for asked, measure in measures.items():
+        over_ties = evaluation.means_over_ties(measure.text)
+        if over_ties is not None:
+            least, greatest = map(score_text, over_ties)
+            moved = count(len(evaluation.tie_ranges[measure.text]), "query")
+            yield Text(f"{asked}: {least} to {greatest} over the orders of ties, which move {moved}", style="yellow")
 
 
 def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Iterator[str]:
