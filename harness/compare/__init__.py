@@ -71,7 +71,7 @@ from harness.words import count
 if TYPE_CHECKING:
     from harness.run import Matrix
     from harness.run.execution import AnsweredSuite
-    from harness.statistics.compare import ComparisonOptions
+    from harness.statistics.compare import ComparisonOptions, Scores
 
 __all__ = [
     "CompareOptions",
@@ -251,21 +251,23 @@ def compare_files(
     """
     require_packages()
     scorer = options.scorer(judgments)
-    named = options.measures.items()
-    scores = {path: scorer.score(path).scores for path in (reference, *candidates)}
+
+    def table(scores: Scores) -> Scores:
+        return {text: scores[measure.text] for text, measure in options.measures.items()}
+
+    returned = [table(scorer.score(path).scores) for path in (reference, *candidates)]
+    settled = list(returned)
     # The trec profile orders documents of equal score itself, in the same way on both sides.
-    settles = options.profile is not Profile.TREC
-    before = read_run(reference) if settles else {}
-    settled = dict(scores)
-    for path in candidates if settles else ():
-        rankings = settle_stored(before, read_run(path))
-        settled[path] = scorer.score_rankings(rankings, scorer.measures).scores
-    tables = {path: {text: found[one.text] for text, one in named} for path, found in settled.items()}
-    compared = compare_scores([(str(path), table) for path, table in tables.items()], how)
-    returned = [{text: scores[path][one.text] for text, one in named} for path in candidates]
+    if options.profile is not Profile.TREC:
+        before = read_run(reference)
+        for place, path in enumerate(candidates, start=1):
+            rankings = settle_stored(before, read_run(path))
+            settled[place] = table(scorer.score_rankings(rankings, scorer.measures).scores)
+    names = [str(path) for path in (reference, *candidates)]
+    compared = compare_scores(list(zip(names, settled, strict=True)), how)
     return tuple(
-        tell_all_ties(comparison, tables[reference], tables[path], as_returned, {})
-        for comparison, path, as_returned in zip(compared, candidates, returned, strict=True)
+        tell_all_ties(comparison, settled[0], in_order, as_returned, {})
+        for comparison, in_order, as_returned in zip(compared, settled[1:], returned[1:], strict=True)
     )
 
 

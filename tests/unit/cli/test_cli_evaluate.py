@@ -191,7 +191,7 @@ def test_people_get_a_table_with_profile_gain_and_what_is_left_out(files, capsys
     assert ["q3", "–", "1.0000"] in lines
     assert lines[-2] == ["NumRet", "1.7500", "7", "4", "0"]
     assert lines[-1][0] == "nDCG@10:"  # n and x of q2 have equal scores
-    assert lines[-2][-1] == "exponential"
+    assert lines[-3][-1] == "exponential"
     assert "1 judged query (q4) not in the run is in no mean; --complete counts it" in printed.err
     assert "1 query (q9) of the run without judgments" in printed.err
 
