@@ -461,7 +461,7 @@ class Options(TypedDict, total=False):
     client: Any
 
 
-SEARCHED_BY = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
+SEARCHED_BY = ("url", "embedded", "engine_version", "config", "request", "index", "allow_write", "baseline")
 """The options that choose where a suite is searched, with which request, and what it is compared with."""
 
 
@@ -478,7 +478,7 @@ def option_words(given: Mapping[str, str | bool]) -> list[str]:
 
 SENT_BY = (
     "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
-    "warm_up", "listed_addresses",
+    "warm_up", "listed_addresses", "config", "variables",
 )  # fmt: skip
 """The options that decide what is sent, and where to."""
 

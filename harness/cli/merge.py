@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from harness.cli.options import (
     step_of_github,
 )
 from harness.cli.run import check_outputs, give_report, report_options
+from harness.config import CONFIG_VARIABLE
 from harness.errors import UsageError
 from harness.report.outputs import Output
 from harness.run import Matrix, run_suites
@@ -46,6 +48,9 @@ def command(
     step = step_of_github(github)
     with errors_reported_to(step), outdated_removed(outputs):
         deciding = run_options(**given)
+        named = os.environ.get(CONFIG_VARIABLE)
+        if deciding.config is None and named:
+            deciding = replace(deciding, config=Path(named))
         check_outputs(deciding, outputs)
         for number, journal in enumerate(journals):
             if any(journal.samefile(other) for other in journals[:number]):

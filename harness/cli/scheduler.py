@@ -7,16 +7,18 @@ sent to it. The part of a worker that is killed is done by another one.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.exits import COMMAND, NO_ANSWER
+from harness.config import CONFIG_VARIABLE, find_trusted
 from harness.errors import HarnessError, SearchError, UsageError, missing_package
 from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, evaluate_files
@@ -66,6 +68,7 @@ def run_on_scheduler(
     """
     if options.embedded:
         raise UsageError("an embedded node answers on its own machine only; give --url instead of --embedded")
+    options = replace(options, config=find_trusted(options.config, os.environ))
     words = list(command_words(options, matrix))
     with _client_of(address) as client:
         threads = sum(client.nthreads().values())
@@ -97,9 +100,17 @@ def send_part(folder: str, words: Sequence[str], suites: Sequence[str], part: st
     with tempfile.TemporaryDirectory() as temporary:
         journal = Path(temporary) / "part.journal"
         command = [sys.executable, "-m", "harness", "run", *words, f"--shard={part}", f"--journal={journal}", "--quiet"]
+        # The configuration is that of the machine that asks, never one that the worker's own environment names.
+        environ = {name: value for name, value in os.environ.items() if name != CONFIG_VARIABLE}
         try:
             done = subprocess.run(
-                [*command, "--", *suites], cwd=folder, capture_output=True, text=True, check=False, errors="replace"
+                [*command, "--", *suites],
+                cwd=folder,
+                env=environ,
+                capture_output=True,
+                text=True,
+                check=False,
+                errors="replace",
             )
         except OSError as error:
             return PartAnswer(2, f"{folder}: {error.strerror or error}", b"")

@@ -119,6 +119,15 @@ class Configs:
             self._read[path] = read_config(path)
         return self._read[path]
 
+    def name_files(self, cluster: Cluster | None) -> tuple[str, ...]:
+        """The files that were read for a suite on *cluster*, as reports show them: the trusted one first."""
+        paths = [] if self.path is None else [self.path]
+        if cluster is not None and cluster.mark.path:
+            paths.append(Path(cluster.mark.path))
+        here = Path.cwd()
+        names = (path.relative_to(here) if path.is_relative_to(here) else path for path in paths)
+        return tuple(dict.fromkeys(map(str, names)))
+
     def is_own_address(self, cluster: str, folder: Path) -> bool:
         """
         Whether *cluster*, the target of a suite in *folder*, is an address of the suite's own or of a file beside it.

@@ -252,6 +252,8 @@ class SuiteReport:
     The exit status by the items of a pytest session: 3 if one is an error, 1 if one failed, else 0. None where that is
     what the verdicts and the queries say.
     """
+    configuration: tuple[str, ...] = ()
+    """The configuration files that were read: the trusted one, and one beside the suite that has its address."""
 
     @property
     def unscored(self) -> list[QueryReport]:

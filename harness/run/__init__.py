@@ -246,7 +246,12 @@ class Runner(Closing):
         """
         suites, configs = self._loaded(paths, options)
         with closing(self._answered(suites, options, matrix, configs, earlier)) as answered:
-            return [conclude(one, self._progress) for one in answered]
+            finished = []
+            for suite in answered:
+                concluded = conclude(suite, self._progress)
+                report = replace(concluded.report, configuration=configs.name_files(suite.server))
+                finished.append(replace(concluded, report=report))
+            return finished
 
     def answer(
         self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
@@ -318,7 +323,8 @@ class Runner(Closing):
             for cell in cells.cells(selection.suite, options):
                 section = None
                 if self._journal is not None:
-                    header = header_of(selection, cell, asdict(cells), name, masker)
+                    sent_by = replace(cell, config=configs.path)
+                    header = header_of(selection, sent_by, asdict(cells), name, masker)
                     section = self._journal.section(header, masker)
                 part = selection if options.shard is None else _part(selection, options.shard)
                 execution = SuiteExecution(

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import chain
+from pathlib import Path
 from typing import TypeAlias
 
 from harness import __version__
@@ -96,8 +97,9 @@ class Header:
 
 
 KINDS: Mapping[str, tuple[type, ...]] = {
-    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "tags": (list,), "queries": (list,),
-    "budget": (int, float), "warm_up": (int,), "requests": (list,), "indexes": (list,), "all_requests": (bool,),
+    "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "listed_addresses": (bool,), "tags": (list,),
+    "queries": (list,), "budget": (int, float), "warm_up": (int,), "variables": (list,), "requests": (list,),
+    "indexes": (list,), "all_requests": (bool,),
 }  # fmt: skip
 """The JSON types of the options and of the fields of a `Matrix` that are not texts; a list holds texts."""
 
@@ -174,7 +176,7 @@ def header_of(
         mask(cluster),
         len(selection.active.queries),
         parts,
-        {name: mask(value) if isinstance(value, str) else value for name, value in given.items() if value},
+        {name: mask(str(value)) if isinstance(value, str | Path) else value for name, value in given.items() if value},
         options.shard or ALL_QUERIES,
         matrix,
         suite.fixture is not None,

@@ -79,8 +79,16 @@ class MergedJournal:
         return "embedded" in self._first.options
 
     def options(self, others: RunOptions) -> RunOptions:
-        """*others* with the options of the parts that decided what was sent and where."""
+        """
+        *others* with the options of the parts that decided what was sent and where.
+
+        The configuration of the parts is used where *others* name none, if it is on this machine too.
+        """
         given: dict[str, Any] = {**self._first.options, "request": None, "index": None}
+        recorded = given.pop("config", None)
+        if others.config is None and recorded is not None and Path(recorded).is_file():
+            given["config"] = Path(recorded)
+        given["variables"] = (*given.get("variables", ()), *others.variables)
         return replace(others, **{name: _hashable(one) for name, one in given.items()})
 
     def check_all_taken(self) -> None:

@@ -279,11 +279,13 @@ def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterato
 def _facts(suite: SuiteReport) -> str:
     stated = " (as stated in the target)" if suite.engine.stated else ""
     index = f", index {code(suite.index)}" if suite.index is not None else ""
+    files = " and ".join(map(code, suite.configuration))
+    configuration = f", configuration {files}" if files else ""
     deselected = f", {suite.deselected:,} more not selected" if suite.deselected else ""
     compared = f", {escape(baseline_text(suite))}" if suite.baseline else ""
     return (
-        f"{code(suite.path)}: {escape(str(suite.engine))}{stated} at {escape(suite.cluster)}{index}, request "
-        f"{code(suite.request)}, gain {escape(suite.gain)}, profile {suite.profile}, "
+        f"{code(suite.path)}: {escape(str(suite.engine))}{stated} at {escape(suite.cluster)}{index}{configuration}, "
+        f"request {code(suite.request)}, gain {escape(suite.gain)}, profile {suite.profile}, "
         f"{count(len(suite.queries), 'query')}{deselected}{compared}"
     )
 

@@ -375,9 +375,11 @@ def _unanswered(told: Sequence[Verdict]) -> Text:
 
 def _facts(suite: SuiteReport) -> Table:
     where = f"{suite.engine}{' (as stated in the target)' if suite.engine.stated else ''} at {suite.cluster}"
+    configuration = {"config": " and ".join(suite.configuration)} if suite.configuration else {}
     return fact_table(
         {
             "engine": where if suite.index is None else f"{where}, index {suite.index}",
+            **configuration,
             "request": f"{suite.request}, {count(suite.depth, 'hit')} requested",
             "gain": f"{suite.gain}, profile {suite.profile}",
             "queries": f"{len(suite.queries):,} in {suite.timing.search_seconds:.2f} s"
