@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
+from harness.cli.scheduler import command_words
 from harness.errors import FormatError
 from harness.files.border import Border, is_quotable
 from harness.judging.judge_file import JudgeFile, kept_by_judge
+from harness.options import RunOptions
+from harness.run import Matrix
 from harness.suites import load_suite
 from harness.suites.discovery import find_suites
 
@@ -187,6 +190,10 @@ def test_the_root_lets_links_lead_into_no_other_folder(farm, tmp_path, capsys):
     text = printed(capsys)
     assert "x.relevance.yaml: this link is not followed: what it leads to is outside of" in text
     assert "y.relevance.yaml: this link is not followed: what it leads to is hidden" in text
+
+
+def test_a_worker_of_a_scheduler_is_sent_the_root():
+    assert [*command_words(RunOptions(root=Path("../.store")), Matrix())] == ["--root=../.store"]
 
 
 def test_the_baseline_of_a_tree_of_links_is_one_of_them(farm, tmp_path, capsys, engine_that_answers):
