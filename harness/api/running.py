@@ -47,7 +47,7 @@ from harness.report.outputs import SUFFIXES, output_named, write_report
 from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, explain_undecided, make_report
-from harness.run.execution import FinishedSuite, Progress
+from harness.run.cell import FinishedSuite, Progress
 from harness.search.connection import Closing
 from harness.words import did_you_mean, one_of
 
@@ -171,7 +171,7 @@ class Relevance(Closing):
             refuse("environ", environ, "a mapping from variable to value, or None")
         self._environ = Environment(os.environ if environ is None else environ)
         if not isinstance(progress, Progress | None):
-            refuse("progress", progress, "an object with the methods of harness.run.execution.Progress, or None")
+            refuse("progress", progress, "an object with the methods of harness.run.cell.Progress, or None")
         self._runner = Runner(self._environ, progress)
 
     @_raised_here

@@ -90,7 +90,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         finished = runner.run(found.suites, options, matrix=matrix)
     kept: list[BaselineUpdate] = []
     for one in finished:  # of two runs with the same file the second holds the entry of the first too
-        kept.append(one.kept(options, {before.path: before.file for before in kept}))
+        kept.append(one.add_to_baseline(options, {before.path: before.file for before in kept}))
     for each in kept:
         each.write()
         click.echo("\n".join(_saved(each)))

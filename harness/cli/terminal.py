@@ -17,7 +17,7 @@ from rich.progress import Progress as Bars
 from harness.model import Ranking, Run, Suite, Verdict
 from harness.report.sentences import printable, tally_text, without_commands
 from harness.report.terminal import WIDTH, plain
-from harness.run.execution import Progress
+from harness.run.cell import Progress
 from harness.words import count
 
 LEAST_WIDTH = 80

@@ -70,7 +70,7 @@ from harness.words import count
 
 if TYPE_CHECKING:
     from harness.run import Matrix
-    from harness.run.execution import AnsweredSuite
+    from harness.run.cell import AnsweredCell
     from harness.statistics.compare import ComparisonOptions, Scores
 
 __all__ = [
@@ -204,7 +204,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
     return PreparedComparison(request, (first, second), selection, judgments)
 
 
-def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str) -> ComparisonReport:
+def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) -> ComparisonReport:
     """
     Compare a run with the baseline of its request; no threshold is decided.
 
@@ -220,7 +220,7 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
     """
     from harness.run.look_ups import TITLES_AT_MOST, look_up_titles, untitled_hits
 
-    selection, run = answered.selection, answered.run
+    selection, run = answered.cell.selection, answered.run
     suite = selection.selected
     refuse_unanswered(suite, answered.masked_run(), "nothing is compared with a run with errors")
     entry = read_entry(suite, run.request, file)
@@ -233,7 +233,7 @@ def compare_with_baseline(answered: AnsweredSuite, file: Path | None, name: str)
     measures = tuple(measure for measure in common_measures(suite) if measure.text not in deeper)
     notes = [f"{text} is not compared: the baseline keeps {count(entry.depth, 'hit')} a query" for text in deeper]
     pair = (side_of_baseline("baseline", entry, run.request, suite), side_of_run(name, SideKind.REQUEST, suite, run))
-    options = CompareOptions(answered.options.day())
+    options = CompareOptions(answered.cell.options.day())
     prepared = PreparedComparison(ComparisonRequest(*pair, options, measures=measures), pair, selection, None)
     report = prepared.report()
     return replace(report, notes=(*changes_since(entry, suite, run), *notes, *report.notes))

@@ -32,8 +32,8 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
+from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import Connections, OpenCluster
-from harness.run.execution import AnsweredSuite, Progress
 from harness.search.lookup import find_documents, find_texts
 from harness.suites import load_suites
 from harness.suites.depth import size_of
@@ -98,10 +98,10 @@ def pool_suites(
     suites = [_reopened(suite, options.reopened) for suite in loaded]
     with Runner(environ, progress) as runner:
         answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
-        selected = [one for one in answered if one.selection.selected.queries]
+        selected = [one for one in answered if one.cell.selection.selected.queries]
         return [
             _Pooling(list(cells), options).pool()
-            for _, cells in groupby(selected, key=lambda one: one.selection.suite.path)
+            for _, cells in groupby(selected, key=lambda one: one.cell.selection.suite.path)
         ]
 
 
@@ -118,19 +118,19 @@ def _reopened(suite: Suite, pairs: frozenset[tuple[str, str]]) -> Suite:
 class _Pooling:
     """All cells of one suite, with their open connection."""
 
-    cells: Sequence[AnsweredSuite]
+    cells: Sequence[AnsweredCell]
     options: PoolOptions
 
     @property
     def suite(self) -> Suite:
-        return self.cells[0].selection.selected
+        return self.cells[0].cell.selection.selected
 
     def pool(self) -> Pool:
         """The pool of all cells, with titles and snippets as far as they can be read."""
         runs = [PooledRun(name, cell.run) for name, cell in zip(self._names(), self.cells, strict=True)]
         pool = pool_runs(self.suite, runs, self.options.depth or pooling_depth(self.suite))
         found, notes = self._texts(pool, runs)
-        mask = self.cells[0].masker.mask
+        mask = self.cells[0].cell.masker.mask
         pool = replace(pool, unanswered={place: mask(reason) for place, reason in pool.unanswered.items()})
         notes = list(map(mask, notes))
         pool = replace(pool, notes=(*self._shallow(pool), *notes))

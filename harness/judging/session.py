@@ -21,7 +21,7 @@ from harness.judging.judge_file import JudgeFile, outdated_lines, read_shown_par
 from harness.judging.writing import number_text
 from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.report.sentences import zero_hit_lines
-from harness.run.execution import Progress
+from harness.run.cell import Progress
 from harness.suites import load_suites
 from harness.words import count, listed
 

@@ -35,7 +35,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
-from harness.run.execution import AnsweredSuite, Progress
+from harness.run.cell import AnsweredCell, Progress
 from harness.search.engine import EngineSearch
 from harness.search.rank_eval import URL_PARAMS, RatedQuery, find_homes, rate
 from harness.suites import load_suites
@@ -114,15 +114,15 @@ def _measures(suite: Suite) -> list[Measure]:
 class _Verifying:
     """A suite that ran, and its requests, by query."""
 
-    answered: AnsweredSuite
+    answered: AnsweredCell
     suite: Suite
     run: Run
     requests: Mapping[str, SearchRequest]
     tolerance: float
 
     @classmethod
-    def of(cls, answered: AnsweredSuite, tolerance: float) -> _Verifying:
-        run, suite = answered.masked_run(), answered.selection.selected
+    def of(cls, answered: AnsweredCell, tolerance: float) -> _Verifying:
+        run, suite = answered.masked_run(), answered.cell.selection.selected
         ranked = tuple(query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
         built = build_requests(replace(on_index(suite, run.index), queries=ranked), run.request) if ranked else ()
         requests = {one.query: answered.sent.get(one.query, one) for one in built}
@@ -166,7 +166,7 @@ class _Verifying:
         return are_weighted(query.weight for query in self.suite.queries)
 
     def _masked(self, text: str) -> str:
-        return self.answered.masker.mask(text)
+        return self.answered.cell.masker.mask(text)
 
     @property
     def _search(self) -> EngineSearch:

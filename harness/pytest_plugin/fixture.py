@@ -15,7 +15,7 @@ from harness.options import RunOptions
 from harness.pytest_plugin.outcomes import run_properties
 from harness.pytest_plugin.runs import RunFailed, SessionRuns
 from harness.pytest_plugin.session import ERROR
-from harness.run.execution import FinishedSuite
+from harness.run.cell import FinishedSuite
 
 
 class SessionRelevance(Relevance):

@@ -34,7 +34,7 @@ from harness.report.sentences import figures_text, printable
 from harness.report.terminal.inspection import contribution_block
 from harness.report.terminal.query import query_block
 from harness.report.terminal.run import since_baseline_text
-from harness.run.execution import FinishedSuite
+from harness.run.cell import FinishedSuite
 from harness.words import count
 
 Property: TypeAlias = tuple[str, str | int | float]

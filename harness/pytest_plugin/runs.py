@@ -43,7 +43,7 @@ from harness.pytest_plugin.session import Assertion, RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
 from harness.report.outputs import remove_outdated, write_report
 from harness.run import Runner, make_report
-from harness.run.execution import FinishedSuite
+from harness.run.cell import FinishedSuite
 from harness.suites import load_suite
 
 
@@ -290,7 +290,7 @@ class SessionRuns:
             return
         for one in finished:
             try:
-                kept = one.kept(options)
+                kept = one.add_to_baseline(options)
                 kept.write()
             except HarnessError as error:
                 session.problems.append(str(error))

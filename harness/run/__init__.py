@@ -16,11 +16,21 @@ from harness.gate import exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.model import Cluster, MissingSuite, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions, Shard, baseline_refusal
+from harness.run.cell import (
+    AnsweredCell,
+    Cell,
+    FinishedSuite,
+    Progress,
+    Services,
+    answer_cell,
+    answer_without_connection,
+    conclude_cell,
+    make_rerun,
+)
 from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds, OpenCluster
-from harness.run.execution import AnsweredSuite, FinishedSuite, Progress, SuiteExecution, conclude
 from harness.run.header import header_of
-from harness.run.journal import Journal
+from harness.run.journal import Journal, RunRecord
 from harness.run.merging import MergedJournal
 from harness.search.connection import Closing
 from harness.words import did_you_mean, one_of
@@ -247,15 +257,15 @@ class Runner(Closing):
         suites, configs = self._loaded(paths, options)
         with closing(self._answered(suites, options, matrix, configs, earlier)) as answered:
             finished = []
-            for suite in answered:
-                concluded = conclude(suite, self._progress)
-                report = replace(concluded.report, configuration=configs.name_files(suite.server))
+            for cell in answered:
+                concluded = conclude_cell(cell, self._progress)
+                report = replace(concluded.report, configuration=configs.name_files(cell.cell.server))
                 finished.append(replace(concluded, report=report))
             return finished
 
     def answer(
         self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
-    ) -> list[AnsweredSuite]:
+    ) -> list[AnsweredCell]:
         """
         Send the queries of loaded suites once and decide nothing; raises as `run_suites`.
 
@@ -270,7 +280,7 @@ class Runner(Closing):
 
     def answer_files(
         self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None
-    ) -> list[AnsweredSuite]:
+    ) -> list[AnsweredCell]:
         """As `answer`, for suites that are not loaded; raises as `run_suites`."""
         suites, configs = self._loaded(paths, options)
         return self.answer(suites, options, matrix=matrix, configs=configs)
@@ -300,48 +310,58 @@ class Runner(Closing):
         matrix: Matrix | None,
         configs: Configs,
         earlier: FinishedSuite | None,
-    ) -> Generator[AnsweredSuite]:
+    ) -> Generator[AnsweredCell]:
         """
         Yield cell by cell, while its connection and its point in time are open. An error of a request that cannot be
         sent is raised when all other cells are done.
         """
         suites = [_to_depth(suite, options.depth) for suite in suites]
-        cells = matrix or Matrix.of_one(options)
-        _check_choices(suites, options, cells)
+        matrix = matrix or Matrix.of_one(options)
+        _check_choices(suites, options, matrix)
         selections = [select(suite, QueryFilter.of(options), options.day()) for suite in suites]
         connections = self._connections_for(options)
         opened = self._opened(connections, selections, configs, options.budget)
         options = replace(options, hooks=connections.hooks)
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-        targets = Targets()
+        services = Services(builds, Targets(), self._progress)
         problems: dict[Problem, None] = {}
         for selection in selections:
             cluster = opened.get(selection.suite.path)
-            name = selection.suite.target.cluster if cluster is None else cluster.name
-            masker = (cluster or OpenCluster(Cluster(name))).masker(selection.suite, self._environ, connections.hooks)
-            server = None if cluster is None else cluster.cluster
-            for cell in cells.cells(selection.suite, options):
-                section = None
-                if self._journal is not None:
-                    sent_by = replace(cell, config=configs.path)
-                    header = header_of(selection, sent_by, asdict(cells), name, masker)
-                    section = self._journal.section(header, masker)
-                part = selection if options.shard is None else _part(selection, options.shard)
-                execution = SuiteExecution(
-                    part, cell, name, masker, builds, targets, self._progress, earlier, server, section
-                )
+            for cell in self._cells_of(selection, options, matrix, cluster):
+                record = self._record_of(cell, selection, matrix, configs, earlier)
                 try:
-                    if cluster is None:
-                        yield execution.without(None)
-                    elif cluster.search is None:
-                        yield execution.without(cluster.error)
-                    else:
-                        with ExitStack() as still:
-                            yield execution.over(cluster.search, still)
+                    with ExitStack() as resources:
+                        if cluster is not None and cluster.search is not None:
+                            yield answer_cell(cell, services, record, cluster.search, resources)
+                        else:
+                            error = None if cluster is None else cluster.error
+                            yield answer_without_connection(cell, services, record, error)
                 except InputError as error:
                     problems.update(dict.fromkeys(error.problems))
         if problems:
             raise SuiteError(list(problems))
+
+    def _cells_of(
+        self, selection: Selection, options: RunOptions, matrix: Matrix, cluster: OpenCluster | None
+    ) -> Iterator[Cell]:
+        """The cells of *selection*, each with the queries of its shard; *cluster* is None if no query is to be sent."""
+        suite = selection.suite
+        name = suite.target.cluster if cluster is None else cluster.name
+        server = None if cluster is None else cluster.cluster
+        masker = (cluster or OpenCluster(Cluster(name))).masker(suite, self._environ, options.hooks)
+        part = selection if options.shard is None else _part(selection, options.shard)
+        for cell_options in matrix.cells(suite, options):
+            yield Cell(part, cell_options, name, masker, server)
+
+    def _record_of(
+        self, cell: Cell, selection: Selection, matrix: Matrix, configs: Configs, earlier: FinishedSuite | None
+    ) -> RunRecord:
+        """What has an earlier run of *cell*, and keeps this one; *selection* has the queries of all shards."""
+        if self._journal is not None:
+            options = replace(cell.options, config=configs.path)
+            header = header_of(selection, options, asdict(matrix), cell.cluster, cell.masker)
+            return self._journal.section(header, cell.masker)
+        return make_rerun(selection, earlier)
 
     def _opened(
         self, connections: Connections, selections: Sequence[Selection], configs: Configs, budget: float | None

@@ -29,7 +29,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run import Runner
-from harness.run.execution import AnsweredSuite, conclude
+from harness.run.cell import AnsweredCell, conclude_cell
 from harness.search.score_parts import part_differences
 from harness.words import did_you_mean
 
@@ -78,15 +78,15 @@ def _undecided(suite: Suite, query: str) -> Suite:
     )
 
 
-def _inspect(answered: AnsweredSuite, environ: Mapping[str, str], documents: Sequence[str]) -> QueryInspection:
-    from harness.run.searching import requests_as_sent
+def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequence[str]) -> QueryInspection:
+    from harness.run.sent_requests import requests_as_sent
 
-    suite = answered.selection.selected
+    suite = answered.cell.selection.selected
     [query] = suite.queries
-    report = conclude(answered, inspected=query.id).report
+    report = conclude_cell(answered, inspected=query.id).report
     response = answered.masked_run().responses[query.id]
     ranking = response if isinstance(response, Ranking) else None
-    [request] = requests_as_sent(suite, answered.run, answered.options.hooks, answered.sent)
+    [request] = requests_as_sent(suite, answered.run, answered.cell.options.hooks, answered.sent)
     explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()
     return QueryInspection(
         timing=ReportTiming(datetime.now(UTC).isoformat(timespec="seconds")),
@@ -118,7 +118,7 @@ def _ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
 
 
 def _explanations(
-    answered: AnsweredSuite, request: SearchRequest, query: QueryReport, documents: Sequence[str]
+    answered: AnsweredCell, request: SearchRequest, query: QueryReport, documents: Sequence[str]
 ) -> tuple[Explanation, ...]:
     from harness.search.engine import EngineSearch
     from harness.search.explain import explain_documents
@@ -127,10 +127,10 @@ def _explanations(
     if not documents or not isinstance(search, EngineSearch):
         return ()
     ranks = {missing.id: missing.rank for missing in query.missing}
-    judged = answered.selection.selected.queries[0].judgments
+    judged = answered.cell.selection.selected.queries[0].judgments
     ranking = [document.id for document in query.ranking]
     found = explain_documents(search, request, documents, ranking=ranking, known=judged)
-    mask = answered.masker.mask
+    mask = answered.cell.masker.mask
     return tuple(redact(replace(one, rank=one.rank or ranks.get(one.document)), mask) for one in found)
 
 
@@ -141,13 +141,13 @@ def _are_two(explanations: Sequence[Explanation]) -> bool:
 # The request as it is sent.
 
 
-def _sent(answered: AnsweredSuite, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
-    from harness.run.searching import sent_request
+def _sent(answered: AnsweredCell, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
+    from harness.run.sent_requests import sent_request
 
-    suite = answered.selection.selected
-    cluster = answered.server or Cluster(answered.cluster)
+    suite = answered.cell.selection.selected
+    cluster = answered.cell.server or Cluster(answered.cluster)
     sent = sent_request(request, cluster)
-    masker = answered.masker
+    masker = answered.cell.masker
     names = {*suite.variables, *cluster.variables}
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)
     headers = {name: masker.mask(value) for name, value in sent.headers.items()} | _login_headers(cluster)

@@ -13,17 +13,17 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from harness.errors import FormatError, UsageError
 from harness.gate.stability import why_moving
 from harness.masking import Masker, redact
-from harness.model import Engine, Failure, IndexState, Json, Ranking, Response, Run
+from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
 from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header, wrong_in
 from harness.words import count, listed
 
@@ -132,6 +132,83 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
 
 
+class RunRecord(Protocol):
+    """Has an earlier run of a cell, and keeps the one that continues it."""
+
+    earlier: Run | None
+    """The earlier run, whose rankings are not requested again; None without one, or if it is of another target."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether *earlier* leaves no query to send."""
+        ...
+
+    @property
+    def asks(self) -> bool:
+        """Whether queries without a ranking are sent again; if not, *earlier* is the whole run."""
+        ...
+
+    @property
+    def cluster(self) -> str | None:
+        """The name in reports of the server of *earlier*; None if it is that of the cell."""
+        ...
+
+    def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
+        """Whether *engine* and *state* are those that *earlier* ended with; *earlier* becomes None if they are not."""
+        ...
+
+    def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
+        """Begin a run on *engine*, whose target has this *state*; returns *earlier*."""
+        ...
+
+    def add(self, query: str, response: Response) -> None:
+        """Keep the *response* to *query*."""
+        ...
+
+    def end(self, run: Run) -> None:
+        """Keep the whole *run*."""
+        ...
+
+
+class Rerun:
+    """
+    An earlier run of the same cell in this process, such as that of a pytest item that is run again. Nothing is
+    written.
+    """
+
+    asks = True
+    cluster = None
+
+    def __init__(self, earlier: Run | None = None, queries: Sequence[Query] = ()) -> None:
+        """
+        Args:
+            earlier: The earlier run; None without one.
+            queries: The queries that run.
+        """
+        self.earlier = earlier
+        self._queries = queries
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether each query has a ranking."""
+        responses = {} if self.earlier is None else self.earlier.responses
+        return self.earlier is not None and all(isinstance(responses.get(query.id), Ranking) for query in self._queries)
+
+    def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:  # noqa: ARG002
+        """True: the target is not compared."""
+        return True
+
+    def begin(self, engine: Engine, state: IndexState | None) -> Run | None:  # noqa: ARG002
+        """Return *earlier*."""
+        return self.earlier
+
+    def add(self, query: str, response: Response) -> None:
+        """Keep nothing."""
+
+    def end(self, run: Run) -> None:
+        """Keep nothing."""
+
+
 class Section:
     """
     The section of a journal for one cell, as it is written.
@@ -168,6 +245,7 @@ class Section:
             self.earlier = replace(self.earlier, states=())  # `begin` compares the target with that of the header
         self._tell = tell
         self._has_header = False
+        self._written: dict[str, Response] = {}
 
     @property
     def is_whole(self) -> bool:
@@ -223,25 +301,25 @@ class Section:
         elif self.earlier is not None and self.earlier.has_rankings and header.known != list(COMPARED):
             self.earlier = replace(self.earlier, target_unknown=True)
 
-    def add(self, responses: Mapping[str, Response]) -> None:
-        """Write *responses*, by query."""
-        masked = self._masked(Run(responses, NOT_ASKED)).responses
-        self._write(b"".join(_line_of(query, response) for query, response in masked.items()))
+    def add(self, query: str, response: Response) -> None:
+        """Write the *response* to *query*."""
+        self._written[query] = response
+        masked = redact(response, self._masker.mask) if self._masker else response
+        self._write(_line_of(query, masked))
 
-    def end(self, run: Run, heard: Mapping[str, Response], replaced: Collection[str] = ()) -> None:
+    def end(self, run: Run) -> None:
         """
-        Write the rest of the whole *run*, and those of its responses that are not in the journal yet: responses that
-        were *heard* and did not change were added before, or are an earlier run's. Those of the queries *replaced* did
-        change.
+        Write the rest of the whole *run*, and those of its responses that changed since they were written.
 
         Where the run ended before its first search, the header is written now, without the target.
         """
         if not self._has_header:
             self.begin(NOT_ASKED, None)
-        others = set(replaced)
-        if run.responses is not heard:
-            others.update(query for query, one in run.responses.items() if heard.get(query) != one)
-        self.add({query: run.responses[query] for query in run.responses if query in others})
+        earlier = {} if self.earlier is None else self.earlier.responses
+        written = {**earlier, **self._written}
+        for query, response in run.responses.items():
+            if written.get(query) != response:
+                self.add(query, response)
         masked = self._masked(run)
         repeats = tuple(replace(one, responses=dict(one.responses)) for one in masked.repeats)
         plain = replace(masked, responses={}, repeats=repeats)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,11 +29,9 @@ def hits_requested(request: SearchRequest, suite: Suite) -> int:
     return size if isinstance(size, int) else suite.depth
 
 
-def cut_with_tail(
-    response: Response, sent: Sequence[SearchRequest], place: int, depth: int, *, collapsed: bool
-) -> Response:
+def cut_with_tail(response: Response, request: SearchRequest, depth: int, *, collapsed: bool) -> Response:
     """
-    *response*, to the request at *place* in *sent*, cut to *depth* hits, with the documents that tie with the last.
+    *response* to *request*, cut to *depth* hits, with the documents that tie with the last.
 
     No further document ties where a deeper hit does not, or where an exact total shows that nothing more matches. With
     `collapse` the total counts the documents of all groups; there, a short response has the last group.
@@ -44,9 +42,9 @@ def cut_with_tail(
         return response
     exact = None if response.total_is_lower_bound or response.stopped_early else response.total
     ends = exact is not None and (
-        exact <= response.returned or (collapsed and is_short(response.returned, sent[place].body))
+        exact <= response.returned or (collapsed and is_short(response.returned, request.body))
     )
-    whole = ends and shows_all([sent[place].url_params, sent[place].body])
+    whole = ends and shows_all([request.url_params, request.body])
     return cut(response if response.closed == whole else replace(response, closed=whole), depth)
 
 
@@ -115,7 +113,7 @@ def _with_tail_of(ranking: Response, deep: Response, sent: SearchRequest) -> Res
 
     if not isinstance(ranking, Ranking):
         return ranking
-    found = cut_with_tail(deep, [sent], 0, len(ranking.hits), collapsed=collapses(sent.body))
+    found = cut_with_tail(deep, sent, len(ranking.hits), collapsed=collapses(sent.body))
     if not isinstance(found, Ranking) or [hit.id for hit in found.hits] != [hit.id for hit in ranking.hits]:
         return ranking
     indexes = tuple(sorted({*ranking.indexes, *found.indexes}))

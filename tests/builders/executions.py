@@ -1,17 +1,34 @@
 """Runs of a loaded suite over a connection that is open, without the command's way to it."""
 
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.masking import Masker
-from harness.model import Suite, SuiteReport
+from harness.model import Cluster, Run, Suite, SuiteReport
 from harness.options import RunOptions
+from harness.run.cell import (
+    AnsweredCell,
+    Cell,
+    FinishedSuite,
+    OpenTarget,
+    Progress,
+    Services,
+    answer_cell,
+    answer_without_connection,
+    conclude_cell,
+    kept_rankings,
+    send_plan,
+)
 from harness.run.checks import Targets
 from harness.run.connections import FixtureBuilds
-from harness.run.execution import FinishedSuite, SuiteExecution, conclude
+from harness.run.journal import Rerun, RunRecord
+from harness.run.plan import SearchOptions, plan_searches
+from harness.run.streams import NeededHits, RecordedSearch
+from harness.run.watching import TargetWatch
 from harness.search import Search
 
 
@@ -20,22 +37,85 @@ def with_hooks(options: RunOptions) -> RunOptions:
     return options if options.hooks else replace(options, hooks=Hooks())
 
 
-def execution_of(
-    suite: Suite, options: RunOptions, cluster: str = "default", masker: Masker | None = None, **fields: Any
-) -> SuiteExecution:
-    """The selected queries of *suite*; *fields* are those of a `SuiteExecution`, with builds and targets of its own."""
-    builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-    shared = {"builds": builds, "targets": Targets(), **fields}
+def cell_of(
+    suite: Suite,
+    options: RunOptions,
+    cluster: str = "default",
+    masker: Masker | None = None,
+    server: Cluster | None = None,
+) -> Cell:
+    """The selected queries of *suite*."""
     selection = select(suite, QueryFilter.of(options), options.day())
-    return SuiteExecution(selection, with_hooks(options), cluster, masker or Masker({}), **shared)
+    return Cell(selection, with_hooks(options), cluster, masker or Masker({}), server)
+
+
+@contextmanager
+def answered_by(
+    search: Search | Exception,
+    cell: Cell,
+    *,
+    progress: Progress | None = None,
+    record: RunRecord | None = None,
+    targets: Targets | None = None,
+) -> Iterator[AnsweredCell]:
+    """*cell*, answered by *search*, or failed with an error; its connection is open until the end of the block."""
+    options = cell.options
+    builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
+    services = Services(builds, targets or Targets(), progress)
+    record = record or Rerun()
+    with ExitStack() as resources:
+        if isinstance(search, Exception):
+            yield answer_without_connection(cell, services, record, search)
+        else:
+            yield answer_cell(cell, services, record, search, resources)
 
 
 def finish(suite: Suite, search: Search, options: RunOptions) -> FinishedSuite:
     """Run *suite*, and decide its thresholds."""
-    with ExitStack() as still:
-        return conclude(execution_of(suite, options, masker=Masker(suite.variables)).over(search, still))
+    with answered_by(search, cell_of(suite, options, masker=Masker(suite.variables))) as answered:
+        return conclude_cell(answered)
 
 
 def run_suite(suite: Suite, search: Search, options: RunOptions) -> SuiteReport:
     """The report of `finish`."""
     return finish(suite, search, options).report
+
+
+def search_suite(
+    suite: Suite,
+    search: Search,
+    *,
+    targets: Targets | None = None,
+    whole: Suite | None = None,
+    earlier: Run | None = None,
+    budget: float | None = None,
+    **options: Any,
+) -> Run:
+    """
+    The run of *suite* over *search*, nothing more.
+
+    Args:
+        suite: The queries that run.
+        search: What they are sent to.
+        targets: Checks the target; None for no check.
+        whole: The suite with the queries that do not run, whose documents are looked up too.
+        earlier: An earlier run, whose rankings are kept.
+        budget: Seconds that the searches may take.
+        options: The fields of `SearchOptions`.
+    """
+    plan = plan_searches(suite, SearchOptions(**options))
+    if targets is not None:
+        check = targets.check_of(whole or suite, plan.template, suite.queries, plan.requests, search)
+        plan = replace(plan, check=check)
+    source = RecordedSearch(NeededHits(search, plan), Rerun(), kept_rankings(earlier))
+    return send_plan(plan, source, OpenTarget(suite, search, search, TargetWatch(None, budget=budget)))
+
+
+__all__: Sequence[str] = (
+    "answered_by",
+    "cell_of",
+    "finish",
+    "run_suite",
+    "search_suite",
+    "with_hooks",
+)

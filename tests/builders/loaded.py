@@ -20,7 +20,7 @@ for _name in (
     "harness.report.markdown",
     "harness.report.terminal.comparison",
     "harness.report.terminal.run",
-    "harness.run.searching",
+    "harness.run.sent_requests",
     "harness.search.fixtures",
     "harness.search.engine",
     "harness.search.http_service",

@@ -6,6 +6,7 @@ from itertools import groupby, permutations, product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from builders.executions import search_suite
 from builders.gating import TODAY, suite_of
 from harness.baseline import reference_to
 from harness.baseline.entries import make_baseline
@@ -14,7 +15,6 @@ from harness.gate import decide
 from harness.metrics import parse_measure, score_query
 from harness.metrics.score import score_run
 from harness.model import BaselineFile, Hit, Query, Ranking, Status, Verdict
-from harness.run.searching import execute
 from harness.run.tails import search_tails
 from harness.search.testing import FakeSearch
 
@@ -70,7 +70,7 @@ def cases(draw, *, same):
         order = draw(st.permutations(sorted(scores)))
         found = [Hit(name, scores[name]) for name in sorted(order, key=lambda name: -scores[name])]
         engine = Engine(found, most=most, counts=counts)
-        runs.append(search_tails(suite, execute(suite, engine), engine))
+        runs.append(search_tails(suite, search_suite(suite, engine), engine))
     first, second = runs
     kept = make_baseline(suite, first, score_run(suite, first), created="2026-05-01", harness="1")
     entry = loads(dumps(BaselineFile("shop", {"current": kept})), "x").requests["current"]
@@ -171,9 +171,9 @@ def known_of(ranking, score):
 def test_what_an_engine_gives_and_counts_closes_the_last_group():
     engine = Engine([Hit(name, 1.0) for name in DOCUMENTS], most=100, counts=False)
     suite = suite_of([Query("q", "q", judgments={"a": 1})], depth=3)
-    first = search_tails(suite, execute(suite, engine), engine)
+    first = search_tails(suite, search_suite(suite, engine), engine)
     tied = [tuple(Hit(name, 1.0) for name in names) for names in ("abc", "defg")]
     assert first.responses["q"] == Ranking(tied[0], took=1.0, tail=tied[1], closed=False)
     engine.counts = True
-    second = search_tails(suite, execute(suite, engine), engine)
+    second = search_tails(suite, search_suite(suite, engine), engine)
     assert second.responses["q"] == Ranking(tied[0], total=7, took=1.0, tail=tied[1], closed=True)

@@ -40,7 +40,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.report.json import loads_report
-from harness.run.execution import FinishedSuite
+from harness.run.cell import FinishedSuite
 from harness.run.report import DecidedRun, assemble
 from harness.search.testing import FakeSearch
 

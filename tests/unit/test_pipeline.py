@@ -210,13 +210,11 @@ def test_ids_are_the_same_with_and_without_an_environment(folder):
 
 
 def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(folder, monkeypatch, search):
-    import harness.run.execution
-
-    def over(self, search, still):
-        suite = self.selection.suite
+    def answer_cell(cell, *_):
+        suite = cell.selection.suite
         raise SuiteError.at(suite.path, 3, 1, f"wrong in {suite.name}")
 
-    monkeypatch.setattr(harness.run.execution.SuiteExecution, "over", over)
+    monkeypatch.setattr("harness.run.answer_cell", answer_cell)
     with pytest.raises(SuiteError) as caught:
         run(write(folder, "one"), write(folder, "two"))
     assert [problem.message for problem in caught.value.problems] == ["wrong in one", "wrong in two"]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from builders.executions import execution_of, run_suite, with_hooks
+from builders.executions import answered_by, cell_of, run_suite, search_suite, with_hooks
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.gate import decide
 from harness.gate.grammar import parse_expectation
@@ -39,7 +38,6 @@ from harness.run import checks
 from harness.run.checks import Targets
 from harness.run.header import header_of
 from harness.run.journal import Journal, parse_journal, read_content
-from harness.run.searching import execute
 from harness.search import ResponseStream, StreamedResponse
 from harness.search.testing import FakeSearch
 from harness.suites.requests import build_requests
@@ -72,7 +70,7 @@ class Index(FakeSearch):
 
 
 def run_on(search: FakeSearch, *queries: Query, targets: Targets | None = None, **more: Any) -> Run:
-    return execute(suite(*queries, **more), search, targets=targets or Targets())
+    return search_suite(suite(*queries, **more), search, targets=targets or Targets())
 
 
 def why(run: Run) -> str:
@@ -305,12 +303,6 @@ def test_a_query_that_failed_says_more_than_a_check() -> None:
     assert run_on(search, expecting(a=1)).responses == {"q": BROKEN}
 
 
-def test_progress_counts_queries() -> None:
-    answers: list[dict] = []
-    execute(suite(expecting(a=1)), Index("a", "a"), on_answers=answers.append, targets=Targets())
-    assert [list(found) for found in answers] == [["q"]]
-
-
 def test_the_report_has_them() -> None:
     from harness.options import RunOptions
     from harness.report.json import dumps_report, loads_report
@@ -455,8 +447,8 @@ def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, t
     selection = select(tested, ALL, date(2026, 1, 1))
     journal = Journal(tmp_path / "run.journal")
     section = journal.section(header_of(selection, options, {}, "default", Masker({})), Masker({}))
-    with ExitStack() as still:
-        execution_of(tested, options, section=section).over(Gateway(error), still)
+    with answered_by(Gateway(error), cell_of(tested, options), record=section):
+        pass
     journal.finish(is_complete=True)
 
     [recorded], _ = parse_journal(read_content(tmp_path / "run.journal"), "run.journal")

@@ -1,13 +1,12 @@
 """One suite over a search that needs no server: what is sent, what is decided, what the report says."""
 
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import date
 
 import pytest
 
 import harness.search.fixtures
-from builders.executions import execution_of
+from builders.executions import answered_by, cell_of
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import write_baselines
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
@@ -45,9 +44,10 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.report import json as report_json
 from harness.report.run_sentences import remark_lines
-from harness.run.execution import conclude
+from harness.run.cell import conclude_cell, make_rerun
 from harness.run.look_ups import QUERIES_LOCATED
 from harness.run.tails import SEARCHED
+from harness.search import in_order
 from harness.search.testing import FakeSearch
 
 NOTHING_SECRET = Masker({})
@@ -81,11 +81,11 @@ def suite_of(*queries, thresholds=(), **fields):
     )
 
 
-def execute(suite, search, options=None, **fields):
-    execution = execution_of(suite, options or RunOptions(today=DAY), **fields)
-    with ExitStack() as still:
-        answered = execution.without(search) if isinstance(search, Exception) else execution.over(search, still)
-        return conclude(answered, execution.progress)
+def execute(suite, search, options=None, *, progress=None, targets=None, earlier=None, **fields):
+    cell = cell_of(suite, options or RunOptions(today=DAY), **fields)
+    record = make_rerun(cell.selection, earlier)
+    with answered_by(search, cell, progress=progress, targets=targets, record=record) as answered:
+        return conclude_cell(answered, progress)
 
 
 class Recorder:
@@ -283,6 +283,16 @@ def test_the_worst_of_each_threshold_are_looked_for_and_not_all():
     assert {"q000", "last"} <= set(deeper)
 
 
+class Late(FakeSearch):
+    """Answers the queries whatever time is left, and no look-up after that."""
+
+    def stream(self, requests, *, budget=None):
+        return super().stream(requests)
+
+    def search(self, requests, *, budget=None):
+        return in_order(super().stream(requests, budget=budget))
+
+
 @pytest.mark.parametrize(
     ("options", "titles"),
     [
@@ -295,7 +305,7 @@ def test_the_worst_of_each_threshold_are_looked_for_and_not_all():
 )
 def test_titles_are_looked_up_for_what_is_shown(options, titles):
     suite = suite_of(query("q"), query("r", judgments={"b": 1}), thresholds=["every RR@3 >= 0.5"], title_field="title")
-    search = FakeSearch({"q": [Hit("x", 1.0, "Boots")], "r": [Hit("b", 1.0, "Shoes")]})
+    search = Late({"q": [Hit("x", 1.0, "Boots")], "r": [Hit("b", 1.0, "Shoes")]})
     report = execute(suite, search, RunOptions(today=DAY, no_checks=True, **options)).report
     assert {one.id: one.ranking[0].title for one in report.queries} == titles
     assert not any(request.title_field for request in search.requests), "it costs each search more than a look-up"
@@ -332,10 +342,6 @@ def test_ranks_that_no_deeper_search_could_find_are_said_to_be_unknown(expired, 
 
 
 def test_missing_documents_are_not_looked_for_when_the_budget_is_used_up():
-    class Late(FakeSearch):
-        def stream(self, requests, *, budget=None):
-            return super().stream(requests)
-
     suite = suite_of(query("q"), thresholds=["every RR@3 >= 0.5"])
     search = Late({"q": ["x"], "other": ["a"]})
     report = execute(suite, search, RunOptions(budget=1e-9)).report

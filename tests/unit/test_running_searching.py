@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from builders.executions import finish, search_suite
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_expectation
 from harness.gate.selection import QueryFilter, select
@@ -34,10 +35,9 @@ from harness.model import (
     Threshold,
     Waiver,
 )
+from harness.options import RunOptions
 from harness.run.look_ups import locate_missing
-from harness.run.searching import execute, search_again
 from harness.run.tails import SEARCHED
-from harness.run.watching import TargetWatch
 from harness.search.testing import FakeSearch
 
 DAY = date(2026, 11, 21)
@@ -83,7 +83,7 @@ class TestExecute:
     def test_sends_each_query_and_keeps_each_response_in_the_suites_order(self) -> None:
         search = FakeSearch({"hats": ["x"], "shoes": ["a", "b"]}, engine=Engine("opensearch", "3.8.0"))
 
-        run = execute(suite(SHOES, HATS), search)
+        run = search_suite(suite(SHOES, HATS), search)
 
         assert list(run.responses) == ["shoes", "hats"]
         assert [hit.id for hit in run.responses["shoes"].hits] == ["a", "b"]  # type: ignore[union-attr]
@@ -100,38 +100,31 @@ class TestExecute:
         self, window: int, found: type[Response], sizes: list[int]
     ) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, window)
-        heard: list[Mapping[str, Response]] = []
 
-        run = execute(suite(SHOES, HATS), search, on_answers=heard.append)
+        run = search_suite(suite(SHOES, HATS), search)
 
         assert [type(one) for one in run.responses.values()] == [found, found]
         assert [one.body["size"] for one in search.requests] == sizes
         assert run.window_is_full
-        assert [(query, type(one)) for told in heard for query, one in told.items()] == [
-            ("shoes", found),
-            ("hats", found),
-        ]
 
     def test_repeats_do_not_ask_for_the_extra_hit_that_was_refused(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 10)
-        tested, watch = suite(SHOES, HATS), TargetWatch(None, budget=None)
-        run = execute(tested, search)
-        search.requests.clear()
 
-        search_again(tested, search, run, watch, times=2, further=True, tails=False, on_answers=lambda _: None)
-        assert [one.body["size"] for one in search.requests] == [10, 10]
+        finish(suite(SHOES, HATS), search, RunOptions(repeat=2, no_checks=True, locate=False))
+
+        assert [one.body["size"] for one in search.requests] == [11, 11, 10, 10, 10, 10]
 
     def test_a_window_that_has_room_costs_nothing(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 11)
 
-        run = execute(suite(SHOES, HATS), search)
+        run = search_suite(suite(SHOES, HATS), search)
         assert [one.body["size"] for one in search.requests] == [11, 11]
         assert not run.window_is_full
 
     def test_the_size_of_the_suite_is_not_changed(self) -> None:
         search = WindowedSearch({"hats": ["x"], "shoes": ["a", "b"]}, 10)
 
-        run = execute(suite(SHOES, HATS, body={**BODY, "size": 20}), search)
+        run = search_suite(suite(SHOES, HATS, body={**BODY, "size": 20}), search)
         assert [one.body["size"] for one in search.requests] == [20, 20]
         assert isinstance(run.responses["hats"], Failure)
 
@@ -140,7 +133,7 @@ class TestExecute:
         both = {"current": RequestTemplate("current", BODY), "candidate": candidate}
         search = FakeSearch({"shoes": []})
 
-        run = execute(suite(SHOES, requests=both), search, request="candidate")
+        run = search_suite(suite(SHOES, requests=both), search, request="candidate")
 
         assert (run.request, run.index) == ("candidate", "products-v2")
         assert search.requests[0].index == "products-v2"
@@ -157,20 +150,13 @@ class TestExecute:
     def test_a_skipped_query_does_not_run_until_its_last_day_is_over(self, skip: Waiver | None, runs: bool) -> None:
         search = FakeSearch({"shoes": [], "hats": []})
 
-        run = execute(select(suite(replace(SHOES, skip=skip), HATS), QueryFilter(), DAY).active, search)
+        run = search_suite(select(suite(replace(SHOES, skip=skip), HATS), QueryFilter(), DAY).active, search)
 
         assert ("shoes" in run.responses) is runs
         assert "hats" in run.responses
 
-    def test_progress_is_told(self) -> None:
-        answers: list[dict] = []
-
-        execute(suite(SHOES, HATS), FakeSearch({}), on_answers=answers.append)
-
-        assert [list(found) for found in answers] == [["shoes"], ["hats"]]
-
     def test_a_spent_budget_leaves_queries_that_did_not_run(self) -> None:
-        run = execute(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0)
+        run = search_suite(suite(SHOES), FakeSearch({"shoes": ["a"]}), budget=0)
 
         response = run.responses["shoes"]
         assert isinstance(response, Failure)
@@ -179,7 +165,7 @@ class TestExecute:
     @pytest.mark.parametrize("error", [EngineUnreachable("nobody there"), KeyboardInterrupt()])
     def test_an_engine_that_is_not_there_and_an_interrupt_are_no_run(self, error: Any) -> None:
         with pytest.raises(type(error)):
-            execute(suite(SHOES), FakeSearch({}, error=error))
+            search_suite(suite(SHOES), FakeSearch({}, error=error))
 
 
 def located(*arguments: Any) -> Any:
@@ -190,7 +176,7 @@ def located(*arguments: Any) -> Any:
 class TestLocateMissing:
     def run_of(self, tested: Suite, rankings: dict[str, Any], **more: Any) -> tuple[Run, FakeSearch]:
         search = FakeSearch(rankings)
-        return execute(tested, search, **more), search
+        return search_suite(tested, search, **more), search
 
     def test_finds_the_rank_of_relevant_documents_below_the_cutoff(self) -> None:
         tested = suite(SHOES, depth=2)
@@ -225,7 +211,7 @@ class TestLocateMissing:
         template = RequestTemplate("request", BODY, url_params=parameters)
         tested = suite(SHOES, requests={"request": template})
         search = Sharded({"shoes": ["a"], "others": ["b", "c"]})
-        run = execute(tested, search)
+        run = search_suite(tested, search)
 
         missing = {one.id: one for one in located(tested, run, search, ["shoes"])["shoes"]}
 
@@ -256,7 +242,7 @@ class TestLocateMissing:
 
         tested = suite(SHOES, depth=2, title_field="name.en")
         search = Catalogue({"shoes": ["z", "a", "y", "c"]})
-        run = execute(tested, search)
+        run = search_suite(tested, search)
 
         missing = located(tested, run, search, ["shoes"])
 
@@ -281,7 +267,7 @@ class TestLocateMissing:
 
         tested = suite(SHOES, depth=2)
         search = Untitled({"shoes": ["z", "a", "y", "c"]})
-        run = execute(tested, search)
+        run = search_suite(tested, search)
 
         missing = located(replace(tested, title_field="title"), run, search, ["shoes"])
 
@@ -437,7 +423,7 @@ class TestLocateMissing:
 def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) -> None:
     tested = suite(SHOES, body=body)
     search = FakeSearch({"shoes": ["z"]})
-    run = execute(tested, search)
+    run = search_suite(tested, search)
 
     located(tested, run, search, ["shoes"])
 
@@ -455,7 +441,7 @@ def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) 
 )
 def test_a_search_asks_for_no_title_and_reads_one_that_the_request_returns_itself(body: Any, title_field: Any) -> None:
     search = FakeSearch({"q": ["a"]})
-    execute(suite(Query("q", "red"), body=body, title_field="title"), search)
+    search_suite(suite(Query("q", "red"), body=body, title_field="title"), search)
     assert [one.title_field for one in search.requests] == [title_field]
 
 
@@ -481,7 +467,7 @@ class TestAbsence:
 
         search = Answering({"shoes": found, "others": there.split()})
         tested = suite(SHOES, body=body)
-        run = execute(tested, search)
+        run = search_suite(tested, search)
         self.search = search
         return {one.id: one for one in located(tested, run, search, ["shoes"]).get("shoes", ())}
 
@@ -541,7 +527,7 @@ class TestAbsence:
         expected = tuple(Threshold(text, parse_expectation(text)) for text in texts)
         tested = suite(replace(SHOES, thresholds=expected), title_field="title")
         search = FakeSearch({"shoes": ["a", "b", "c", *map(str, range(10)), "x"], "others": [Hit("y", title="Why")]})
-        missing = located(tested, execute(tested, search), search, ["shoes"])["shoes"]
+        missing = located(tested, search_suite(tested, search), search, ["shoes"])["shoes"]
         assert [(one.id, one.grade, one.rank, one.absence) for one in missing] == [
             ("x", None, 14, None),
             ("y", None, None, Absence.NO_MATCH),
@@ -553,11 +539,11 @@ class TestAbsence:
 )
 def test_where_an_id_may_be_of_several_documents_a_search_returns_the_title_of_its_own(target: Target) -> None:
     search = FakeSearch({"q": ["a"]})
-    execute(suite(Query("q", "red"), title_field="title", target=target), search)
+    search_suite(suite(Query("q", "red"), title_field="title", target=target), search)
     assert [one.title_field for one in search.requests] == ["title"]
 
 
 def test_hooks_that_may_read_titles_get_them() -> None:
     search = FakeSearch({"q": ["a"]})
-    execute(suite(Query("q", "red"), title_field="title"), search, titles=True)
+    search_suite(suite(Query("q", "red"), title_field="title"), search, titles=True)
     assert [one.title_field for one in search.requests] == ["title"]

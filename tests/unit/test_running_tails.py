@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from builders.executions import finish, with_hooks
+from builders.executions import cell_of, finish, search_suite
 from harness.errors import EngineUnreachable
 from harness.gate.grammar import parse_threshold
-from harness.gate.selection import QueryFilter, select
-from harness.masking import Masker
 from harness.model import (
     Failure,
     FailureKind,
@@ -27,8 +25,7 @@ from harness.model import (
     Threshold,
 )
 from harness.options import RunOptions
-from harness.run.execution import AnsweredSuite, conclude
-from harness.run.searching import execute
+from harness.run.cell import AnsweredCell, conclude_cell
 from harness.run.tails import SEARCHED, SIZES, search_tails
 from harness.search.testing import FakeSearch
 
@@ -70,7 +67,7 @@ def run_of(found: Any, body: Any = None, *, total: str = "exact", **more: Any) -
     tested = suite_of(body, **more)
     search = Search({"q0": found})
     search.total = total
-    [ranking] = execute(tested, search).responses.values()
+    [ranking] = search_suite(tested, search).responses.values()
     assert isinstance(ranking, Ranking)
     return ranking, search
 
@@ -203,7 +200,7 @@ def test_a_service_is_sent_what_the_suite_says_and_its_exact_total_is_believed()
     http = HttpRequest("GET", "/search", "$.ids", {"limit": "{{depth}}"}, scores="$.scores")
     tested = suite_of(requests={"request": RequestTemplate("request", None, http=http)})
     search = FakeSearch({"q0": Ranking(tuple(hits("a5 b4 c3")), total=3), "q1": Ranking(tuple(hits("a5 b4 c3 d2")))})
-    run = execute(replace(tested, queries=(*tested.queries, Query("q1", "x"))), search)
+    run = search_suite(replace(tested, queries=(*tested.queries, Query("q1", "x"))), search)
     assert [one.http.params for one in search.requests if one.http] == [{"limit": 3}] * 2
     assert [one.closed for one in run.responses.values() if isinstance(one, Ranking)] == [True, True]
     assert [len(one.hits) for one in run.responses.values() if isinstance(one, Ranking)] == [3, 3]
@@ -213,7 +210,7 @@ def test_a_service_is_sent_what_the_suite_says_and_its_exact_total_is_believed()
 
 
 def completed(tested: Suite, search: FakeSearch, **more: Any) -> tuple[Ranking, Any]:
-    run = search_tails(tested, execute(tested, search), search, **more)
+    run = search_tails(tested, search_suite(tested, search), search, **more)
     ranking = run.responses["q0"]
     assert isinstance(ranking, Ranking)
     return ranking, run
@@ -242,7 +239,7 @@ def test_only_queries_that_go_on_are_asked_again_and_for_ids_alone() -> None:
     body = {**BODY, "aggs": {"brands": {}}, "highlight": {}, "_source": True, "track_total_hits": False, "min_score": 1}
     tested = suite_of(body, queries=3)
     search = FakeSearch({"q0": hits("a5 b4 c3 d2"), "q1": TIED[:20], "q2": Failure(FailureKind.ERROR, "no")})
-    run = search_tails(tested, execute(tested, search), search)
+    run = search_tails(tested, search_suite(tested, search), search)
     assert [(one.query, one.body) for one in search.requests[3:]] == [
         ("q1", {"query": {"match": {"title": "text 1"}}, "min_score": 1, "size": SIZES[0]})
     ]
@@ -301,7 +298,7 @@ def test_without_time_nothing_is_asked_again() -> None:
 
 def test_an_engine_that_goes_away_leaves_the_run_as_it_is() -> None:
     tested = suite_of()
-    run = execute(tested, FakeSearch({"q0": TIED}))
+    run = search_suite(tested, FakeSearch({"q0": TIED}))
     found = search_tails(tested, run, FakeSearch({}, error=EngineUnreachable("gone")))
     assert found.responses == run.responses
     assert found.tails is not None
@@ -355,8 +352,6 @@ def test_a_pool_asks_for_what_it_needs() -> None:
 )
 def test_the_report_says_what_it_cost(tails: TailSearch, note: str) -> None:
     tested = suite_of()
-    run = replace(execute(tested, FakeSearch({"q0": TIED})), tails=tails)
-    answered = AnsweredSuite(
-        select(tested, QueryFilter(), RunOptions().day()), with_hooks(RunOptions()), run, "default", Masker({})
-    )
-    assert note in conclude(answered).report.notes
+    run = replace(search_suite(tested, FakeSearch({"q0": TIED})), tails=tails)
+    answered = AnsweredCell(cell_of(tested, RunOptions()), run)
+    assert note in conclude_cell(answered).report.notes

@@ -99,7 +99,7 @@ def test_it_is_closed_when_what_comes_of_the_run_is_interrupted(engine, monkeypa
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("harness.run.execution.decide", interrupted)
+    monkeypatch.setattr("harness.run.cell.decide", interrupted)
     assert main(["run", "shop.relevance.yaml", "--url", engine.url]) == 130
     assert [method for method, _, _ in engine.points] == ["POST", "DELETE"]
 

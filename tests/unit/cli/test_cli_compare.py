@@ -13,7 +13,7 @@ import harness.compare.report
 import harness.compare.scores
 import harness.compare.sides
 import harness.config
-import harness.run.execution
+import harness.run.cell
 import harness.search
 import harness.suites.loading
 from harness.baseline.files import read_baselines
@@ -710,9 +710,9 @@ def test_what_was_loaded_read_scored_and_decided_is_handed_on(shop, capsys, monk
 
     counted(harness.config.trust, "read_config")
     counted(harness.suites.loading, "read_suite_file")
-    for module in (harness.compare.scores, harness.run.execution):
+    for module in (harness.compare.scores, harness.run.cell):
         counted(module, "score_run")
-    for module in (harness.compare.report, harness.run.execution):
+    for module in (harness.compare.report, harness.run.cell):
         counted(module, "decide")
     main(words)
     assert calls == {"read_config": 1, "read_suite_file": 1, "score_run": scored, "decide": decided}

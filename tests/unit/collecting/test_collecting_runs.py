@@ -31,7 +31,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.pytest_plugin.run_files import Failed, Finished
 from harness.pytest_plugin.runs import RunFailed, SuiteRuns
-from harness.run.execution import FinishedSuite
+from harness.run.cell import FinishedSuite
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
 RUN = Run(
@@ -258,7 +258,7 @@ PROCESS = """
 import os, signal, sys
 from pathlib import Path
 from harness.pytest_plugin.runs import SuiteRuns
-from harness.run.execution import FinishedSuite
+from harness.run.cell import FinishedSuite
 from harness.options import RunOptions
 from harness.model import (Engine, Profile, Run, Suite, SuiteReport, Target)
 

@@ -1,0 +1,714 @@
+"""
+One suite with one of its requests on one index: a cell of a run.
+
+`answer_cell` sends the queries and decides nothing. `conclude_cell` scores, decides, and assembles the report.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from harness.errors import HookError, LoginRefused, SearchError
+from harness.gate import decide
+from harness.gate.selection import QueryFilter, Selection, blamed_queries, worst_first
+from harness.masking import Masker, if_small, redact, without_vectors
+from harness.metrics.score import score_run
+from harness.model import (
+    BaselineFile,
+    Cluster,
+    Engine,
+    Failure,
+    FailureKind,
+    IndexState,
+    Query,
+    Ranking,
+    Reference,
+    Repeat,
+    Response,
+    Run,
+    Score,
+    SearchRequest,
+    SentRequest,
+    Suite,
+    SuiteReport,
+    Verdict,
+)
+from harness.options import RunOptions
+from harness.process import gc_paused
+from harness.run.checks import Targets
+from harness.run.connections import FixtureBuilds, targeting
+from harness.run.journal import Rerun, RunRecord
+from harness.run.notes import run_notes
+from harness.run.plan import SearchOptions, SearchPlan, plan_searches
+from harness.run.report import DecidedRun, assemble
+from harness.run.streams import (
+    WITHOUT_FURTHER_HIT,
+    CountedSearch,
+    NeededHits,
+    RecordedSearch,
+    ResponseSource,
+    WatchedSearch,
+)
+from harness.run.tails import search_tails
+from harness.run.watching import TargetWatch, watch_target, with_point_in_time
+from harness.search.answers import is_blocked
+from harness.search.msearch import PREFERENCE
+
+if TYPE_CHECKING:
+    from harness.baseline import BaselineUpdate
+    from harness.search import Search
+
+QUERIES_TITLED = 1000
+"""Queries of a suite, the worst of each threshold first, whose hits are shown with titles where not all are."""
+
+
+@runtime_checkable
+class Progress(Protocol):
+    """Receives how far a run is, in the thread that runs it."""
+
+    def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
+        """*queries* of *suite* are about to be sent; *chosen* is the selected request or index, in words."""
+
+    def queries_done(self, count: int) -> None:
+        """Another *count* queries of the suite have their response."""
+
+    def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
+        """All queries of the suite have their response; *verdicts* is None where its thresholds do not decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A selection of a suite, and how to run it: *options* have the hooks in force."""
+
+    selection: Selection
+    options: RunOptions
+    cluster: str
+    """The name of the server in reports."""
+    masker: Masker
+    """Hides secrets."""
+    server: Cluster | None = None
+    """How to reach the server."""
+
+    @property
+    def suite(self) -> Suite:
+        """The queries that run, on the selected index; the index of a fixture has no name before it is built."""
+        from harness.suites.requests import on_index
+
+        suite = self.selection.active
+        if self.options.index is not None:
+            return on_index(suite, self.options.index)
+        return suite if suite.fixture is None else targeting(suite, None)
+
+    @property
+    def repeats(self) -> int:
+        """How often the queries are sent after the first time."""
+        return (self.options.repeat or 1) - 1
+
+    @property
+    def is_checked(self) -> bool:
+        """Whether the target is checked; documents of a pool need no judgments."""
+        return self.selection.suite.checks and not self.options.no_checks and not self.options.unjudged
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether the run is compared with a baseline, or becomes one."""
+        return self.options.save_baseline or self.selection.compares
+
+    @property
+    def needs_tails(self) -> bool:
+        """Whether documents are looked for that tie with the last hits: where the run is compared with another."""
+        return self.options.tails or self.is_compared
+
+    @property
+    def search_options(self) -> SearchOptions:
+        """How the queries are sent the first time."""
+        has_hooks = self.options.hooks.concern_searches
+        # Not one hit more for a pool, nor with hooks, which may depend on the number of hits.
+        further = not (self.options.unjudged or has_hooks)
+        return SearchOptions(self.options.request, further=further, titles=has_hooks)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What the cells of a run share: the indexes that were built, what is known of targets, and the progress."""
+
+    builds: FixtureBuilds
+    targets: Targets
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTarget:
+    """The index that a cell searches, while it is open."""
+
+    suite: Suite
+    """The queries that run, on that index."""
+    search: Search
+    """For checks, look-ups and states."""
+    hooked: Search
+    """For requests of queries, which hooks may change."""
+    watch: TargetWatch
+    sent: dict[str, SearchRequest] = field(default_factory=dict)
+    """The requests as hooks changed them, by query."""
+
+
+@dataclass(frozen=True, slots=True)
+class AnsweredCell:
+    """A cell whose queries were sent; nothing is scored or decided yet."""
+
+    cell: Cell
+    run: Run
+    """The responses."""
+    search: Search | None = None
+    """The open connection that they came from; None where nothing answered."""
+    sent: Mapping[str, SearchRequest] = field(default_factory=dict)
+    """The requests as hooks changed them, by query."""
+    budget: float | None = None
+    """The seconds that are left for look-ups, None where there is no limit."""
+    recorded_cluster: str | None = None
+    """The name of the server in the journal that all of the run is from."""
+
+    @property
+    def cluster(self) -> str:
+        """The name of the server in reports."""
+        return self.recorded_cluster or self.cell.cluster
+
+    def masked_run(self) -> Run:
+        """The run, with secrets masked in what servers returned."""
+        masker = self.cell.masker
+        return redact(self.run, masker.mask) if masker else self.run
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedSuite:
+    """
+    A suite that ran: *suite* with the queries that were selected, their *run* and *scores*, and its *report*.
+
+    Secrets are masked in *run*. *others* are the queries that were not selected.
+    """
+
+    suite: Suite
+    run: Run
+    scores: Sequence[Score]
+    report: SuiteReport
+    others: Sequence[Query] = ()
+
+    def add_to_baseline(
+        self, options: RunOptions, standing: Mapping[Path, BaselineFile] | None = None
+    ) -> BaselineUpdate:
+        """Its run, which had *options*, added to the baselines of its suite; raises as `keep_run`."""
+        from harness.baseline import keep_run
+
+        return keep_run(
+            self.suite,
+            self.run,
+            self.scores,
+            created=options.day().isoformat(),
+            partial=QueryFilter.of(options).is_part,
+            others=self.others,
+            file=options.baseline,
+            standing=standing,
+        )
+
+
+def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> Rerun:
+    """*earlier* as the earlier run of *selection*, if it has the same suite."""
+    if earlier is None or earlier.suite != selection.selected:
+        return Rerun()
+    return Rerun(earlier.run, selection.active.queries)
+
+
+# Answering.
+
+
+def answer_cell(
+    cell: Cell, services: Services, record: RunRecord, search: Search, resources: ExitStack
+) -> AnsweredCell:
+    """
+    Send the queries of *cell*; decide nothing.
+
+    An engine that goes away or refuses is not an error of this call: the queries fail.
+
+    Args:
+        cell: The queries, and how to send them.
+        services: What the cells of a run share.
+        record: Has an earlier run of the same cell, whose rankings are not requested again, and keeps this one.
+        search: An open connection.
+        resources: Closes the point in time that the suite may search.
+
+    Raises:
+        UsageError: The journal cannot be written.
+    """
+    start_progress(cell, services, record.earlier)
+    if record.is_whole:
+        reused = reuse_recorded_run(cell, services, record, search)
+        if reused is not None:
+            return reused
+        start_progress(cell, services, None)
+    target = OpenTarget(cell.suite, search, search, TargetWatch(None, budget=cell.options.budget))
+    try:
+        target = resources.enter_context(open_target(cell, services, search))
+        earlier = begin_record(cell, services, record, target)
+        plan = plan_first_pass(cell, services, target)
+        run = send_first_pass(cell, services, record, plan, target)
+        run = join_runs(run, earlier)
+        run = search_open_tails(cell, run, earlier, target)
+        run = add_facts_and_titles(cell, run, target)
+        run = repeat_searches(cell, services, run, target)
+    except SearchError as error:
+        run = make_failed_run(cell, target.suite, search.engine, error, record.earlier)
+    record.end(run)
+    return AnsweredCell(cell, run, target.search, target.sent, target.watch.left)
+
+
+def answer_without_connection(
+    cell: Cell, services: Services, record: RunRecord, error: SearchError | None
+) -> AnsweredCell:
+    """Each selected query of *cell* fails with *error*, which is None where no query is selected."""
+    start_progress(cell, services, record.earlier)
+    if record.is_whole:
+        reused = reuse_recorded_run(cell, services, record, None)
+        if reused is not None:
+            return reused
+    engine = Engine("not asked" if error is None else "not reached")
+    run = make_failed_run(cell, cell.suite, engine, error, record.earlier)
+    record.end(run)
+    return AnsweredCell(cell, run, budget=cell.options.budget)
+
+
+def start_progress(cell: Cell, services: Services, earlier: Run | None) -> None:
+    """Say how many queries are about to be sent, with their repeats."""
+    if services.progress is None:
+        return
+    queries = cell.selection.active.queries
+    kept = kept_rankings(earlier)
+    unanswered = [query for query in queries if query.id not in kept]
+    services.progress.suite_started(
+        cell.selection.suite, len(unanswered) + cell.repeats * len(queries), cell.options.chosen()
+    )
+
+
+def reuse_recorded_run(cell: Cell, services: Services, record: RunRecord, search: Search | None) -> AnsweredCell | None:
+    """
+    The earlier run of *record*, unchanged, with *search* for look-ups if the target is the same.
+
+    Returns:
+        None if the target is another by now, so that the queries are sent anew.
+    """
+    from harness.run.header import NOT_ASKED
+    from harness.suites.requests import choose_template
+
+    earlier, suite = record.earlier, cell.suite
+    if earlier is None:
+        return None
+    own_index = choose_template(suite, cell.options.request).index or suite.target.index
+    if own_index is not None and cell.masker.mask(own_index) == earlier.index:
+        earlier = replace(earlier, index=own_index)  # a journal has it masked
+    engine = NOT_ASKED if search is None else search.engine
+    state = read_state_now(cell, services, record, search, earlier.index)
+    if not record.is_same_target(engine, state):
+        search = None
+    if record.earlier is None:
+        return None
+    responses = {query.id: earlier.responses[query.id] for query in suite.queries if query.id in earlier.responses}
+    run = replace(earlier, responses=responses, target_unknown=record.earlier.target_unknown)
+    run = add_titles(cell, run, search, cell.options.budget)
+    return AnsweredCell(cell, run, search, budget=cell.options.budget, recorded_cluster=record.cluster)
+
+
+def read_state_now(
+    cell: Cell, services: Services, record: RunRecord, search: Search | None, index: str | None
+) -> IndexState | None:
+    """The state of *index*, the target of an earlier run; a fixture is built first, unless nothing is to be sent."""
+    from harness.suites.requests import on_index
+
+    if search is None or index is None:
+        return None
+    suite = cell.suite
+    try:
+        suite = build_fixture(suite, services, search) if record.asks else suite
+    except SearchError:
+        return None
+    watch = watch_cell(cell, suite if suite.target.index is not None else on_index(suite, index), search)
+    watch.read_state()
+    return watch.first
+
+
+@contextmanager
+def open_target(cell: Cell, services: Services, search: Search) -> Iterator[OpenTarget]:
+    """
+    The target of *cell* until the end of the block: its fixture built, its point in time open, its first state read.
+
+    Raises:
+        SearchError: The fixture or the point in time cannot be had.
+    """
+    suite = build_fixture(cell.suite, services, search)
+    with with_point_in_time(suite, cell.options.request, search) as pinned:
+        watch = watch_cell(cell, suite, pinned)
+        watch.read_state()
+        sent: dict[str, SearchRequest] = {}
+        yield OpenTarget(suite, pinned, cell.options.hooks.around(pinned, sent), watch, sent)
+
+
+def build_fixture(suite: Suite, services: Services, search: Search) -> Suite:
+    """*suite* on the index of its fixture, if it has one."""
+    if suite.fixture is None:
+        return suite
+    return targeting(suite, services.builds.index_of(suite, suite.fixture, search))
+
+
+def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
+    """The watch of the target; it watches nothing for a pool, or without queries."""
+    budget = cell.options.budget
+    if not cell.is_checked or not suite.queries:
+        return TargetWatch(None, budget=budget)
+    has_hooks = cell.options.hooks.concern_searches
+    return watch_target(suite, cell.options.request, search, budget=budget, is_changed_by_hooks=has_hooks)
+
+
+def begin_record(cell: Cell, services: Services, record: RunRecord, target: OpenTarget) -> Run | None:
+    """The earlier run that this one continues; None without one, or if its target is another by now."""
+    had_earlier = record.earlier is not None
+    earlier = record.begin(target.search.engine, target.watch.first)
+    if had_earlier and earlier is None:
+        start_progress(cell, services, None)
+    return earlier
+
+
+def plan_first_pass(cell: Cell, services: Services, target: OpenTarget) -> SearchPlan:
+    """The requests for all queries, and those that check the target."""
+    plan = plan_searches(target.suite, cell.search_options)
+    if not cell.is_checked:
+        return plan
+    targets = services.targets.in_state(target.watch.first)
+    check = targets.check_of(cell.selection.suite, plan.template, target.suite.queries, plan.requests, target.hooked)
+    return replace(plan, check=check)
+
+
+def send_first_pass(cell: Cell, services: Services, record: RunRecord, plan: SearchPlan, target: OpenTarget) -> Run:
+    """Send *plan*, except for the queries that the earlier run of *record* has a ranking of."""
+    needed = NeededHits(target.hooked, plan)
+    kept = kept_rankings(record.earlier)
+    warm_up(cell, plan, needed, kept, target.watch)
+    source = RecordedSearch(follow(services, target, needed), record, kept)
+    with gc_paused():
+        return send_plan(plan, source, target)
+
+
+def follow(services: Services, target: OpenTarget, source: ResponseSource) -> ResponseSource:
+    """*source*, whose responses are counted, and between which the state of the target is read."""
+    watched = WatchedSearch(source, target.watch)
+    return watched if services.progress is None else CountedSearch(watched, services.progress.queries_done)
+
+
+def warm_up(
+    cell: Cell, plan: SearchPlan, source: ResponseSource, kept: Mapping[str, Ranking], watch: TargetWatch
+) -> None:
+    """Send the queries that are about to be sent, as often as asked for; an error is left for the run to report."""
+    requests = [request for request in plan.requests if request.query not in kept]
+    with suppress(SearchError):
+        for _ in range(cell.options.warm_up or plan.suite.warm_up):
+            if watch.left is not None and watch.left <= 0:
+                return
+            for _streamed in source.stream(requests, budget=watch.left):
+                pass
+
+
+def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> Run:
+    """
+    Send what *plan* has to *source*.
+
+    Returns:
+        The run, with a response for each query, in the suite's order, and with what the checks say about the target.
+
+    Raises:
+        SearchError: No query could be sent at all.
+    """
+    begun = time.perf_counter()
+    checked: dict[int, Response] = {}
+    responses: dict[str, Response] = {}
+    resent: dict[str, str] = {}
+    window_is_full = False
+    try:
+        for streamed in source.stream([*plan.checks, *plan.requests], budget=target.watch.left):
+            if streamed.place < len(plan.checks):
+                checked[streamed.place] = streamed.response
+                continue
+            query = plan.requests[streamed.place - len(plan.checks)].query
+            responses[query] = streamed.response
+            if streamed.resent == WITHOUT_FURTHER_HIT:
+                window_is_full = True
+            elif streamed.resent:
+                resent[query] = streamed.resent
+    except LoginRefused as error:
+        if not plan.checks:
+            raise
+        refused = Failure(FailureKind.ERROR, str(error))
+        checked = dict.fromkeys(range(len(plan.checks)), refused)
+        for request in plan.requests:
+            if not isinstance(responses.get(request.query), Ranking):
+                responses[request.query] = refused
+    answers_of_checks = [checked[place] for place in range(len(plan.checks))]
+    responses |= send_without_checks(plan, source, answers_of_checks, responses, target.watch)
+    queries = [query.id for query in plan.suite.queries]
+    run = Run(
+        responses={query: responses[query] for query in queries},
+        engine=target.search.engine,
+        request=plan.template.name,
+        index=plan.template.index or plan.suite.target.index,
+        seconds=time.perf_counter() - begun,
+        resent={query: resent[query] for query in queries if query in resent},
+        window_is_full=window_is_full,
+    )
+    return run if plan.check is None else plan.check.concluded(run, answers_of_checks, target.watch.left)
+
+
+def send_without_checks(
+    plan: SearchPlan,
+    source: ResponseSource,
+    answers_of_checks: Sequence[Response],
+    responses: Mapping[str, Response],
+    watch: TargetWatch,
+) -> dict[str, Response]:
+    """
+    Send the queries again that failed exactly as all checks did; returns their new *responses*.
+
+    An engine that refuses a check may refuse the whole batch with it; the queries are then sent again without it.
+    """
+    refusals = {response for response in answers_of_checks if isinstance(response, Failure)}
+    if len(refusals) != 1 or not all(isinstance(response, Failure) for response in answers_of_checks):
+        return {}
+    [refusal] = refusals
+    if refusal.kind is not FailureKind.ERROR or is_blocked(refusal):
+        return {}
+    lost = [request for request in plan.requests if responses[request.query] == refusal]
+    if not lost:
+        return {}
+    again: dict[str, Response] = {}
+    try:
+        for streamed in source.stream(lost, budget=watch.left):
+            again[lost[streamed.place].query] = streamed.response
+    except SearchError:
+        if not any(isinstance(response, Ranking) for response in responses.values()):
+            raise
+        return {}
+    return again
+
+
+def kept_rankings(earlier: Run | None) -> dict[str, Ranking]:
+    """The rankings of an *earlier* run, whose queries are not sent again."""
+    responses = {} if earlier is None else earlier.responses
+    return {query: response for query, response in responses.items() if isinstance(response, Ranking)}
+
+
+def join_runs(run: Run, earlier: Run | None) -> Run:
+    """*run*, which has the rankings of *earlier*, with the other findings of *earlier*."""
+    if earlier is None or not earlier.has_rankings:
+        return run
+    return replace(
+        earlier,
+        responses=run.responses,
+        request=run.request,
+        index=run.index,
+        seconds=earlier.seconds + run.seconds,
+        resent={**earlier.resent, **run.resent},
+        titles={**earlier.titles, **run.titles},
+        checks=run.checks or earlier.checks,
+        window_is_full=run.window_is_full or earlier.window_is_full,
+    )
+
+
+def make_failed_run(cell: Cell, suite: Suite, engine: Engine, error: SearchError | None, earlier: Run | None) -> Run:
+    """A run of *suite* whose queries failed for *error*, except those that *earlier* has a ranking of."""
+    from harness.suites.requests import choose_template
+
+    kept = kept_rankings(earlier)
+    template = choose_template(suite, cell.options.request)
+    failure = Failure(FailureKind.ERROR, error.text(cell.options.entry) if error else "")
+    responses: dict[str, Response] = {query.id: kept.get(query.id, failure) for query in suite.queries}
+    return join_runs(Run(responses, engine, template.name, template.index or suite.target.index), earlier)
+
+
+def search_open_tails(cell: Cell, run: Run, earlier: Run | None, target: OpenTarget) -> Run:
+    """*run* with the documents that tie with its last hits; those of *earlier* are known if it looked for them."""
+    if not cell.needs_tails:
+        return run
+    suite = target.suite
+    if earlier is not None and earlier.tails is not None:
+        kept = kept_rankings(earlier)
+        suite = replace(suite, queries=tuple(query for query in suite.queries if query.id not in kept))
+    return search_tails(suite, run, target.hooked, budget=target.watch.left)
+
+
+def add_facts_and_titles(cell: Cell, run: Run, target: OpenTarget) -> Run:
+    """*run* with the facts on its index, where a baseline or a merge needs them, and with titles."""
+    if cell.is_compared or cell.options.shard is not None:
+        run = replace(run, facts=target.search.index_facts(run.index))
+    return add_titles(cell, run, target.search, target.watch.left)
+
+
+def add_titles(cell: Cell, run: Run, search: Search | None, budget: float | None) -> Run:
+    """*run* with the titles of all hits, where all are reported; a pool looks them up later, with more fields."""
+    from harness.run.look_ups import TITLES_AT_MOST, look_up_titles, untitled_hits
+
+    options = cell.options
+    if search is None or options.unjudged or not options.all_titles:
+        return run
+    documents = chain(untitled_hits(run), options.titled[:TITLES_AT_MOST])
+    return look_up_titles(cell.selection.suite, run, search, documents, budget=budget)
+
+
+def repeat_searches(cell: Cell, services: Services, run: Run, target: OpenTarget) -> Run:
+    """*run* with its repeats, and with the states that its target was in."""
+    if not run.has_rankings:
+        return run
+    repeats: list[Repeat] = []
+    for number in range(2, cell.repeats + 2):
+        # Each repeat has a preference of its own, so that other copies of a shard may answer.
+        preference = f"{PREFERENCE}-{number}"
+        responses = repeat_once(cell, services, run, target, preference)
+        if target.watch.left is not None and any(_did_not_run(response) for response in responses.values()):
+            break
+        repeats.append(Repeat(responses, target.watch.copies_with(preference)))
+    target.watch.read_state()
+    return replace(run, repeats=tuple(repeats), states=(*run.states, *target.watch.states))
+
+
+def repeat_once(
+    cell: Cell, services: Services, run: Run, target: OpenTarget, preference: str
+) -> Mapping[str, Response]:
+    """The responses to the searches of *run*, sent again with *preference*."""
+    options = cell.search_options
+    further = options.further and not run.window_is_full
+    try:
+        plan = plan_searches(target.suite, replace(options, further=further, titles=False, preference=preference))
+        with gc_paused():
+            again = send_plan(plan, follow(services, target, NeededHits(target.hooked, plan)), target)
+        if cell.needs_tails:
+            again = search_tails(target.suite, again, target.hooked, budget=target.watch.left, preference=preference)
+    except SearchError as error:
+        return dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
+    return again.responses
+
+
+def _did_not_run(response: Response) -> bool:
+    return isinstance(response, Failure) and response.kind is FailureKind.NOT_RUN
+
+
+# Deciding.
+
+
+@gc_paused()
+def conclude_cell(
+    answered: AnsweredCell, progress: Progress | None = None, *, inspected: str | None = None
+) -> FinishedSuite:
+    """
+    Decide the thresholds of a suite whose queries were sent::
+
+        mask -> score -> decide -> look for missing documents -> assemble
+
+    Where a query is only *inspected*, its missing documents are looked for although no threshold blames it.
+    """
+    from harness.run.look_ups import locate_worst
+
+    cell = answered.cell
+    selection, options, masker = cell.selection, cell.options, cell.masker
+    suite, selected = selection.suite, selection.selected
+    run = answered.masked_run()
+    scores = score_run(selected, run)
+    run, reference = _with_reference(answered, run)
+    verdicts = decide(
+        suite,
+        run,
+        scores,
+        today=options.day(),
+        query_filter=QueryFilter.of(options),
+        strict_xfail=options.strict_xfail,
+        report_only=options.report_only,
+        reference=reference,
+        repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
+    )
+    run = _with_shown_titles(answered, run, verdicts, reference)
+    worst = blamed_queries(verdicts) if inspected is None else [inspected]
+    located, notes = locate_worst(selected, answered.run, answered.search, worst, options, answered.budget)
+    report = assemble(
+        DecidedRun(selected, run, scores, verdicts, reference, located),
+        answered.cluster,
+        notes=[*run_notes(selection, run, options, answered.cell.server, verdicts), *notes],
+        deselected=len(selection.others),
+        decides=inspected is None,
+        report_only=options.report_only,
+        sent={} if inspected is not None else _sent(answered, run, verdicts),
+        searched=options.searched(),
+    )
+    if progress is not None:
+        progress.suite_finished(run, verdicts)
+    report = redact(report, masker.mask) if masker else report
+    return FinishedSuite(selected, run, scores, report, selection.others)
+
+
+def _with_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | None]:
+    """
+    *run* with the facts on its index, and the baseline that thresholds and the report compare it with.
+
+    Without a threshold that compares, a baseline only informs: it is read where it is beside the suite or was named,
+    and a query has a ranking. It costs three small requests and no deeper search.
+    """
+    options, suite = answered.cell.options, answered.cell.selection.selected
+    if options.save_baseline:
+        return run, Reference(updating=True)
+    from harness.baseline import reference_for
+    from harness.baseline.files import has_baseline
+
+    if not answered.cell.selection.compares and not (run.has_rankings and has_baseline(suite, options.baseline)):
+        return run, None
+    if run.facts is None and answered.search is not None:
+        run = replace(run, facts=answered.search.index_facts(run.index))
+    return run, reference_for(suite, run, options.baseline, options.searched(), answered.cell.selection.others)
+
+
+def _with_shown_titles(
+    answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict], reference: Reference | None
+) -> Run:
+    """*run* with the titles of the hits of the worst queries, and of documents that only the baseline ranks."""
+    from harness.run.look_ups import TITLES_AT_MOST, left_documents, look_up_titles, untitled_hits
+
+    options, search = answered.cell.options, answered.search
+    if search is None or not options.locate or not run.has_rankings:
+        return run
+    blamed = chain(worst_first([verdict.blamed for verdict in verdicts]), run.responses if options.report_only else ())
+    answered_ones = (query for query in dict.fromkeys(blamed) if isinstance(run.responses.get(query), Ranking))
+    worst = None if options.all_titles else list(islice(answered_ones, QUERIES_TITLED))
+    own = () if worst is None else untitled_hits(run, worst)
+    documents = chain(own, islice(left_documents(run, reference, worst), TITLES_AT_MOST))
+    titled = look_up_titles(answered.cell.selection.selected, run, search, documents, budget=answered.budget)
+    return redact(titled, answered.cell.masker.mask) if answered.cell.masker else titled
+
+
+def _sent(answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
+    """The requests that the report shows, masked; none if the service's address is not known, or a hook fails."""
+    from harness.run.sent_requests import sent_requests
+
+    suite, server = answered.cell.selection.selected, answered.cell.server or Cluster(answered.cluster)
+    template = suite.requests.get(run.request)
+    if template is None or (template.http is not None and server.url is None):
+        return {}
+    try:
+        first = blamed_queries(verdicts)
+        sent = sent_requests(suite, run, server, first, answered.cell.options.hooks, answered.sent)
+    except HookError:
+        return {}
+    shown = {}
+    for query in suite.queries:
+        if query.id in sent:
+            request = sent[query.id]
+            body = without_vectors(request.body, [query.params[name] for name in suite.vectors])
+            url, body = answered.cell.masker.mask(request.url), answered.cell.masker.mask_json(if_small(body))
+            shown[query.id] = replace(request, url=url, body=body)
+    return shown

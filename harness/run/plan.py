@@ -1,0 +1,139 @@
+"""What a run sends to a target: the requests of the queries, and those that check the target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from harness.model import Query, RequestTemplate, SearchRequest, Suite, members
+from harness.search.msearch import preferring
+
+if TYPE_CHECKING:
+    from harness.run.checks import TargetCheck
+
+SELECTING = frozenset({"_source", "stored_fields", "template"})
+"""The keys of a body that may select the fields of hits."""
+
+OWN_SIZE = frozenset({"size", "template"})
+"""The keys of a body with which it says itself how many hits it asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchOptions:
+    """How the queries of a suite are searched."""
+
+    request: str | None = None
+    """The name of the request template; the suite's first where None."""
+    further: bool = True
+    """
+    Whether to request one hit more than is needed, where the request allows it, to see whether the last hit ties with
+    others.
+    """
+    titles: bool = False
+    """Whether the searches return titles, for hooks that may read them; else they are looked up later."""
+    preference: str | None = None
+    """Chooses the shard copies that answer, unless the request or a point in time does."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchPlan:
+    """The requests of a run: those of *check*, then one for each query of *suite*, made from *template*."""
+
+    suite: Suite
+    template: RequestTemplate
+    options: SearchOptions
+    requests: Sequence[SearchRequest]
+    check: TargetCheck | None = None
+
+    @property
+    def checks(self) -> Sequence[SearchRequest]:
+        """The requests that check the target."""
+        return () if self.check is None else self.check.requests
+
+
+def plan_searches(suite: Suite, options: SearchOptions) -> SearchPlan:
+    """
+    The requests for the queries of *suite*, without a check of the target.
+
+    Raises:
+        SuiteError: A query's values make a request that cannot be sent.
+    """
+    from harness.suites.requests import choose_template
+
+    template = choose_template(suite, options.request)
+    requests = requests_of(
+        suite, template, further=options.further, titles=options.titles, preference=options.preference
+    )
+    return SearchPlan(suite, template, options, requests)
+
+
+def requests_of(
+    suite: Suite,
+    template: RequestTemplate,
+    *,
+    further: bool = True,
+    titles: bool = False,
+    preference: str | None = None,
+) -> Sequence[SearchRequest]:
+    """
+    The request for each query of *suite* as it is sent.
+
+    Building one raises SuiteError where the values of its query make a request that cannot be sent.
+    """
+    from harness.suites.requests import build_request
+
+    further = further and may_request_more(template)
+    size = _size_of_all(suite, template) if further else suite.depth
+    titles = _returns_titles(suite, template, titles=titles)
+
+    def sent(query: Query) -> SearchRequest:
+        asked = build_request(suite, template, query, size)
+        if size is None:
+            asked = replace(asked, body={**asked.body, "size": _size_with_one_more(asked)})
+        if titles:
+            asked = replace(asked, title_field=suite.title_field)
+        return asked if preference is None else preferring(preference, asked)
+
+    return [sent(query) for query in suite.queries]
+
+
+def may_request_more(template: RequestTemplate) -> bool:
+    """
+    Whether its requests may ask for one hit more.
+
+    A body with a size of its own is sent as it is, and so are a search template and a request to a service.
+    """
+    own = template.body
+    return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys()
+
+
+def _size_of_all(suite: Suite, template: RequestTemplate) -> int | None:
+    """The number of hits that the requests for all queries ask for, one more than needed; None where it may differ."""
+    from harness.suites.requests import build_request
+
+    if not suite.queries or not _are_alike(suite, template):
+        return None
+    return _size_with_one_more(build_request(suite, template, suite.queries[0]))
+
+
+def _size_with_one_more(request: SearchRequest) -> int:
+    """The size of *request* with one hit more, where that cannot change the other hits."""
+    from harness.suites.depth import deepest_size
+
+    size: int = request.body["size"]
+    return size + (size < deepest_size([request.url_params, request.body]))
+
+
+def _are_alike(suite: Suite, template: RequestTemplate) -> bool:
+    """Whether the bodies for all queries have the same keys: params and texts may add some."""
+    if template.http is not None or any(query.params for query in suite.queries):
+        return False
+    return not any("{{" in key for key, _ in members(template.body))
+
+
+def _returns_titles(suite: Suite, template: RequestTemplate, *, titles: bool) -> bool:
+    """Whether the searches return titles: where *titles* says so, or where a look-up could not read them."""
+    selects = isinstance(template.body, Mapping) and bool(SELECTING & template.body.keys())
+    may_be_another = suite.target.id_field is not None or suite.target.unique_ids  # the document that a look-up finds
+    return suite.title_field is not None and (titles or selects or may_be_another)

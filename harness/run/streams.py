@@ -1,0 +1,165 @@
+"""
+Searches around a search. Each yields the responses of the one inside it, and does one thing on the way.
+
+From the outside in: progress, journal, watch of the target, needed hits, hooks, point in time, connection. A request
+that is of no query, such as a check of the target, passes through all of them unchanged.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from harness.errors import SearchError
+from harness.model import Query, Ranking, Response, SearchRequest
+from harness.run.plan import SearchPlan, may_request_more
+from harness.run.tails import cut_with_tail, hits_requested
+from harness.run.watching import TargetWatch
+from harness.search.answers import exceeds_window
+from harness.search.streams import ResponseStream, StreamedResponse
+
+
+class ResponseSource(Protocol):
+    """Anything that requests can be sent to."""
+
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
+        """See `Search.stream`."""
+        ...
+
+
+class Recorder(Protocol):
+    """Keeps the responses to queries."""
+
+    def add(self, query: str, response: Response) -> None:
+        """Keep the *response* to *query*."""
+
+
+WITHOUT_FURTHER_HIT = "the index refused one hit more"
+"""Why a request was sent again without the hit that a run asks for beyond those that it needs."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeededHits:
+    """
+    Cuts each response to the hits that are needed, and keeps those that tie with the last one.
+
+    An index may refuse the hit more than needed that a request asks for, because of its `index.max_result_window`: the
+    request is sent again without it.
+    """
+
+    inner: ResponseSource
+    plan: SearchPlan
+
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
+        """See `Search.stream`."""
+        with closing(self._stream_in_window(requests, budget)) as stream:
+            for streamed in stream:
+                request = requests[streamed.place]
+                if request.built_for is None:
+                    yield streamed
+                else:
+                    yield replace(streamed, response=self._cut(streamed.response, request, request.built_for))
+
+    def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
+        begun = time.perf_counter()
+        may_ask_for_more = self.plan.options.further and may_request_more(self.plan.template)
+        refused: dict[int, StreamedResponse] = {}
+        with closing(self.inner.stream(requests, budget=budget)) as stream:
+            for streamed in stream:
+                is_of_query = streamed.request.built_for is not None
+                if may_ask_for_more and is_of_query and exceeds_window(streamed.response):
+                    refused[streamed.place] = streamed
+                else:
+                    yield streamed
+        if not refused:
+            return
+        places = sorted(refused)
+        # No request with a size of its own asks for more, so that the others need as many hits as the suite has ranks.
+        again = [_with_size(requests[place], self.plan.suite.depth) for place in places]
+        left = None if budget is None else budget - (time.perf_counter() - begun)
+        with suppress(SearchError), closing(self.inner.stream(again, budget=left)) as stream:
+            for streamed in stream:
+                place = places[streamed.place]
+                del refused[place]
+                yield replace(streamed, place=place, resent=WITHOUT_FURTHER_HIT)
+        for streamed in refused.values():
+            yield replace(streamed, resent=WITHOUT_FURTHER_HIT)
+
+    def _cut(self, response: Response, request: SearchRequest, query: Query) -> Response:
+        from harness.suites.depth import collapses
+
+        template = self.plan.template
+        return cut_with_tail(response, request, self._count_hits(query), collapsed=collapses(template.body))
+
+    def _count_hits(self, query: Query) -> int:
+        """How many hits are needed for *query*, as far as its request says."""
+        from harness.suites.requests import build_request
+
+        suite, template = self.plan.suite, self.plan.template
+        body = template.body
+        if isinstance(body, Mapping) and "size" not in body and not any("{{" in key for key in body):
+            return suite.depth
+        return hits_requested(build_request(suite, template, query), suite)
+
+
+def _with_size(request: SearchRequest, size: int) -> SearchRequest:
+    return replace(request, body={**request.body, "size": size})
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedSearch:
+    """Reads the state of the target between responses."""
+
+    inner: ResponseSource
+    watch: TargetWatch
+
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
+        """See `Search.stream`."""
+        with closing(self.inner.stream(requests, budget=budget)) as stream:
+            for streamed in stream:
+                yield streamed
+                if streamed.request.built_for is not None:
+                    self.watch.read_state_if_due()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSearch:
+    """Yields the rankings of an earlier run, sends the other requests, and records their responses."""
+
+    inner: ResponseSource
+    record: Recorder
+    rankings: Mapping[str, Ranking]
+    """Those of the earlier run, by query."""
+
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
+        """See `Search.stream`."""
+        places: list[int] = []
+        for place, request in enumerate(requests):
+            if request.built_for is not None and request.query in self.rankings:
+                yield StreamedResponse(place, request, self.rankings[request.query])
+            else:
+                places.append(place)
+        with closing(self.inner.stream([requests[place] for place in places], budget=budget)) as stream:
+            for streamed in stream:
+                if streamed.request.built_for is not None:
+                    self.record.add(streamed.request.query, streamed.response)
+                yield replace(streamed, place=places[streamed.place])
+
+
+@dataclass(frozen=True, slots=True)
+class CountedSearch:
+    """Counts the queries that have their response."""
+
+    inner: ResponseSource
+    count: Callable[[int], None]
+
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
+        """See `Search.stream`."""
+        with closing(self.inner.stream(requests, budget=budget)) as stream:
+            for streamed in stream:
+                if streamed.request.built_for is not None:
+                    self.count(1)
+                yield streamed
