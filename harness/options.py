@@ -461,7 +461,7 @@ class Options(TypedDict, total=False):
     client: Any
 
 
-SEARCHED_BY = ("url", "embedded", "engine_version", "config", "request", "index", "allow_write", "baseline")
+SEARCHED_BY = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
 """The options that choose where a suite is searched, with which request, and what it is compared with."""
 
 

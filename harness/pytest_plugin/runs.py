@@ -262,6 +262,7 @@ class SessionRuns:
         options = self.session.options
         return replace(
             options.run,
+            config=self._configs.path,  # also in a test that changes the working directory
             request=request or next(iter(options.requests), None),
             index=index or next(iter(options.indexes), None),
             today=self.session.today,

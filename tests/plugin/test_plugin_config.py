@@ -63,3 +63,22 @@ def test_an_option_that_cannot_be_used_is_refused(run: Run, option: str, value: 
     result = run(option, value)
     result.stderr.fnmatch_lines(told)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_a_test_that_changes_the_working_directory_runs_with_the_configuration_of_the_session(
+    suite: Callable[..., Path], run: Run, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = suite()
+    path.write_text(path.read_text().replace("text: red shoes", 'text: "${SHOP_TEXT}"'), encoding="utf-8")
+    monkeypatch.setenv("SHOP_TEXT", "red shoes")
+    (pytester.path / "harness.toml").write_text('variables = ["SHOP_TEXT"]\n', encoding="utf-8")
+    pytester.makepyfile(
+        test_elsewhere="""
+        def test_elsewhere(relevance, tmp_path, monkeypatch):
+            monkeypatch.chdir(tmp_path)
+            assert relevance.run("shop.relevance.yaml").mean("nDCG@10") > 0.8
+            compared = relevance.compare("request:request", "index:other", suite="shop.relevance.yaml")
+            assert compared.report.queries
+        """
+    )
+    assert run("test_elsewhere.py").ret == pytest.ExitCode.OK
