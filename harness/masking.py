@@ -382,7 +382,7 @@ def shorten_vector(vector: list[float]) -> Json:
     The length of *vector* and a fingerprint, with the first numbers of a long one; *vector* itself if it is empty.
 
     >>> shorten_vector([0.5, -1])
-    '2 numbers (fingerprint 5d6c2a2f4f8f5d9b)'
+    '2 numbers (fingerprint b908ca8cb2cfc68c)'
     """
     try:
         digest = hashlib.sha256(struct.pack(f"<{len(vector)}d", *vector)).hexdigest()[:16]

@@ -45,7 +45,7 @@ class UsedValues:
         The name and a fingerprint of each value of *query* that is used. Logins in a value do not count.
 
         >>> UsedValues(frozenset({"near"})).fingerprint(Query("q", "tent", {"near": [0.5, 1], "brand": "Acme"}))
-        'near:a66c04a3661eb02f'
+        'near:e3d6ebbc8bdf12f7'
         """
         asked = _masked_values(query)
         found = {}

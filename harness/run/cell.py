@@ -264,7 +264,7 @@ def answer_cell(
     except SearchError as error:
         run = make_failed_run(cell, target.suite, search.engine, error, record.earlier)
     record.end(run)
-    return AnsweredCell(cell, run, target.search, target.sent, target.watch.left)
+    return AnsweredCell(cell, mark_hooked(cell, run), target.search, target.sent, target.watch.left)
 
 
 def answer_without_connection(
@@ -279,7 +279,12 @@ def answer_without_connection(
     engine = Engine("not asked" if error is None else "not reached")
     run = make_failed_run(cell, cell.suite, engine, error, record.earlier)
     record.end(run)
-    return AnsweredCell(cell, run, budget=cell.options.budget)
+    return AnsweredCell(cell, mark_hooked(cell, run), budget=cell.options.budget)
+
+
+def mark_hooked(cell: Cell, run: Run) -> Run:
+    """*run*, which says whether hooks may have used any value of a query."""
+    return replace(run, hooked=cell.options.hooks.concern_searches)
 
 
 def start_progress(cell: Cell, services: Services, earlier: Run | None) -> None:
@@ -319,7 +324,9 @@ def reuse_recorded_run(cell: Cell, services: Services, record: RunRecord, search
     responses = {query.id: earlier.responses[query.id] for query in suite.queries if query.id in earlier.responses}
     run = replace(earlier, responses=responses, target_unknown=record.earlier.target_unknown)
     run = add_titles(cell, run, search, cell.options.budget)
-    return AnsweredCell(cell, run, search, budget=cell.options.budget, recorded_cluster=record.cluster)
+    return AnsweredCell(
+        cell, mark_hooked(cell, run), search, budget=cell.options.budget, recorded_cluster=record.cluster
+    )
 
 
 def read_state_now(

@@ -10,12 +10,15 @@ from harness.model import (
     Agreement,
     Comparison,
     ComparisonReport,
+    DifferenceRange,
+    JudgedHits,
     MeasureComparison,
     MovedDocument,
     Profile,
     QueryComparison,
     ReportTiming,
     Side,
+    SideCoverage,
     SideKind,
 )
 from harness.report.html.comparison import render as page_of
@@ -108,6 +111,11 @@ queries = st.builds(
     st.none() | shares,
     st.booleans(),
 )
+coverages = st.builds(SideCoverage, st.none() | shares, counts, counts, counts)
+ranges = st.builds(DifferenceRange, st.sampled_from(MEASURES) | texts, st.none() | floats, st.none() | floats)
+judged_hits = st.builds(
+    JudgedHits, st.integers(1, 99), counts, coverages, coverages, st.lists(ranges, max_size=2).map(tuple), texts, texts
+)
 reports = st.builds(
     ComparisonReport,
     st.builds(ReportTiming, texts),
@@ -125,7 +133,8 @@ reports = st.builds(
     st.lists(texts, max_size=2).map(tuple),
     st.lists(texts, max_size=2).map(tuple),
     st.lists(texts, max_size=2).map(tuple),
-    st.sampled_from([0, 1, 3]),
+    judged=st.none() | judged_hits,
+    exit_status=st.sampled_from([0, 1, 3]),
 )
 
 

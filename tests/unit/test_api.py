@@ -368,11 +368,11 @@ def test_a_suite_without_thresholds_asserts_nothing_and_says_so():
 class Recorder(Relevance):
     """Runs nothing, and remembers what was asked for."""
 
-    def _finish(self, path, asked):
-        self.asked = (path, asked)
+    def _run(self, path, options):
+        self.asked = (path, options)
         suite = Suite("s", str(path), Target(), {}, (), ())
         report = assemble(DecidedRun(suite, Run({}, Engine("fake")), (), ()), "c")
-        return FinishedSuite(suite, Run({}, Engine("fake")), (), report)
+        return SuiteRun(FinishedSuite(suite, Run({}, Engine("fake")), (), report), options)
 
 
 def test_options_of_a_call_win_over_those_of_the_object():
@@ -428,6 +428,7 @@ WRONG_OPTIONS = [
     ({"index": 1}, "index is 1, expected a text or None"),
     ({"engine_version": 2.19}, "engine_version is 2.19, expected a text or None"),
     ({"embedded": "no"}, "embedded is the text 'no', expected True or False"),
+    ({"listed_addresses": 1}, "listed_addresses is 1, expected True or False"),
     ({"allow_write": 1}, "allow_write is 1, expected True or False"),
     ({"locate": None}, "locate is None, expected True or False"),
     ({"no_checks": 1}, "no_checks is 1, expected True or False"),
@@ -658,8 +659,7 @@ def test_a_text_is_no_sequence_of_tags(tags):
 
 def test_a_list_of_tags_is_as_good_as_a_tuple(monkeypatch):
     asked = []
-    monkeypatch.setattr(Relevance, "_finish", lambda self, path, options: asked.append(options))
-    monkeypatch.setattr("harness.api.running.SuiteRun", lambda finished, today: None)
+    monkeypatch.setattr(Relevance, "_run", lambda self, path, options: asked.append(options))
     Relevance(options=RunOptions(tags=("tail",))).run("s.relevance.yaml", tags=["head"])
     Relevance(options=RunOptions(tags=("tail",))).run("s.relevance.yaml")
     assert [options.tags for options in asked] == [("head",), ("tail",)]

@@ -155,7 +155,10 @@ def test_a_tag_of_one_suite_leaves_the_others_unasked(folder, search):
     assert (one.deselected, len(one.queries)) == (0, 1)
     assert (far.deselected, far.queries, far.verdicts) == (1, (), ())
     assert far.engine == Engine("not asked")
-    assert report.exit_status == 0
+    assert (report.exit_status, report.undecided) == (
+        1,
+        "no threshold applies to 'head'; add 'for TAG' to one, or select no tag",
+    )
 
 
 def test_a_query_of_one_suite_leaves_the_others_unasked_and_says_so(folder, search):
@@ -165,7 +168,7 @@ def test_a_query_of_one_suite_leaves_the_others_unasked_and_says_so(folder, sear
     assert one.notes[0] == "1 threshold is not decided: it is about other queries than q-one"
     assert (far.deselected, far.queries, far.verdicts, far.engine) == (1, (), (), Engine("not asked"))
     assert far.notes[0] == "nothing was sent: the suite has no query q-one"
-    assert report.exit_status == 0
+    assert (report.exit_status, report.undecided) == (1, "no threshold belongs to q-one; add one to a query")
 
 
 def test_a_query_has_to_have_the_tag_too(folder, search):
