@@ -41,7 +41,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.process import gc_paused
-from harness.run.checks import Targets
+from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, targeting
 from harness.run.journal import Rerun, RunRecord
 from harness.run.notes import run_notes
@@ -393,8 +393,8 @@ def plan_first_pass(cell: Cell, services: Services, target: OpenTarget) -> Searc
     plan = plan_searches(target.suite, cell.search_options)
     if not cell.is_checked:
         return plan
-    targets = services.targets.in_state(target.watch.first)
-    check = targets.check_of(cell.selection.suite, plan.template, target.suite.queries, plan.requests, target.hooked)
+    searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.hooked)
+    check = services.targets.prepare_check(cell.selection.suite, searches, target.watch.first)
     return replace(plan, check=check)
 
 
@@ -473,7 +473,7 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
         resent={query: resent[query] for query in queries if query in resent},
         window_is_full=window_is_full,
     )
-    return run if plan.check is None else plan.check.concluded(run, answers_of_checks, target.watch.left)
+    return run if plan.check is None else plan.check.conclude(run, answers_of_checks, target.watch.left)
 
 
 def send_without_checks(

@@ -8,9 +8,10 @@ A check explains, and never overrules hits that the target returned. What cannot
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Self
+from functools import partial
+from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate.judge_answers import named_documents
@@ -56,237 +57,215 @@ RESPELLED = 20
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is known of one target: a *sample* of its documents, the ids *asked* for, and those *found* among them."""
+class KnownTarget:
+    """What is known of one target."""
 
     sample: Response | None = None
-    asked: set[str] = field(default_factory=set)
-    found: set[str] = field(default_factory=set)
-    unread: set[str] = field(default_factory=set)
+    """Some of its documents, and the number of all."""
+    ids_asked: set[str] = field(default_factory=set)
+    """Ids that were looked up."""
+    ids_found: set[str] = field(default_factory=set)
+    """Those of them that the target has."""
+    ids_unread: set[str] = field(default_factory=set)
     """Ids of look-ups whose response was incomplete or failed."""
-    types: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Types of the existing fields among those *looked_for*."""
-    looked_for: set[str] = field(default_factory=set)
-    names: list[str] | None = None
+    field_types: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Types of the existing fields among *fields_asked*."""
+    fields_asked: set[str] = field(default_factory=set)
+    field_names: list[str] | None = None
     """Names of all fields; read only where a field is missing."""
-    refusal: str = ""
+    field_problem: str = ""
     """Why fields cannot be looked up."""
     problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSearches:
+    """The searches of one run, whose target is checked: *requests*, one for each of *queries*, made from *template*."""
+
+    template: RequestTemplate
+    queries: Sequence[Query]
+    requests: Sequence[SearchRequest]
+    search: Search
+    """What the requests are sent to."""
 
 
 class Targets:
     """The targets of one run, with what is known of each; no request to a target is repeated."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[Search, str | None, str], _Known] = {}
+        self._known: dict[tuple[Search, str | None, str], KnownTarget] = {}
         self._states: dict[tuple[Search, str | None], IndexState] = {}
-        self._state: IndexState | None = None
 
-    def in_state(self, state: IndexState | None) -> Self:
-        """These targets, of which the next is in *state*: what is known of it in another state counts no more."""
-        self._state = state
-        return self
-
-    def _forget_other_states(self, search: Search, index: str | None) -> None:
-        if self._state is None:
-            return
-        # Another copy has the same documents, and so has a shard after a merge; a script changes no document.
-        now = replace(self._state, copies=None, visible=None, definitions=None)
-        if self._states.setdefault((search, index), now) != now:
-            self._states[search, index] = now
-            self._known = {key: known for key, known in self._known.items() if key[:2] != (search, index)}
-
-    def check_of(
-        self,
-        suite: Suite,
-        template: RequestTemplate,
-        queries: Sequence[Query],
-        sent: Sequence[SearchRequest],
-        search: Search,
+    def prepare_check(
+        self, suite: Suite, searches: CheckedSearches, state: IndexState | None = None
     ) -> TargetCheck | None:
         """
-        The check of the target of *suite*; *sent* are the requests for *queries*, all made from *template*, over
-        *search*.
+        Prepare the check of the target of *searches*.
 
-        None where no check is possible: an HTTP service has no index.
+        Args:
+            suite: Names the documents that the target should have.
+            searches: What is sent to the target.
+            state: Of the target; what is known of it in another state does not count. None if it is unknown.
+
+        Returns:
+            None where no check is possible: an HTTP service has no index.
         """
-        if not sent or sent[0].http is not None or not isinstance(sent[0].body, Mapping):
+        if not searches.requests:
             return None
-        self._forget_other_states(search, sent[0].index)
-        pinned = pinned_of(sent[0].body)
-        key = (search, sent[0].index, json.dumps([pinned, of_indexes(sent[0]), sent[0].id_field], sort_keys=True))
-        known = self._known.setdefault(key, _Known())
-        return TargetCheck(suite, template, queries, sent, search, None if pinned else sent[0].index, pinned, known)
+        first = searches.requests[0]
+        if first.http is not None or not isinstance(first.body, Mapping):
+            return None
+        if state is not None:
+            self._forget_other_states(searches.search, first.index, state)
+        searched = [pinned_of(first.body), of_indexes(first), first.id_field]
+        key = (searches.search, first.index, json.dumps(searched, sort_keys=True))
+        known = self._known.setdefault(key, KnownTarget())
+        return TargetCheck(suite, searches, known)
+
+    def _forget_other_states(self, search: Search, index: str | None, state: IndexState) -> None:
+        # Another copy has the same documents, and so has a shard after a merge; a script changes no document.
+        state = replace(state, copies=None, visible=None, definitions=None)
+        earlier_state = self._states.setdefault((search, index), state)
+        if earlier_state != state:
+            self._states[search, index] = state
+            self._known = {key: known for key, known in self._known.items() if key[:2] != (search, index)}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckRequest:
+    """A request that checks the target, and what reads the answer to it."""
+
+    request: SearchRequest
+    read_answer: Callable[[Response], None]
 
 
 class TargetCheck:
-    """The check of one target for one suite: *requests* go with those of the queries, `concluded` reads the answers."""
+    """The check of one target for one suite: *requests* go with those of the queries, `conclude` reads the answers."""
 
-    def __init__(
-        self,
-        suite: Suite,
-        template: RequestTemplate,
-        queries: Sequence[Query],
-        sent: Sequence[SearchRequest],
-        search: Search,
-        index: str | None,
-        pinned: Json,
-        known: _Known,
-    ) -> None:
+    def __init__(self, suite: Suite, searches: CheckedSearches, known: KnownTarget) -> None:
+        """
+        Args:
+            suite: Names the documents that the target should have.
+            searches: What is sent to the target.
+            known: What earlier checks found out about it.
+        """
+        self._searches = searches
+        self._search = searches.search
+        self._first = searches.requests[0]
+        self._known = known
         self._title_field = suite.title_field
         self._id_field = suite.target.id_field
-        self._template = template
-        self._queries = queries
-        self._sent = sent
-        self._search = search
-        self._index = index
-        self._pinned = pinned
-        self._known = known
-        self._relevant = _relevant(suite)
-        self._expected = _expected(suite)
-        counted = frozenset[str]() if self._may_repeat(suite) else self._relevant - self._expected
-        self._counted = batched(sorted(counted - known.asked), IDS_AT_ONCE)
-        self._listed = batched(sorted((self._relevant | self._expected) - counted - known.asked), IDS_AT_ONCE)
-        requests = [
-            *([self._sample()] if known.sample is None else []),
-            *(_counting(self._look_up(part)) for part in self._counted),
-            *map(self._look_up, self._listed),
-        ]
-        self.requests = tuple(requests)
+        self._pinned = pinned_of(self._first.body)
+        self._index = None if self._pinned else self._first.index
+        self._relevant = _find_relevant(suite)
+        self._expected = _find_expected(suite)
+        self._unclear_ids: list[str] = []
+        """Ids of look-ups whose answer does not say which of them the target has."""
+        self._check_requests = self._prepare_requests(suite)
+        self.requests = tuple(check.request for check in self._check_requests)
 
-    def _may_repeat(self, suite: Suite) -> bool:
+    def _prepare_requests(self, suite: Suite) -> list[CheckRequest]:
+        checks = []
+        if self._known.sample is None:
+            checks.append(CheckRequest(self._request_sample(), self._read_sample))
+        # To count documents is cheap. A count says which documents exist only if it is that of their ids, and if ids do
+        # not repeat; documents that expectations name must be known one by one.
+        counted = self._relevant - self._expected
+        if self._may_repeat_ids(suite):
+            counted = set()
+        listed = (self._relevant | self._expected) - counted
+        for ids in batched(sorted(counted - self._known.ids_asked), IDS_AT_ONCE):
+            look_up = ids_request(self._first, ids)
+            # Without hits, the request costs an engine a tenth.
+            count_only = replace(look_up, body={**look_up.body, "size": 0})
+            checks.append(CheckRequest(count_only, partial(self._read_look_up, ids, is_counted=True)))
+        for ids in batched(sorted(listed - self._known.ids_asked), IDS_AT_ONCE):
+            look_up = ids_request(self._first, ids)
+            checks.append(CheckRequest(look_up, partial(self._read_look_up, ids)))
+        return checks
+
+    def _may_repeat_ids(self, suite: Suite) -> bool:
         """Whether several documents may have one id, or one in another form: their number then says little."""
-        of_several = self._index is None or "," in self._index or "*" in self._index
-        return self._id_field is not None or suite.target.unique_ids or of_several
+        has_several_indexes = self._index is None or "," in self._index or "*" in self._index
+        return self._id_field is not None or suite.target.unique_ids or has_several_indexes
 
-    def _look_up(self, ids: Sequence[str]) -> SearchRequest:
-        return ids_request(self._sent[0], ids)
-
-    def _sample(self) -> SearchRequest:
+    def _request_sample(self) -> SearchRequest:
         body: dict[str, Json] = {"query": {"match_all": {}}, "size": EXAMPLES}
-        body |= {} if self._pinned is None else {"pit": self._pinned}
-        body |= runtime_fields(self._sent[0].body)
+        if self._pinned is not None:
+            body["pit"] = self._pinned
+        body |= runtime_fields(self._first.body)
         return SearchRequest(
-            "", self._index, body, unique_ids=True, id_field=self._id_field, url_params=of_indexes(self._sent[0])
+            "", self._index, body, unique_ids=True, id_field=self._id_field, url_params=of_indexes(self._first)
         )
 
-    def concluded(self, run: Run, answers: Sequence[Response], budget: float | None = None) -> Run:
+    def conclude(self, run: Run, answers: Sequence[Response], budget: float | None = None) -> Run:
         """
-        *run* with what the *answers* to the requests say about its target; titles are looked up within *budget*
-        seconds.
+        Return *run* with what the *answers* to the requests say about its target.
 
-        Where the target holds nothing that could be found, the rankings become failures: their scores would mean
-        nothing.
+        Titles are looked up within *budget* seconds. Where the target holds nothing that could be found, the rankings
+        become failures: their scores would mean nothing.
         """
-        self._note(answers)
-        if not run.has_rankings:  # what went wrong there says more, unless it is about a field
-            refused = any(isinstance(one, Failure) and one.status == BAD_REQUEST for one in run.responses.values())
-            return replace(run, checks=self._with_fields(TargetChecks(self._index))) if refused else run
-        missing = (self._relevant | self._expected) - self._known.found
-        for hit in run.hits if missing else ():
-            missing.discard(hit.id)
-        absent = missing - self._known.unread
-        checks, has_hits = self._checks(missing, absent), any(True for _ in run.hits)
-        if (checks.documents == 0 and not has_hits) or (self._relevant and self._relevant <= absent):
-            checks = self._respelled(checks, self._relevant)
-            failure = Failure(FailureKind.TARGET, _why_wrong(checks))
-            responses = {query: failure if isinstance(one, Ranking) else one for query, one in run.responses.items()}
-            return replace(run, responses=responses, checks=checks)
-        checks = self._with_fields(self._respelled(checks, self._expected))
-        return self._with_some_titles(run, checks, budget)
+        self._read_answers(answers)
+        if not run.has_rankings:
+            # What went wrong there says more than this check, unless it may be about a field.
+            failures = (response for response in run.responses.values() if isinstance(response, Failure))
+            if not any(failure.status == BAD_REQUEST for failure in failures):
+                return run
+            return replace(run, checks=self._add_unknown_fields(TargetChecks(self._index)))
+        missing = (self._relevant | self._expected) - self._known.ids_found
+        missing.difference_update(hit.id for hit in run.hits)
+        absent = missing - self._known.ids_unread
+        checks = self._summarize(missing, absent)
+        holds_nothing = checks.documents == 0 and next(run.hits, None) is None
+        lacks_all_relevant = bool(self._relevant) and self._relevant <= absent
+        if holds_nothing or lacks_all_relevant:
+            checks = self._add_similar_ids(checks, self._relevant)
+            return _fail_rankings(run, checks)
+        checks = self._add_similar_ids(checks, self._expected)
+        checks = self._add_unknown_fields(checks)
+        return self._add_titles(run, checks, budget)
 
-    def _with_some_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
-        """*run* with *checks* and the titles of some hits; the checks say if none has one, or why that is open."""
-        hits, name = _some_hits(run), self._title_field
-        ids = [] if name is None or any(hit.title for hit in hits) else list(dict.fromkeys(hit.id for hit in hits))
-        try:
-            found, reasons = find_texts(self._search, self._sent[0], ids, title_field=name, budget=budget)
-        except SearchError as error:
-            found, reasons = {}, [str(error)]
-        titles = {document: hit.title for document, hit in found.items() if hit.title}
-        if name is not None and found and not titles:
-            checks = replace(checks, untitled=NamedField(name, "title_field", self._meant(name)))
-        if reasons and not found:
-            checks = replace(checks, problems=(*checks.problems, f"titles were not looked up: {reasons[0]}"))
-        return replace(run, checks=checks, titles=titles)
-
-    def _with_fields(self, checks: TargetChecks) -> TargetChecks:
-        """*checks* with the fields that the requests name and no index has; those of a point in time are not known."""
-        known, places = self._known, dict[str, str]()
-        for request in self._naming() if self._index is not None else ():
-            places = {**named_fields(request.body), **places}
-        if self._index is None or not places:
-            return checks
-        wanted = dict.fromkeys(name for one in places for name in (*parents_of(one), one))
-        new = [name for name in wanted if name not in known.looked_for]
-        if new and not known.refusal:
-            try:
-                known.types |= self._search.field_types(self._index, new, of_indexes(self._sent[0]))
-                known.looked_for.update(new)
-            except SearchError as error:
-                known.refusal = f"the fields that the request names were not looked up: {error}"
-        if known.refusal:
-            return replace(checks, problems=(*checks.problems, known.refusal))
-        unknown = unknown_among(list(places), known.types)
-        fields = tuple(NamedField(name, places[name], self._meant(name)) for name in unknown)
-        return replace(checks, unknown_fields=fields)
-
-    def _naming(self) -> Iterable[SearchRequest]:
-        """The requests that were sent, without those that must name the same fields as the first."""
-        if isinstance(self._search, HookedSearch):
-            return self._search.sent.values()
-        if not has_fixed_fields(self._template.body):
-            return self._sent
-        others = (place for place, query in enumerate(self._queries) if place and _may_name_fields(query.params))
-        return [self._sent[0], *(self._sent[place] for place in others)]
-
-    def _meant(self, name: str) -> str | None:
-        """The field of the target that *name* probably misspells; None where it is a field, or no field is near."""
-        if self._index is None:
-            return None
-        if self._known.names is None:
-            try:
-                types = self._search.field_types(self._index, ["*"], of_indexes(self._sent[0]))
-            except SearchError:
-                types = {}
-            self._known.names = [one for one in types if not one.startswith("_")]
-        return None if name in self._known.names else nearest(name, self._known.names)
-
-    def _note(self, answers: Sequence[Response]) -> None:
+    def _read_answers(self, answers: Sequence[Response]) -> None:
         """Keep what the target answered, for this suite and those that follow."""
-        known, left = self._known, list(answers)
-        if known.sample is None:
-            known.sample = left.pop(0)
-            if isinstance(known.sample, Failure):
-                known.problems.append(f"its documents were not counted: {failure_text(known.sample)}")
-        unclear: list[str] = []
-        for place, (part, answer) in enumerate(zip((*self._counted, *self._listed), left, strict=True)):
-            known.asked.update(part)
-            if isinstance(answer, Failure) and not (exceeds_window(answer) or self._may_refuse_an_id(answer)):
-                self._leave_unread(part, failure_text(answer))
-            elif isinstance(answer, Ranking) and answer.total == answer.returned:
-                known.found.update(hit.id for hit in answer.hits)
-            elif isinstance(answer, Ranking) and place < len(self._counted) and answer.total == len(part):
-                known.found.update(part)
-            else:
-                unclear += part
-        self._find(unclear)
-
-    def _may_refuse_an_id(self, failure: Failure) -> bool:
-        return failure.status == BAD_REQUEST and self._id_field is not None
-
-    def _find(self, ids: Sequence[str]) -> None:
-        """Look up *ids*, about which an answer was ambiguous or refused, in smaller parts."""
+        for check, answer in zip(self._check_requests, answers, strict=True):
+            check.read_answer(answer)
+        if not self._unclear_ids:
+            return
         try:
-            self._known.found |= find_documents(self._search, self._sent[0], ids).found
+            found = find_documents(self._search, self._first, self._unclear_ids).found
         except SearchError as error:
-            self._leave_unread(ids, str(error))
+            self._leave_unread(self._unclear_ids, str(error))
+        else:
+            self._known.ids_found |= found
+
+    def _read_sample(self, answer: Response) -> None:
+        self._known.sample = answer
+        if isinstance(answer, Failure):
+            self._known.problems.append(f"its documents were not counted: {failure_text(answer)}")
+
+    def _read_look_up(self, ids: Sequence[str], answer: Response, *, is_counted: bool = False) -> None:
+        """Read the *answer* to a look-up of *ids*, which has no hits where documents are only counted."""
+        self._known.ids_asked.update(ids)
+        if isinstance(answer, Failure):
+            # A field of numbers refuses a word, and a window too many hits: smaller look-ups tell which ids exist.
+            may_refuse_an_id = answer.status == BAD_REQUEST and self._id_field is not None
+            if may_refuse_an_id or exceeds_window(answer):
+                self._unclear_ids += ids
+            else:
+                self._leave_unread(ids, failure_text(answer))
+        elif answer.total == answer.returned:
+            self._known.ids_found.update(hit.id for hit in answer.hits)
+        elif is_counted and answer.total == len(ids):
+            self._known.ids_found.update(ids)
+        else:
+            self._unclear_ids += ids
 
     def _leave_unread(self, ids: Sequence[str], why: str) -> None:
-        self._known.unread.update(ids)
+        self._known.ids_unread.update(ids)
         self._known.problems.append(f"judged documents were not looked up: {why}")
 
-    def _checks(self, missing: set[str], absent: set[str]) -> TargetChecks:
+    def _summarize(self, missing: set[str], absent: set[str]) -> TargetChecks:
+        """What the answers say; *missing* documents were not found, of which *absent* ones are known not to exist."""
         sample = self._known.sample if isinstance(self._known.sample, Ranking) else Ranking()
         return TargetChecks(
             target=self._index,
@@ -299,20 +278,113 @@ class TargetCheck:
             problems=tuple(dict.fromkeys(self._known.problems)),
         )
 
-    def _respelled(self, checks: TargetChecks, documents: set[str]) -> TargetChecks:
-        """*checks* with existing ids that some of *documents*, which are not visible, probably misspell."""
-        absent = [one for one in checks.absent if one in documents]
-        similar = find_similar(absent, self._sent[0], self._search) if absent else {}
-        return replace(checks, absent={**checks.absent, **similar}) if similar else checks
+    def _add_similar_ids(self, checks: TargetChecks, documents: set[str]) -> TargetChecks:
+        """Add the existing ids that some of *documents*, which are not visible, probably misspell."""
+        absent = [document for document in checks.absent if document in documents]
+        if not absent:
+            return checks
+        similar = find_similar(absent, self._first, self._search)
+        return replace(checks, absent={**checks.absent, **similar})
+
+    def _add_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
+        """Add *checks* and the titles of some hits; the checks say if none has one, or why that is open."""
+        name = self._title_field
+        ids: list[str] = []
+        if name is not None:
+            hits = _choose_hits(run)
+            if not any(hit.title for hit in hits):
+                ids = list(dict.fromkeys(hit.id for hit in hits))
+        try:
+            documents, reasons = find_texts(self._search, self._first, ids, title_field=name, budget=budget)
+        except SearchError as error:
+            documents, reasons = {}, [str(error)]
+        titles = {document: hit.title for document, hit in documents.items() if hit.title}
+        if name is not None and documents and not titles:
+            checks = replace(checks, untitled=NamedField(name, "title_field", self._find_field_meant(name)))
+        if reasons and not documents:
+            checks = replace(checks, problems=(*checks.problems, f"titles were not looked up: {reasons[0]}"))
+        return replace(run, checks=checks, titles=titles)
+
+    def _add_unknown_fields(self, checks: TargetChecks) -> TargetChecks:
+        """Add the fields that the requests name and no index has; those of a point in time are not known."""
+        if self._index is None:
+            return checks
+        places: dict[str, str] = {}
+        for request in self._choose_naming_requests():
+            places = {**named_fields(request.body), **places}
+        if not places:
+            return checks
+        self._look_up_fields(list(places))
+        if self._known.field_problem:
+            return replace(checks, problems=(*checks.problems, self._known.field_problem))
+        unknown = unknown_among(list(places), self._known.field_types)
+        fields = tuple(NamedField(name, places[name], self._find_field_meant(name)) for name in unknown)
+        return replace(checks, unknown_fields=fields)
+
+    def _look_up_fields(self, names: Sequence[str]) -> None:
+        """Look up the types of fields and of those that contain them, which were not looked up before."""
+        wanted: dict[str, None] = {}
+        for name in names:
+            wanted.update(dict.fromkeys([*parents_of(name), name]))
+        not_asked = [name for name in wanted if name not in self._known.fields_asked]
+        if self._index is None or not not_asked or self._known.field_problem:
+            return
+        try:
+            self._known.field_types |= self._search.field_types(self._index, not_asked, of_indexes(self._first))
+        except SearchError as error:
+            self._known.field_problem = f"the fields that the request names were not looked up: {error}"
+        else:
+            self._known.fields_asked.update(not_asked)
+
+    def _choose_naming_requests(self) -> Iterable[SearchRequest]:
+        """The requests that were sent, without those that must name the same fields as the first."""
+        if isinstance(self._search, HookedSearch):
+            return self._search.sent.values()
+        requests = self._searches.requests
+        if not has_fixed_fields(self._searches.template.body):
+            return requests
+        chosen = [requests[0]]
+        for place, query in enumerate(self._searches.queries):
+            if place > 0 and _may_name_fields(query.params):
+                chosen.append(requests[place])
+        return chosen
+
+    def _find_field_meant(self, name: str) -> str | None:
+        """The field of the target that *name* probably misspells; None where it is a field, or no field is near."""
+        if self._index is None:
+            return None
+        if self._known.field_names is None:
+            try:
+                types = self._search.field_types(self._index, ["*"], of_indexes(self._first))
+            except SearchError:
+                types = {}
+            self._known.field_names = [field_name for field_name in types if not field_name.startswith("_")]
+        if name in self._known.field_names:
+            return None
+        return nearest(name, self._known.field_names)
 
 
-def _some_hits(run: Run) -> list[Hit]:
+def _fail_rankings(run: Run, checks: TargetChecks) -> Run:
+    """Replace the rankings of *run* by a failure, as *checks* show that none can be right."""
+    failure = Failure(FailureKind.TARGET, _explain_target(checks))
+    responses: dict[str, Response] = {}
+    for query, response in run.responses.items():
+        responses[query] = failure if isinstance(response, Ranking) else response
+    return replace(run, responses=responses, checks=checks)
+
+
+def _choose_hits(run: Run) -> list[Hit]:
     """About `TITLED` hits from all over *run*: the first ones of queries that are evenly spaced."""
-    queries = list(run.responses)
-    queries = queries[:: max(1, len(queries) // TITLED)]
-    each = max(1, TITLED // len(queries)) if queries else 0
-    answers = map(run.responses.__getitem__, queries)
-    return [hit for one in answers if isinstance(one, Ranking) for hit in one.hits[:each]]
+    responses = list(run.responses.values())
+    if not responses:
+        return []
+    responses = responses[:: max(1, len(responses) // TITLED)]
+    hits_of_each = max(1, TITLED // len(responses))
+    hits: list[Hit] = []
+    for response in responses:
+        if isinstance(response, Ranking):
+            hits += response.hits[:hits_of_each]
+    return hits
 
 
 def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search) -> dict[str, str]:
@@ -322,69 +394,77 @@ def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search) 
 
     Empty where the look-up fails: it would only explain.
     """
-    spellings = sorted({other for one in documents[:RESPELLED] for other in other_spellings(one)} - set(documents))
+    spellings: set[str] = set()
+    for document in documents[:RESPELLED]:
+        spellings.update(other_spellings(document))
+    spellings.difference_update(documents)
+    if not spellings:
+        return {}
     try:
-        [answer] = search.search([ids_request(sent, spellings)]) if spellings else [None]
+        [answer] = search.search([ids_request(sent, sorted(spellings))])
     except SearchError:
         return {}
-    return other_names(documents, [hit.id for hit in answer.hits]) if isinstance(answer, Ranking) else {}
+    if not isinstance(answer, Ranking):
+        return {}
+    return other_names(documents, [hit.id for hit in answer.hits])
 
 
 def _may_name_fields(params: Mapping[str, Json]) -> bool:
     """Whether one of *params* replaces a part of the body and may so name a field; numbers and texts do not."""
-    return any(
-        isinstance(value, Mapping) or (isinstance(value, list) and not set(map(type, value)) <= {int, float})
-        for value in params.values()
-    )
+    for value in params.values():
+        if isinstance(value, Mapping):
+            return True
+        if isinstance(value, list) and not set(map(type, value)) <= {int, float}:
+            return True
+    return False
 
 
-def _counting(request: SearchRequest) -> SearchRequest:
-    """*request* for the number of documents only, which costs an engine a tenth."""
-    return replace(request, body={**request.body, "size": 0})
-
-
-def _relevant(suite: Suite) -> set[str]:
+def _find_relevant(suite: Suite) -> set[str]:
     """The documents of positive gain for any query."""
-    worth: dict[float, bool] = {}
-    found: set[str] = set()
+    is_gained: dict[float, bool] = {}  # the few grades of a suite, so that a gain is not computed for each judgment
+    documents: set[str] = set()
     for query in suite.queries:
         for document, grade in query.judgments.items():
-            if grade not in worth:
-                worth[grade] = gain_of(suite.gain, grade) > 0
-            if worth[grade]:
-                found.add(document)
-    return found
+            if grade not in is_gained:
+                is_gained[grade] = gain_of(suite.gain, grade) > 0
+            if is_gained[grade]:
+                documents.add(document)
+    return documents
 
 
-def _expected(suite: Suite) -> set[str]:
+def _find_expected(suite: Suite) -> set[str]:
     """The documents that expectations name."""
-    thresholds = [threshold for query in suite.queries for threshold in query.thresholds]
-    return {document for threshold in thresholds for document in named_documents(threshold.condition)}
+    documents: set[str] = set()
+    for query in suite.queries:
+        for threshold in query.thresholds:
+            documents.update(named_documents(threshold.condition))
+    return documents
 
 
-def _why_wrong(checks: TargetChecks) -> str:
+def _explain_target(checks: TargetChecks) -> str:
     """Why no ranking of a target can be right, and what to do about it."""
     target = checks.target or "the target"
     reasons = "an alias may filter documents, and a login may not see them"
     if checks.documents == 0:
         return f"{target} holds no document; index documents, or correct the target ({reasons})"
-    several = f"none of the {count(checks.relevant, 'document')} judged relevant is"
-    none = "the only document judged relevant is not" if checks.relevant == 1 else several
-    return (
-        f"{none} visible through {target}{''.join(_what_is_there(checks))}; correct the target or the ids ({reasons})"
-    )
+    if checks.relevant == 1:
+        found = "the only document judged relevant is not"
+    else:
+        found = f"none of the {count(checks.relevant, 'document')} judged relevant is"
+    return f"{found} visible through {target}{_describe_ids(checks)}; correct the target or the ids ({reasons})"
 
 
-def _what_is_there(checks: TargetChecks) -> Iterator[str]:
+def _describe_ids(checks: TargetChecks) -> str:
     """A misspelled id and the existing one, or examples of the ids in the target."""
-    similar = next(((one, other) for one, other in checks.absent.items() if other is not None), None)
-    if similar is not None:
-        one, other = similar
-        yield f": {one!r} is not, {other!r} is, which differs only in {difference(one, other)}"
-        return
-    example = next(iter(checks.absent), None)
-    if example is not None:
-        yield f", such as {example!r}"
+    for document, similar in checks.absent.items():
+        if similar is not None:
+            return f": {document!r} is not, {similar!r} is, which differs only in {difference(document, similar)}"
+    description = ""
+    first_absent = next(iter(checks.absent), None)
+    if first_absent is not None:
+        description += f", such as {first_absent!r}"
     if checks.documents is not None and checks.examples:
-        number = f"{'at least ' if checks.documents_is_lower_bound else ''}{count(checks.documents, 'document')}"
-        yield f"; it holds {number}, such as {', '.join(map(repr, checks.examples))}"
+        at_least = "at least " if checks.documents_is_lower_bound else ""
+        examples = ", ".join(map(repr, checks.examples))
+        description += f"; it holds {at_least}{count(checks.documents, 'document')}, such as {examples}"
+    return description

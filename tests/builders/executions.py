@@ -8,7 +8,7 @@ from typing import Any
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.masking import Masker
-from harness.model import Cluster, Run, Suite, SuiteReport
+from harness.model import Cluster, IndexState, Run, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.run.cell import (
     AnsweredCell,
@@ -23,7 +23,7 @@ from harness.run.cell import (
     kept_rankings,
     send_plan,
 )
-from harness.run.checks import Targets
+from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds
 from harness.run.journal import Rerun, RunRecord
 from harness.run.plan import SearchOptions, plan_searches
@@ -86,6 +86,7 @@ def search_suite(
     search: Search,
     *,
     targets: Targets | None = None,
+    state: IndexState | None = None,
     whole: Suite | None = None,
     earlier: Run | None = None,
     budget: float | None = None,
@@ -98,6 +99,7 @@ def search_suite(
         suite: The queries that run.
         search: What they are sent to.
         targets: Checks the target; None for no check.
+        state: Of the target.
         whole: The suite with the queries that do not run, whose documents are looked up too.
         earlier: An earlier run, whose rankings are kept.
         budget: Seconds that the searches may take.
@@ -105,8 +107,8 @@ def search_suite(
     """
     plan = plan_searches(suite, SearchOptions(**options))
     if targets is not None:
-        check = targets.check_of(whole or suite, plan.template, suite.queries, plan.requests, search)
-        plan = replace(plan, check=check)
+        searches = CheckedSearches(plan.template, suite.queries, plan.requests, search)
+        plan = replace(plan, check=targets.prepare_check(whole or suite, searches, state))
     source = RecordedSearch(NeededHits(search, plan), Rerun(), kept_rankings(earlier))
     return send_plan(plan, source, OpenTarget(suite, search, search, TargetWatch(None, budget=budget)))
 

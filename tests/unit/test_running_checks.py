@@ -35,7 +35,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run import checks
-from harness.run.checks import Targets
+from harness.run.checks import CheckedSearches, Targets
 from harness.run.header import header_of
 from harness.run.journal import Journal, parse_journal, read_content
 from harness.search import ResponseStream, StreamedResponse
@@ -69,8 +69,14 @@ class Index(FakeSearch):
         return super()._respond(request)
 
 
-def run_on(search: FakeSearch, *queries: Query, targets: Targets | None = None, **more: Any) -> Run:
-    return search_suite(suite(*queries, **more), search, targets=targets or Targets())
+def run_on(
+    search: FakeSearch,
+    *queries: Query,
+    targets: Targets | None = None,
+    state: IndexState | None = None,
+    **more: Any,
+) -> Run:
+    return search_suite(suite(*queries, **more), search, targets=targets or Targets(), state=state)
 
 
 def why(run: Run) -> str:
@@ -281,13 +287,13 @@ def test_the_type_of_an_id_field_is_asked_for_only_where_an_answer_is_unclear() 
 def test_what_is_known_of_a_target_counts_only_in_the_same_state() -> None:
     """A later suite passed on an index that was emptied meanwhile."""
     search, targets = Index("a b", "a"), Targets()
-    run_on(search, expecting(a=1), targets=targets.in_state(IndexState({"i": "1"}, 2)))
+    run_on(search, expecting(a=1), targets=targets, state=IndexState({"i": "1"}, 2))
     asked = len(search.look_ups)
-    run_on(search, expecting(a=1), targets=targets.in_state(IndexState({"i": "1"}, 2, copies={})))
+    run_on(search, expecting(a=1), targets=targets, state=IndexState({"i": "1"}, 2, copies={}))
     assert len(search.look_ups) == asked
-    run_on(search, expecting(a=1), targets=targets.in_state(None))
+    run_on(search, expecting(a=1), targets=targets, state=None)
     assert len(search.look_ups) == asked
-    run_on(search, expecting(a=1), targets=targets.in_state(IndexState({"i": "1"}, 0)))
+    run_on(search, expecting(a=1), targets=targets, state=IndexState({"i": "1"}, 0))
     assert len(search.look_ups) == 2 * asked
 
 
@@ -481,9 +487,10 @@ def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
 def test_titles_are_not_looked_up_when_the_budget_is_used_up(budget: float | None, titles: dict[str, str]) -> None:
     search = FakeSearch({"q": [Hit("a", 1.0, "Red shoe")]})
     tested = suite(expecting(a=1), title_field="title")
-    check = Targets().check_of(tested, tested.requests["request"], (), build_requests(tested, None), search)
+    searches = CheckedSearches(tested.requests["request"], (), build_requests(tested, None), search)
+    check = Targets().prepare_check(tested, searches)
     assert check is not None
-    found = check.concluded(Run({"q": Ranking((Hit("a", 1.0),))}, search.engine), search.search(check.requests), budget)
+    found = check.conclude(Run({"q": Ranking((Hit("a", 1.0),))}, search.engine), search.search(check.requests), budget)
     assert found.titles == titles
     assert found.checks is not None
     assert found.checks.untitled is None
