@@ -25,7 +25,7 @@ from harness.compare.sides import ComparedSide
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
 from harness.files.runs import read_measures
-from harness.gate import exit_status
+from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter
 from harness.masking import Environment
 from harness.metrics import parse_measure
@@ -103,7 +103,7 @@ class SuiteRun(Scores):
         """
         if not self.verdicts:
             raise UsageError(f"{self.report.path}: there are no thresholds")
-        if exit_status([self.report]) != 0:
+        if compute_exit_status([self.report]) != 0:
             raise AssertionError("\n\n".join(self._complaints()))
 
     def _complaints(self) -> list[str]:

@@ -36,8 +36,8 @@ from harness.baseline.files import (
     write_baselines,
 )
 from harness.errors import BaselineError, UnwritableBaseline, UsageError
-from harness.gate.finding import changed_question
-from harness.gate.selection import compares_with_baseline
+from harness.gate.finding import describe_changed_question
+from harness.gate.selection import needs_baseline
 from harness.metrics.score import DEFAULT_MEASURE, common_measures, score_run
 from harness.model import Baseline, BaselineFile, Query, Reference, Run, Score, Suite
 from harness.words import count, counted, listed
@@ -249,7 +249,7 @@ def keep_run(
     kept = with_entry(found, whole, run.request, entry, partial=partial)
     entry = kept.requests[run.request]
     notes += [*_outdated(entry, whole, run), *_of_other_states(entry)]
-    if not compares_with_baseline(whole):
+    if not needs_baseline(whole):
         measure = next(iter(common_measures(whole)), DEFAULT_MEASURE)
         notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
     return BaselineUpdate(path, kept, run.request, before, tuple(notes))
@@ -259,7 +259,7 @@ def _outdated(entry: Baseline, suite: Suite, run: Run) -> Iterator[str]:
     """A note on kept queries of a new entry, which did not run, whose text or params differ from the suite's."""
     changed = changed_questions(entry, suite, run.request, hooked=run.hooked)
     if changed:
-        changes = listed([changed_question(query, *both) for query, both in changed.items()])
+        changes = listed([describe_changed_question(query, *both) for query, both in changed.items()])
         yield f"what was kept of {count(len(changed), 'query')} that did not run is of a changed query: {changes}"
 
 

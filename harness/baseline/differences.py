@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import unified_diff
 
 from harness.baseline.entries import request_fingerprint, request_json
-from harness.gate.ties import cut, pair_groups, tie_groups
+from harness.gate.ties import group_ties, pair_groups, truncate_ranking
 from harness.masking import Masker, if_small
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import measures_of
@@ -63,7 +63,7 @@ def compare_documents(
     Returns:
         Each document of either ranking once: the candidate's in its order, then those only in the reference.
     """
-    first, second = cut(reference, depth), cut(candidate, depth)
+    first, second = truncate_ranking(reference, depth), truncate_ranking(candidate, depth)
     before, after = _ranks(first.hits), _ranks(second.hits)
     tied = _tied(first, second) if ties else frozenset()
     names = [*after, *(document for document in before if document not in after)]
@@ -95,7 +95,7 @@ def _document(name: str, before: int | None, after: int | None, notes: DocumentN
 def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
     """The documents of tie groups that are at the same places with the same documents on both sides."""
     found: set[str] = set()
-    for group, match in pair_groups(tie_groups(second), tie_groups(first)):
+    for group, match in pair_groups(group_ties(second), group_ties(first)):
         if match is not None and group.holds_as(match):
             found.update(group.shown, match.shown)
     return frozenset(found)

@@ -8,8 +8,8 @@ from itertools import chain, repeat
 
 from harness.baseline.questions import UsedValues
 from harness.errors import UnansweredBaseline, UnwritableBaseline
-from harness.gate.stability import why_moving
-from harness.gate.ties import bands_of, cut
+from harness.gate.stability import explain_changed_target
+from harness.gate.ties import compute_bands, truncate_ranking
 from harness.masking import Masker, fingerprint, if_small
 from harness.metrics.score import measures_of, outcome_of
 from harness.model import (
@@ -244,7 +244,7 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
         reason = outcome_of(unanswered[0], run.responses.get(unanswered[0].id))[1]
         sentence = f"{suite.path}: {what}: {count(len(unanswered), 'query')} had no answer ({names}): {reason}"
         raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
-    moving = why_moving(run)
+    moving = explain_changed_target(run)
     if moving:
         raise UnansweredBaseline(f"{suite.path}: {what}: {moving}")
 
@@ -271,7 +271,7 @@ def _keep(
         judgments=judgments_fingerprint(query),
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,
-        bands=bands_of(suite, query, ranking, measures),
+        bands=compute_bands(suite, query, ranking, measures),
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
@@ -282,7 +282,7 @@ def _keep(
 
 def as_run(baseline: Baseline, request: str, *, depth: int) -> Run:
     """The run that *baseline* was made from, at most *depth* hits of each query, to be scored like any other."""
-    responses = {query: cut(_ranking(kept), depth) for query, kept in baseline.queries.items()}
+    responses = {query: truncate_ranking(_ranking(kept), depth) for query, kept in baseline.queries.items()}
     return Run(responses, Engine("baseline", baseline.engine), request, facts=baseline.index)
 
 

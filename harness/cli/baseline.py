@@ -34,7 +34,7 @@ from harness.compare import compare_with_baseline
 from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import opened
-from harness.gate.finding import changed_question
+from harness.gate.finding import describe_changed_question
 from harness.model import Baseline, Suite
 from harness.options import baseline_refusal
 from harness.report.sentences import printable, score_text
@@ -176,7 +176,7 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None, request: str) -> Iter
         yield Text("  cannot check whether queries changed: the suite cannot be read")
         return
     for query, both in changed_questions(entry, suite, request).items():
-        yield Text(printable(f"  changed query: {changed_question(query, *both)}"))
+        yield Text(printable(f"  changed query: {describe_changed_question(query, *both)}"))
 
 
 def _saved(kept: BaselineUpdate) -> Iterator[str]:

@@ -11,7 +11,7 @@ from harness.compare.scores import ScoredSides, score_tables
 from harness.compare.sides import ComparedSide, may_share_request
 from harness.compare.ties import settle_run
 from harness.errors import MeasureError, UndefinedScore
-from harness.gate.finding import weights_of
+from harness.gate.finding import read_weights
 from harness.judging.pool import needs_grades, scale_ends, top_hits
 from harness.means import mean_of
 from harness.metrics import deepest_cutoff, definition_of, parse_measure, score_query
@@ -73,7 +73,7 @@ def _cover_side(suite: Suite, run: Run, ranks: int) -> SideCoverage:
         query.id: sum(document not in query.judgments for document in hits[query.id]) for query in suite.queries
     }
     return SideCoverage(
-        judged=mean_of(known, weights_of(suite.queries, known)) if known else None,
+        judged=mean_of(known, read_weights(suite.queries, known)) if known else None,
         hits=sum(map(len, hits.values())),
         unjudged=sum(unjudged.values()),
         queries=sum(number > 0 for number in unjudged.values()),
@@ -97,7 +97,7 @@ def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> Differ
             lows[query.id], highs[query.id] = min(differences), max(differences)
     if not lows:
         return None
-    weights = weights_of(suite.queries, lows)
+    weights = read_weights(suite.queries, lows)
     return DifferenceRange(measure.text, mean_of(lows, weights), mean_of(highs, weights))
 
 

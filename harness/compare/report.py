@@ -19,11 +19,11 @@ from harness.compare.coverage import cover_sides
 from harness.compare.scores import Depths, ScoredSides, compare_measures, score_tables
 from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, may_share_request, read_questions
 from harness.errors import GrammarError, Sentence, UsageError
-from harness.gate import comparison_status, decide
-from harness.gate.finding import changed_question, merit, weights_of
+from harness.gate import compute_comparison_status, decide
+from harness.gate.finding import compute_merit, describe_changed_question, read_weights
 from harness.gate.grammar import TOLERANCE, check_reach, parse_threshold
 from harness.gate.judge_scores import JUDGED
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.metrics.agreement import PERSISTENCE, RankPair, compare_rankings, mean_agreement
 from harness.metrics.grammar import RBO
 from harness.metrics.score import common_measures
@@ -109,7 +109,7 @@ def assemble_comparison(
     first = next((measure.text for measure in common_measures(suite)), None)
     sides = [_within(one.side, suite) for one in pair]
     verdicts = _verdicts(pair, scored, depth, options)
-    runs, moving = scored.runs, why_moving(scored.runs[1], scored.runs[0])
+    runs, moving = scored.runs, explain_changed_target(scored.runs[1], scored.runs[0])
     return ComparisonReport(
         timing=ReportTiming(created),
         harness=__version__,
@@ -120,14 +120,14 @@ def assemble_comparison(
         profile=suite.profile,
         depth=depth,
         measures=measures,
-        agreement=mean_agreement(rankings, depth=depth, p=options.p, weights=weights_of(suite.queries, rankings)),
+        agreement=mean_agreement(rankings, depth=depth, p=options.p, weights=read_weights(suite.queries, rankings)),
         queries=tuple(most_moved_first(by_side.queries(rankings), first)),
         verdicts=verdicts,
         notes=(*scored.notes, *untested, *_changes(pair), *_in_neither(scored), *filter(None, [moving])),
         only_reference=_only(scored, runs[0], runs[1]),
         only_candidate=tuple(one for one in _only(scored, runs[1], runs[0]) if one not in pair[0].changed_questions),
         judged=cover_sides(pair, scored, depth) if scored.is_judged else None,
-        exit_status=comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
+        exit_status=compute_comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
     )
 
 
@@ -172,7 +172,7 @@ def _merit(verdict: Verdict) -> float:
     """A number to sort verdicts of a threshold by, the worst first."""
     if verdict.observed is None or verdict.operator is None or verdict.required is None:
         return -math.inf
-    return merit(verdict.observed, verdict.operator, verdict.required)
+    return compute_merit(verdict.observed, verdict.operator, verdict.required)
 
 
 def _within(side: Side, suite: Suite) -> Side:
@@ -325,12 +325,12 @@ def _changed(then: Mapping[str, Question], now: Mapping[str, Question]) -> dict[
 
 
 def _unasked(query: str, both: tuple[Question, Question]) -> Failure:
-    return Failure(FailureKind.NOT_RUN, f"another text or params: {changed_question(query, *both)}")
+    return Failure(FailureKind.NOT_RUN, f"another text or params: {describe_changed_question(query, *both)}")
 
 
 def _note(side: ComparedSide, changed: Mapping[str, tuple[Question, Question]]) -> Iterator[str]:
     if changed:
-        changes = listed([changed_question(query, *both) for query, both in changed.items()])
+        changes = listed([describe_changed_question(query, *both) for query, both in changed.items()])
         yield f"{side.side.name} asked something else for {count(len(changed), 'query')}, not compared: {changes}"
 
 

@@ -17,7 +17,7 @@ from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.files.json import read_json_text
 from harness.files.runs import read_run
-from harness.gate.ties import cut
+from harness.gate.ties import truncate_ranking
 from harness.masking import Masker
 from harness.metrics import read_gain
 from harness.metrics.profiles import by_score
@@ -326,7 +326,9 @@ def cut_at(run: Run, depth: int | None) -> Run:
     if depth is None:
         return run
     responses = run.responses.items()
-    return replace(run, responses={q: cut(one, depth) if isinstance(one, Ranking) else one for q, one in responses})
+    return replace(
+        run, responses={q: truncate_ranking(one, depth) if isinstance(one, Ranking) else one for q, one in responses}
+    )
 
 
 def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:

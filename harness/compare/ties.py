@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from harness.files.runs import StoredRanking
 from harness.gate.grammar import TOLERANCE
-from harness.gate.ties import in_the_order_of
+from harness.gate.ties import restore_tie_order
 from harness.means import are_weighted, mean_of
 from harness.model import Comparison, Hit, MeasureComparison, Ranking, ReorderedTies, Run
 
@@ -38,7 +38,7 @@ def settle_stored(
         scores = sorted(stored.scores, reverse=True)
         if before is not None and documents != before.in_order() and any(a == b for a, b in pairwise(scores)):
             depth = max(len(before.documents), len(documents))
-            documents = list(in_the_order_of(_ranking_of(before), _ranking_of(stored), depth=depth))
+            documents = list(restore_tie_order(_ranking_of(before), _ranking_of(stored), depth=depth))
         settled[query] = documents
     return settled
 
@@ -49,7 +49,7 @@ def _ranking_of(stored: StoredRanking) -> Ranking:
 
 def _settle(reference: Ranking, candidate: Ranking) -> Ranking:
     documents = [hit.id for hit in candidate.hits]
-    order = in_the_order_of(reference, candidate, depth=max(len(reference.hits), len(documents)))
+    order = restore_tie_order(reference, candidate, depth=max(len(reference.hits), len(documents)))
     if list(order) == documents:
         return candidate
     hits = {hit.id: hit for hit in (*candidate.hits, *candidate.tail)}

@@ -1,9 +1,10 @@
 """
 The one place that decides: scores and thresholds become verdicts, verdicts become an exit status.
 
-`decide` gives every threshold its verdict, `exit_status` the number a process ends with. What is missing never passes.
+`decide` gives every threshold its verdict, `compute_exit_status` the number that a process ends with. What is missing
+never passes.
 """
 
-from harness.gate.decide import comparison_status, decide, exit_status
+from harness.gate.decide import compute_comparison_status, compute_exit_status, decide
 
-__all__ = ["comparison_status", "decide", "exit_status"]
+__all__ = ["compute_comparison_status", "compute_exit_status", "decide"]

@@ -8,12 +8,20 @@ from datetime import date
 
 from harness.gate.finding import Finding, scope_scores
 from harness.gate.judge_agreements import judge_agreement
-from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, requested_depth
+from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, read_requested_depth
 from harness.gate.judge_drops import judge_pairs
-from harness.gate.judge_scores import judge_scores, with_short_rankings, with_ties, with_unjudged
+from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
 from harness.gate.pairs import Compared, pair_scores, tie_remedy
-from harness.gate.selection import ALL, Gated, QueryFilter, asks_each, gated_thresholds, is_selected, scope_of
-from harness.gate.stability import over_repeats, unstable_queries, why_moving
+from harness.gate.selection import (
+    ALL,
+    GatedThreshold,
+    QueryFilter,
+    collect_thresholds,
+    is_per_query,
+    is_selected,
+    select_scope,
+)
+from harness.gate.stability import explain_changed_target, find_unstable_queries, judge_repeats
 from harness.gate.ties import RunBands
 from harness.metrics.score import gain_text
 from harness.model import (
@@ -43,7 +51,7 @@ from harness.model.suite import first_ended, first_in_force, in_force
 from harness.words import listed
 
 
-def waived(
+def apply_waivers(
     finding: Finding, threshold: Threshold, query: Query | None, scope: Sequence[Query], today: date, *, strict: bool
 ) -> tuple[Finding, Waiver | None]:
     """
@@ -74,7 +82,7 @@ def waived(
     return finding, None
 
 
-def until(waiver: Waiver) -> str:
+def format_until(waiver: Waiver) -> str:
     """The last day of *waiver*, where it has one."""
     return f" until {waiver.until}" if waiver.until else ""
 
@@ -82,11 +90,13 @@ def until(waiver: Waiver) -> str:
 def _expected(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
     """An expected failure forgives a shortfall, never a missing answer: what is undecided stays so."""
     if finding.status is Status.FAILED:
-        reason = f"{finding.reason}; expected to fail{until(waiver)}: {waiver.reason}"
+        reason = f"{finding.reason}; expected to fail{format_until(waiver)}: {waiver.reason}"
         return replace(finding, status=Status.XFAILED, reason=reason)
     if finding.status is not Status.PASSED:
         return finding
-    reason = f"{finding.reason}; passed, though expected to fail{until(waiver)}: {waiver.reason}; remove the xfail"
+    reason = (
+        f"{finding.reason}; passed, though expected to fail{format_until(waiver)}: {waiver.reason}; remove the xfail"
+    )
     return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
 
 
@@ -98,7 +108,7 @@ def _waivers_of_all_blamed(finding: Finding, condition: Condition, scope: Sequen
     observed: one query then kept the others from being judged.
     """
     decided = finding.status is Status.FAILED and finding.observed is not None
-    if not decided or not finding.blamed or not asks_each(condition):
+    if not decided or not finding.blamed or not is_per_query(condition):
         return []
     by_id = {query.id: query for query in with_ids(scope, set(finding.blamed))}
     blamed = [by_id[name] for name in finding.blamed]
@@ -107,7 +117,7 @@ def _waivers_of_all_blamed(finding: Finding, condition: Condition, scope: Sequen
 
 def _named(query: Query) -> str:
     assert query.xfail is not None, "only queries that are expected to fail are named"
-    return f"{query.id}{until(query.xfail)} ({query.xfail.reason})"
+    return f"{query.id}{format_until(query.xfail)} ({query.xfail.reason})"
 
 
 def decide(
@@ -139,32 +149,34 @@ def decide(
     Returns:
         The suite's thresholds in order, then those of each query.
     """
-    selected = (gated for gated in gated_thresholds(suite) if is_selected(gated, query_filter))
+    selected = (gated for gated in collect_thresholds(suite) if is_selected(gated, query_filter))
     repeats = [repeat for repeat, _ in zip(run.repeats, repeated, strict=False)]
     runs = [run, *(replace(run, responses=repeat.responses) for repeat in repeats)]
     before = index_scores(reference.scores if reference else ())
     judges = [
         _Judge(
             Compared(suite, one, index_scores(found), reference, before, today),
-            requested_depth(suite, one),
+            read_requested_depth(suite, one),
             RunBands(suite, one),
         )
         for one, found in zip(runs, (scores, *repeated), strict=True)
     ]
-    moving = why_moving(run, reference.run if reference else None)
-    unstable, template = unstable_queries(run), suite.requests.get(run.request)
+    moving = explain_changed_target(run, reference.run if reference else None)
+    unstable, template = find_unstable_queries(run), suite.requests.get(run.request)
     verdicts = []
     for gated in selected:
         verdict = _skipped(gated, today)
         if verdict is None:
-            scope = scope_of(gated, suite)
+            scope = select_scope(gated, suite)
             first, *others = (_judge(gated, judge) for judge in judges)
-            finding = over_repeats(first, others, scope, unstable, template) if others else first
+            finding = judge_repeats(first, others, scope, unstable, template) if others else first
             finding, waiver = _unless_moving(finding, moving), None
             if report_only:
                 finding = replace(finding, status=Status.NOT_DECIDED)
             else:
-                finding, waiver = waived(finding, gated.threshold, gated.query, scope, today, strict=strict_xfail)
+                finding, waiver = apply_waivers(
+                    finding, gated.threshold, gated.query, scope, today, strict=strict_xfail
+                )
             verdict = _verdict(gated, finding, waiver)
         verdicts.append(verdict)
     return tuple(verdicts)
@@ -181,7 +193,7 @@ def _unless_moving(finding: Finding, moving: str) -> Finding:
     return replace(finding, status=Status.INCONCLUSIVE, reason=f"{moving}; {finding.reason}", blamed=())
 
 
-def exit_status(reports: Iterable[SuiteReport]) -> int:
+def compute_exit_status(reports: Iterable[SuiteReport]) -> int:
     """
     3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0. In a pytest
     session its items decide.
@@ -192,23 +204,23 @@ def exit_status(reports: Iterable[SuiteReport]) -> int:
 def _suite_status(report: SuiteReport) -> int:
     if report.item_status is not None:
         return report.item_status
-    return comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
+    return compute_comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
 
 
-def comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
-    """The exit status of a comparison, as `exit_status`; *unanswered*: a query of either side has no answer."""
+def compute_comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) -> int:
+    """The exit status of a comparison, as `compute_exit_status`; *unanswered*: a query of either side has no answer."""
     statuses = {verdict.status for verdict in verdicts}
     if unanswered or any(status.is_undecided for status in statuses):
         return 3
     return 1 if Status.FAILED in statuses else 0
 
 
-def _skipped(gated: Gated, today: date) -> Verdict | None:
+def _skipped(gated: GatedThreshold, today: date) -> Verdict | None:
     """The verdict that a skip in force gives; None where none is."""
     skip = first_in_force(today, gated.threshold.skip, gated.query.skip if gated.query else None)
     if skip is None:
         return None
-    return _verdict(gated, Finding(Status.SKIPPED, f"skipped{until(skip)}: {skip.reason}"), skip)
+    return _verdict(gated, Finding(Status.SKIPPED, f"skipped{format_until(skip)}: {skip.reason}"), skip)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,17 +232,17 @@ class _Judge:
     bands: RunBands
 
 
-def _judge(gated: Gated, judge: _Judge) -> Finding:
+def _judge(gated: GatedThreshold, judge: _Judge) -> Finding:
     compared, asked, bands = judge.compared, judge.asked, judge.bands
     condition, suite, run = gated.threshold.condition, compared.suite, compared.run
-    queries = scope_of(gated, suite)
+    queries = select_scope(gated, suite)
     if isinstance(condition, ScoreCondition):
         scope = scope_scores(queries, condition.measure.text, compared.scores, compared.today)
         gain = gain_text(condition.measure, suite)
         finding = judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
-        finding = with_ties(finding, condition, scope, bands.extremes(condition.measure, scope.counted))
-        finding = with_short_rankings(finding, condition, scope, compared, asked)
-        return with_unjudged(finding, condition, queries, run.responses)
+        finding = add_ties(finding, condition, scope, bands.extremes(condition.measure, scope.counted))
+        finding = add_short_rankings(finding, condition, scope, compared, asked)
+        return add_unjudged(finding, condition, queries, run.responses)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, compared.today)
     if isinstance(condition, AgreementCondition):
@@ -246,14 +258,16 @@ def _judge(gated: Gated, judge: _Judge) -> Finding:
     return _judge_expectation(gated, condition, run, asked)
 
 
-def _judge_expectation(gated: Gated, condition: InTop | Before | HitCount, run: Run, asked: RequestedDepth) -> Finding:
+def _judge_expectation(
+    gated: GatedThreshold, condition: InTop | Before | HitCount, run: Run, asked: RequestedDepth
+) -> Finding:
     query = gated.query
     if query is None:
         return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
     return judge_expectation(condition, query, run.responses.get(query.id), asked, run.checks)
 
 
-def _verdict(gated: Gated, finding: Finding, waiver: Waiver | None) -> Verdict:
+def _verdict(gated: GatedThreshold, finding: Finding, waiver: Waiver | None) -> Verdict:
     """The verdict has all that was found, in fields of the same names."""
     threshold, query = gated.threshold, gated.query
     return Verdict(

@@ -80,7 +80,7 @@ class Scope:
     def no_score(self) -> str:
         """Which queries are unanswered, and why, in words."""
         of = count(self.size, "query")
-        return f"no score for {len(self.unanswered):,} of {of}: {by_cause(self.unanswered)}"
+        return f"no score for {len(self.unanswered):,} of {of}: {list_by_cause(self.unanswered)}"
 
 
 def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, today: date) -> Scope:
@@ -111,11 +111,11 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, tod
             counted[query.id] = score.value
             if score.outcome is Outcome.ZERO_HITS:
                 zero_hits.append(query.id)
-    weights = weights_of(queries, counted)
+    weights = read_weights(queries, counted)
     return Scope(counted, tuple(zero_hits), unanswered, tuple(undefined), tuple(skipped), weights)
 
 
-def weights_of(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
+def read_weights(queries: Sequence[Query], counted: Collection[str]) -> dict[str, float]:
     """The weights of the queries *counted*; empty where they all weigh the same."""
     weights = {query.id: query.weight for query in queries if query.id in counted}
     return weights if are_weighted(weights.values()) else {}
@@ -129,11 +129,11 @@ def _what_is_missing(score: Score | None) -> str:
     return score.reason or str(score.outcome)
 
 
-def holds(observed: float, operator: Operator, required: float) -> bool:
+def is_met(observed: float, operator: Operator, required: float) -> bool:
     """
     Whether the comparison of *observed* with *required* by *operator* holds.
 
-    >>> holds(0.1 + 0.2, Operator.AT_MOST, 0.3), holds(0.1 + 0.2, Operator.ABOVE, 0.3)
+    >>> is_met(0.1 + 0.2, Operator.AT_MOST, 0.3), is_met(0.1 + 0.2, Operator.ABOVE, 0.3)
     (True, False)
     """
     if operator is Operator.EQUAL:
@@ -147,7 +147,7 @@ def holds(observed: float, operator: Operator, required: float) -> bool:
     return observed < required - TOLERANCE
 
 
-def merit(observed: float, operator: Operator, required: float) -> float:
+def compute_merit(observed: float, operator: Operator, required: float) -> float:
     """A number to sort values by: the greater, the better *observed* meets the comparison."""
     if operator is Operator.EQUAL:
         return -abs(observed - required)
@@ -157,52 +157,52 @@ def merit(observed: float, operator: Operator, required: float) -> float:
 # The parts of a reason: numbers, and queries with what is wrong with them.
 
 
-def number(value: float) -> str:
+def format_number(value: float) -> str:
     """A number as a person would write it: ``0.8``, ``200``, ``0.0001``."""
     return f"{value:.12g}"
 
 
-def number_beside(observed: float, operator: Operator, required: float) -> str:
+def format_observed(observed: float, operator: Operator, required: float) -> str:
     """
     *observed* with four decimals, and with more where four would read as the opposite of what was decided.
 
-    >>> number_beside(0.79996, Operator.AT_LEAST, 0.8)
+    >>> format_observed(0.79996, Operator.AT_LEAST, 0.8)
     '0.79996'
-    >>> number_beside(0.73124, Operator.AT_LEAST, 0.8)
+    >>> format_observed(0.73124, Operator.AT_LEAST, 0.8)
     '0.7312'
-    >>> number_beside(-0.0, Operator.AT_LEAST, 0.0)
+    >>> format_observed(-0.0, Operator.AT_LEAST, 0.0)
     '0.0000'
     """
-    decided = holds(observed, operator, required)
+    decided = is_met(observed, operator, required)
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
         shown = f"{observed:z.{digits}f}"
-        if holds(float(shown), operator, required) == decided:
+        if is_met(float(shown), operator, required) == decided:
             return shown
     return repr(observed)
 
 
-def mean_word(weights: Mapping[str, float]) -> str:
+def name_mean(weights: Mapping[str, float]) -> str:
     """The word for a mean, weighted or not; *weights* are empty where all queries weigh the same."""
     return "weighted mean" if weights else "mean"
 
 
-def weight_aside(query: str, weights: Mapping[str, float]) -> str:
+def format_weight(query: str, weights: Mapping[str, float]) -> str:
     """The weight of *query*, to follow its name; empty where all queries weigh the same."""
-    return f" (weight {number(weights[query])})" if weights else ""
+    return f" (weight {format_number(weights[query])})" if weights else ""
 
 
-def by_cause(reasons: Mapping[str, str]) -> str:
+def list_by_cause(reasons: Mapping[str, str]) -> str:
     """
     List queries with the reason of each, every reason once.
 
-    >>> by_cause({"a": "timeout", "b": "refused", "c": "timeout"})
+    >>> list_by_cause({"a": "timeout", "b": "refused", "c": "timeout"})
     'a, c (timeout), b (refused)'
     """
     queries = grouped((reason, query) for query, reason in reasons.items())
     return listed([f"{listed(affected)} ({reason})" for reason, affected in queries.items()])
 
 
-def undefined_text(undefined: Sequence[str], size: int) -> str:
+def describe_undefined(undefined: Sequence[str], size: int) -> str:
     """That queries have no defined score, of the *size* that there are, and what to do about it."""
     return (
         f"is undefined for {len(undefined)} of {count(size, 'query')}: {listed(undefined)}; "
@@ -210,7 +210,7 @@ def undefined_text(undefined: Sequence[str], size: int) -> str:
     )
 
 
-def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
+def describe_tie_changes(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
     """Which queries count as unchanged because only their ties are in another order, and which do so in part."""
     found = []
     if ties:
@@ -220,13 +220,13 @@ def excused_ties(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
     return found
 
 
-def changed_question(query: str, before: Question, now: Question) -> str:
+def describe_changed_question(query: str, before: Question, now: Question) -> str:
     """
     How the text and params of *query* changed; params that are not known are named only where the texts are the same.
 
     Params that only one of two different requests uses did not change.
 
-    >>> changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
+    >>> describe_changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
     "shoes (its text was 'red shoes' and is 'blue shoes')"
     """
     said = []

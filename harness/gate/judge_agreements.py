@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from harness.gate.finding import Finding, Scope, by_cause, excused_ties, weights_of
-from harness.gate.judge_answers import RequestedDepth, no_ranking, what_may_follow
+from harness.gate.finding import Finding, Scope, describe_tie_changes, list_by_cause, read_weights
+from harness.gate.judge_answers import RequestedDepth, explain_no_ranking, explain_what_may_follow
 from harness.gate.judge_scores import judge_scores
 from harness.gate.pairs import Compared, reference_problem
-from harness.gate.ties import in_the_order_of
+from harness.gate.ties import restore_tie_order
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, Status
 from harness.model.suite import in_force
@@ -56,7 +56,7 @@ def judge_agreement(
 
 def _without_ranking(condition: AgreementCondition, unanswered: Mapping[str, str]) -> Finding:
     name = condition.agreement.text
-    missing = f"no ranking for {count(len(unanswered), 'query')}: {by_cause(unanswered)}"
+    missing = f"no ranking for {count(len(unanswered), 'query')}: {list_by_cause(unanswered)}"
     sentence = f"{name} cannot be decided: {missing}"
     return Finding(Status.ERROR, sentence, None, condition.required, name, tuple(unanswered))
 
@@ -75,11 +75,11 @@ def _judge(
         query: agreement_value(condition.agreement, pair.before, pair.after, depth=depth)
         for query, pair in pairs.items()
     }
-    scope = Scope(values, (), {}, (), tuple(skipped), weights_of(compared.suite.queries, values))
+    scope = Scope(values, (), {}, (), tuple(skipped), read_weights(compared.suite.queries, values))
     finding = judge_scores(condition.as_score, scope, gain="", skip_undefined=False)
     moved = [query for query, pair in pairs.items() if pair.after != pair.came]
     ties = [query for query in moved if pairs[query].after == pairs[query].before]
-    excused = excused_ties(ties, [query for query in moved if query not in ties])
+    excused = describe_tie_changes(ties, [query for query in moved if query not in ties])
     reason = "; ".join([finding.reason, f"compared with {reference.called}", *excused, *reference.changes])
     caveat = "; ".join(excused) if finding.status is Status.PASSED else ""
     return replace(finding, reason=reason, caveat=caveat)
@@ -99,7 +99,7 @@ def _pair(first: Response, second: Response, depth: int, *, ignores_ties: bool) 
     assert isinstance(first, Ranking), "only queries with a ranking on both sides are compared"
     assert isinstance(second, Ranking), "only queries with a ranking on both sides are compared"
     before, came = (tuple(hit.id for hit in one.hits[:depth]) for one in (first, second))
-    return _RankingPair(before, in_the_order_of(first, second, depth=depth) if ignores_ties else came, came)
+    return _RankingPair(before, restore_tie_order(first, second, depth=depth) if ignores_ties else came, came)
 
 
 def _ended_early(
@@ -110,14 +110,14 @@ def _ended_early(
     for query, side in product(queries, sides):
         ranking = side[query]
         if isinstance(ranking, Ranking) and not ranking.closed and len(ranking.hits) < asked_for.depth:
-            found[query] = what_may_follow(ranking, asked_for)
+            found[query] = explain_what_may_follow(ranking, asked_for)
     return {query: text for query, text in found.items() if text}
 
 
 def _unanswered(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:
     found = {query: responses.get(query) for query in queries}
     return {
-        query: f"{no_ranking(response)}{where}"
+        query: f"{explain_no_ranking(response)}{where}"
         for query, response in found.items()
         if not isinstance(response, Ranking)
     }

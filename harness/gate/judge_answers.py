@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import TypeVar
 
-from harness.gate.finding import Finding, by_cause, holds, number
+from harness.gate.finding import Finding, format_number, is_met, list_by_cause
 from harness.metrics.score import failure_text
 from harness.model import (
     Before,
@@ -50,7 +50,7 @@ class RequestedDepth:
 OF_SERVICE = "the service may return fewer by default: send it `{{depth}}`, and set `total`"
 
 
-def requested_depth(suite: Suite, run: Run) -> RequestedDepth:
+def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     """
     How many hits *run* requested, and whether the server applied that size.
 
@@ -93,7 +93,7 @@ def judge_expectation(
         it would pass but for a document that could not be looked up; else PASSED or FAILED.
     """
     if not isinstance(response, Ranking):
-        return Finding(Status.ERROR, f"cannot be decided: {no_ranking(response)}", blamed=(query.id,))
+        return Finding(Status.ERROR, f"cannot be decided: {explain_no_ranking(response)}", blamed=(query.id,))
     if isinstance(condition, HitCount):
         return _judge_hit_count(condition, query, response)
     hidden = _hidden(condition, checks)
@@ -103,14 +103,14 @@ def judge_expectation(
         finding = _judge_before(condition, query, response, asked)
     else:
         finding = _judge_in_top(condition, query, response, asked)
-    unread = [] if checks is None else [one for one in named_documents(condition) if one in checks.unread]
+    unread = [] if checks is None else [one for one in list_named_documents(condition) if one in checks.unread]
     if unread and finding.status is Status.PASSED:
         reason = f"cannot be decided: whether {unread[0]} is visible is unknown, as it could not be looked up"
         return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     return finding
 
 
-def named_documents(condition: Condition) -> tuple[str, ...]:
+def list_named_documents(condition: Condition) -> tuple[str, ...]:
     """The documents that *condition* names; none where it is about the number of hits."""
     if isinstance(condition, Before):
         return condition.document, condition.other
@@ -121,14 +121,14 @@ def _hidden(condition: Condition, checks: TargetChecks | None) -> list[str]:
     """A sentence for each document of *condition* that no ranking can hold."""
     if checks is None:
         return []
-    named = named_documents(condition)
+    named = list_named_documents(condition)
     return [not_visible(one, checks.target, checks.absent[one]) for one in named if one in checks.absent]
 
 
 def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
     bound = _bound(condition.k, Unit.RANK, Operator.ABOVE if condition.negated else Operator.AT_MOST)
     rank = _rank(condition.document, ranking)
-    further = what_may_follow(ranking, asked)
+    further = explain_what_may_follow(ranking, asked)
     if rank is None and further and condition.k > len(ranking.hits):
         deeper = condition.k + len(ranking.duplicates)
         remedy = f", set `depth: {deeper}`" if ranking.returned >= asked.depth else ""
@@ -143,7 +143,7 @@ def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: Reque
 def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
     first, second = _rank(condition.document, ranking), _rank(condition.other, ranking)
     bound = _bound(second, Unit.RANK, Operator.BELOW)
-    further = what_may_follow(ranking, asked)
+    further = explain_what_may_follow(ranking, asked)
     if first is None and second is None and further:
         remedy = ", increase `depth`" if ranking.returned >= asked.depth else ""
         reason = f"cannot be decided: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
@@ -164,7 +164,7 @@ def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Fin
         least = ranking.returned if ranking.total is None else ranking.total
         reason = f"at least {count(least, 'hit')}, {required}"
         return _judge_lower_bound(condition, query, ranking, replace(bound, observed=least, reason=reason))
-    passed = holds(ranking.total, condition.operator, condition.required)
+    passed = is_met(ranking.total, condition.operator, condition.required)
     return _decided(bound, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
 
 
@@ -172,7 +172,7 @@ def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, boun
     """Judge by the least number of hits, *bound.observed*: it can only pass ``>=`` and ``>``, and fail the others."""
     least = bound.observed or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
-        settled, passed = holds(least, condition.operator, condition.required), True
+        settled, passed = is_met(least, condition.operator, condition.required), True
     else:
         limit = condition.required - (condition.operator is Operator.BELOW)
         settled, passed = least > limit, False
@@ -190,7 +190,7 @@ def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, boun
     return replace(bound, status=Status.INCONCLUSIVE, reason=undecided, blamed=(query.id,))
 
 
-def no_ranking(response: Response | None) -> str:
+def explain_no_ranking(response: Response | None) -> str:
     """Why there is no ranking."""
     return failure_text(response) if isinstance(response, Failure) else "did not run"
 
@@ -204,7 +204,7 @@ def _place(document: str, ranking: Ranking) -> str:
     return f"{document} is at rank {rank}" if rank else f"{document} is not among the {count(len(ranking.hits), 'hit')}"
 
 
-def what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
+def explain_what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
     """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
     returned = ranking.returned
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
@@ -246,7 +246,7 @@ def judge_latency(
     bound = replace(bound, counted=len(times), left_out=left_out)
     if untimed or not times:
         status = _status_without(untimed, responses)
-        why = f"cannot be decided: {by_cause(untimed)}" if untimed else "has nothing to decide: no query ran"
+        why = f"cannot be decided: {list_by_cause(untimed)}" if untimed else "has nothing to decide: no query ran"
         return replace(bound, status=status, reason=f"{name} {why}", blamed=tuple(untimed))
     return _compare(condition, bound, name, times)
 
@@ -263,12 +263,13 @@ def _compare(condition: LatencyCondition, bound: Finding, name: str, times: Mapp
     limit = condition.milliseconds
     observed = sorted(times.values())[math.ceil(len(times) * condition.percentile / 100) - 1]
     found = replace(bound, observed=observed)
-    reason = f"{name} is {number(observed)} ms, required <= {number(limit)} ms, over {count(len(times), 'query')}"
-    if holds(observed, Operator.AT_MOST, limit):
+    reason = f"{name} is {format_number(observed)} ms, required <= {format_number(limit)} ms"
+    reason += f", over {count(len(times), 'query')}"
+    if is_met(observed, Operator.AT_MOST, limit):
         return replace(found, status=Status.PASSED, reason=reason)
-    slow = [query for query in times if not holds(times[query], Operator.AT_MOST, limit)]
+    slow = [query for query in times if not is_met(times[query], Operator.AT_MOST, limit)]
     slow.sort(key=lambda query: (-times[query], query))
-    reason += f"; slowest: {listed([f'{query} {number(times[query])} ms' for query in slow])}"
+    reason += f"; slowest: {listed([f'{query} {format_number(times[query])} ms' for query in slow])}"
     return replace(found, status=Status.FAILED, reason=reason, blamed=tuple(slow))
 
 
@@ -278,7 +279,7 @@ def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[d
     for query in queries:
         response = responses.get(query)
         if not isinstance(response, Ranking):
-            untimed[query] = no_ranking(response)
+            untimed[query] = explain_no_ranking(response)
         elif response.took is None:
             untimed[query] = response.took_doubt or "the answer has no `took`"
         else:

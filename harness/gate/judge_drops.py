@@ -14,7 +14,15 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from harness.errors import pip_install
-from harness.gate.finding import Finding, excused_ties, holds, mean_word, number, number_beside, weight_aside
+from harness.gate.finding import (
+    Finding,
+    describe_tie_changes,
+    format_number,
+    format_observed,
+    format_weight,
+    is_met,
+    name_mean,
+)
 from harness.gate.pairs import Pairs
 from harness.means import mean
 from harness.model import (
@@ -49,7 +57,7 @@ def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fi
         return _judge_every(condition, pairs)
     before, after = pairs.means()
     drop = before - after
-    passed = holds(drop, Operator.AT_MOST, _limit(condition, before))
+    passed = is_met(drop, Operator.AT_MOST, _limit(condition, before))
     subject = pairs.name if of_query else pairs.mean_name
     reason = f"{subject} {_drop_text(condition, pairs, before, after)}, allowed {_allowed(condition)}"
     if not of_query:
@@ -66,7 +74,7 @@ def _judge_every(condition: DropCondition, pairs: Pairs) -> Finding:
     beyond = [
         query
         for query in sorted(drops, key=lambda query: (-excess[query], query))
-        if not holds(drops[query], Operator.AT_MOST, _limit(condition, pairs.before[query]))
+        if not is_met(drops[query], Operator.AT_MOST, _limit(condition, pairs.before[query]))
     ]
     total = len(drops)
     reason = f"{pairs.name} fell by no more than {_allowed(condition)} for {total - len(beyond)} of "
@@ -89,7 +97,7 @@ def _observed(condition: DropCondition, before: float, drop: float) -> float | N
 
 
 def _allowed(condition: DropCondition | WorseCondition) -> str:
-    return f"{number(condition.allowed * 100)}%" if condition.relative else number(condition.allowed)
+    return f"{format_number(condition.allowed * 100)}%" if condition.relative else format_number(condition.allowed)
 
 
 def _drop_text(condition: DropCondition, pairs: Pairs, before: float, after: float) -> str:
@@ -101,9 +109,9 @@ def _drop_text(condition: DropCondition, pairs: Pairs, before: float, after: flo
 def _change_text(before: float, after: float, against: str, limit: float = math.inf, share: str = "") -> str:
     """How far a value moved from *before*, its value in *against*; four decimals, or as many as *limit* needs."""
     drop = before - after
-    if abs(drop) < 5e-5 and holds(drop, Operator.AT_MOST, limit):
+    if abs(drop) < 5e-5 and is_met(drop, Operator.AT_MOST, limit):
         return f"is {after:.4f} as in {against}"
-    size = number_beside(drop, Operator.AT_MOST, limit) if drop > 0 else f"{-drop:.4f}"
+    size = format_observed(drop, Operator.AT_MOST, limit) if drop > 0 else f"{-drop:.4f}"
     return f"{'fell' if drop > 0 else 'rose'} by {size}{share} from {before:.4f} to {after:.4f}"
 
 
@@ -115,7 +123,7 @@ def _with_both(pairs: Pairs, queries: Sequence[str]) -> str:
 def _costs(pairs: Pairs) -> str:
     """The queries that lowered the mean most, with their weights where these differ."""
     both = [
-        f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{weight_aside(query, pairs.weights)}"
+        f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{format_weight(query, pairs.weights)}"
         for query in pairs.costliest()
     ]
     return f"{'cost' if pairs.weights else 'fell'} most: {listed(both)}"
@@ -143,10 +151,10 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
         share is taken as the decimal fraction that was written.
     """
     drops, total = pairs.drops(), len(pairs.before)
-    worse = [query for query in pairs.fallen() if not holds(drops[query], Operator.AT_MOST, condition.by)]
+    worse = [query for query in pairs.fallen() if not is_met(drops[query], Operator.AT_MOST, condition.by)]
     allowed = Fraction(condition.allowed).limit_denominator(10**9)
     passed = len(worse) <= allowed * (total if condition.relative else 1)
-    reason = f"{pairs.name} fell by more than {number(condition.by)} for {len(worse)} of {count(total, 'query')}"
+    reason = f"{pairs.name} fell by more than {format_number(condition.by)} for {len(worse)} of {count(total, 'query')}"
     reason += f" ({len(worse) / total:.2%})" if condition.relative else ""
     reason += f", allowed {_allowed(condition)}"
     if worse:
@@ -185,7 +193,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
 
     differences = [-drop for drop in pairs.weighed_drops().values()]
     test = sign_flip(differences, alternative="less")
-    fell = not holds(-mean(differences), Operator.AT_MOST, 0.0)
+    fell = not is_met(-mean(differences), Operator.AT_MOST, 0.0)
     if fell and test.least_p > condition.level:
         return _judge_untested(condition, pairs, differences, test.least_p)
     significant = fell and test.p_value <= condition.level
@@ -211,9 +219,9 @@ def _judge_untested(
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
         return _finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest(), unit=Unit.DROP)
     limit = smallest.difference
-    if holds(fall, Operator.AT_MOST, limit):
+    if is_met(fall, Operator.AT_MOST, limit):
         return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit, Unit.DROP)
-    found, shown = number_beside(fall, Operator.ABOVE, limit), number_beside(limit, Operator.BELOW, fall)
+    found, shown = format_observed(fall, Operator.ABOVE, limit), format_observed(limit, Operator.BELOW, fall)
     reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {_costs(pairs)}"
     return _finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest(), unit=Unit.DROP)
 
@@ -232,7 +240,7 @@ def _figure(smallest: Detectable | None, pairs: Pairs, differences: Sequence[flo
     """The smallest detectable drop in words, two digits, rounded up; or that no drop is detectable."""
     if smallest is None:
         return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
-    shown = number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
+    shown = format_number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
     figure = f"smallest detectable drop {shown} ({POWER_TEXT})"
     if smallest.all_move:
         figure += f" if all {count(len(differences), 'query')} changed (rough: only {_moved(differences)} did)"
@@ -252,7 +260,7 @@ def _drop(pairs: Pairs) -> str:
 
 
 def _percent(condition: SignificanceCondition) -> str:
-    return f"{number(condition.level * 100)}%"
+    return f"{format_number(condition.level * 100)}%"
 
 
 def _p_text(p_value: float) -> str:
@@ -339,7 +347,9 @@ def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Fin
 def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     """*finding* with the facts about *pairs* added to its reason, and what weakens a pass added to its caveat."""
     parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.reordered(), of_query=of_query)]
-    caveats = [finding.caveat, *excused_ties(pairs.ties, pairs.mixed)] if finding.status is Status.PASSED else []
+    caveats = (
+        [finding.caveat, *describe_tie_changes(pairs.ties, pairs.mixed)] if finding.status is Status.PASSED else []
+    )
     return replace(finding, reason="; ".join(parts), caveat="; ".join(filter(None, caveats)))
 
 
@@ -374,7 +384,7 @@ def _read_as(pairs: Pairs) -> str:
 def _asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
     """Parts of a reason: the queries *reordered*, with their values as returned; what was left out; what changed."""
     parts = [_as_they_came(pairs, reordered, of_query=of_query)] if reordered else []
-    parts += excused_ties(pairs.ties, pairs.mixed)
+    parts += describe_tie_changes(pairs.ties, pairs.mixed)
     if pairs.skipped or pairs.undefined:
         groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
         parts.append("left out: " + ", ".join(f"{len(group)} {word}" for group, word in groups if group))
@@ -383,6 +393,6 @@ def _asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
 
 def _as_they_came(pairs: Pairs, reordered: list[str], *, of_query: bool) -> str:
     came = pairs.as_they_came()
-    subject = "it" if of_query else f"the {mean_word(pairs.weights)}"
+    subject = "it" if of_query else f"the {name_mean(pairs.weights)}"
     each = "" if of_query else f" ({_with_both(came, reordered)})"
     return f"with ties as returned, {subject} {_change_text(*came.means(), pairs.against)}{each}"

@@ -11,16 +11,16 @@ from statistics import median
 from harness.gate.finding import (
     Finding,
     Scope,
-    holds,
-    mean_word,
-    merit,
-    number,
-    number_beside,
-    undefined_text,
-    weight_aside,
+    compute_merit,
+    describe_undefined,
+    format_number,
+    format_observed,
+    format_weight,
+    is_met,
+    name_mean,
 )
 from harness.gate.grammar import TOLERANCE
-from harness.gate.judge_answers import RequestedDepth, what_may_follow
+from harness.gate.judge_answers import RequestedDepth, explain_what_may_follow
 from harness.gate.pairs import Compared
 from harness.means import mean_of
 from harness.metrics.score import score_of
@@ -57,7 +57,9 @@ def _worst_first(condition: ScoreCondition, values: Mapping[str, float], queries
 
     They are sorted twice, as pairs of value and id take 72 bytes a query.
     """
-    return sorted(sorted(queries), key=lambda query: merit(values[query], condition.operator, condition.required))
+    return sorted(
+        sorted(queries), key=lambda query: compute_merit(values[query], condition.operator, condition.required)
+    )
 
 
 def _costliest_first(
@@ -108,7 +110,7 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
         reason = f"{name} cannot be decided: {scope.no_score}"
         status, observed, blamed = Status.ERROR, None, tuple(scope.unanswered)
     elif scope.undefined and not skip_undefined:
-        reason = f"{name} {undefined_text(scope.undefined, scope.size)}"
+        reason = f"{name} {describe_undefined(scope.undefined, scope.size)}"
         status, observed, blamed = Status.FAILED, None, scope.undefined
     elif not scope.counted:
         status, reason, observed, blamed = Status.FAILED, _nothing(name, scope), None, scope.undefined
@@ -131,7 +133,7 @@ def judge_scores(condition: ScoreCondition, scope: Scope, *, gain: str, skip_und
 def _compare(condition: ScoreCondition, scope: Scope, name: str) -> tuple[Status, str, float, tuple[str, ...]]:
     """Whether the figure meets *condition*, in words, with the figure, and the queries to blame where it does not."""
     decisive = _aggregate(condition, scope.counted, scope.weights)
-    passed = holds(decisive, condition.operator, condition.required)
+    passed = is_met(decisive, condition.operator, condition.required)
     short, total = _short(condition, scope), len(scope.counted)
     sentence = f"{name} {_sentence(condition, scope, decisive, len(short))}{_asides(scope)}"
     if not passed and short and condition.statistic is not StatisticKind.QUERY:
@@ -140,7 +142,7 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str) -> tuple[Status
     return (Status.PASSED, sentence, observed, ()) if passed else (Status.FAILED, sentence, observed, tuple(short))
 
 
-def with_ties(
+def add_ties(
     finding: Finding, condition: ScoreCondition, scope: Scope, extremes: Iterable[Mapping[str, float]]
 ) -> Finding:
     """
@@ -162,7 +164,7 @@ def with_ties(
     if greatest - least <= TOLERANCE:
         return finding
     required, operator = _required(condition), _operator(condition)
-    decides = holds(least, operator, required) != holds(greatest, operator, required)
+    decides = is_met(least, operator, required) != is_met(greatest, operator, required)
     shown = [_figure(condition, value) for value in (least, greatest)]
     sentence = f"{' to '.join(shown)} over the orders of ties{', so their order decides' if decides else ''}"
     caveat = sentence if decides and finding.status is Status.PASSED else ""
@@ -172,7 +174,7 @@ def with_ties(
 def _figure(condition: ScoreCondition, value: float) -> str:
     if condition.statistic is StatisticKind.SHARE:
         return f"{value:.2%}"
-    return number_beside(value, condition.operator, condition.required)
+    return format_observed(value, condition.operator, condition.required)
 
 
 def _observed(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -203,7 +205,7 @@ def _short(condition: ScoreCondition, scope: Scope) -> list[str]:
 
 
 def _meets(condition: ScoreCondition, value: float) -> bool:
-    return holds(value, condition.operator, condition.required)
+    return is_met(value, condition.operator, condition.required)
 
 
 def _is_weighted(condition: ScoreCondition, scope: Scope) -> bool:
@@ -213,13 +215,13 @@ def _is_weighted(condition: ScoreCondition, scope: Scope) -> bool:
 def _name(condition: ScoreCondition, scope: Scope, gain: str) -> str:
     figure = f"{condition.measure.text} (gain {gain})" if gain else condition.measure.text
     if condition.statistic is StatisticKind.MEAN:
-        return f"{mean_word(scope.weights)} {figure}"
+        return f"{name_mean(scope.weights)} {figure}"
     return f"{condition.statistic} {figure}" if condition.statistic is StatisticKind.MEDIAN else figure
 
 
 def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: int) -> str:
-    shown = number_beside(observed, condition.operator, condition.required)
-    bound = f"{condition.operator} {number(condition.required)}"
+    shown = format_observed(observed, condition.operator, condition.required)
+    bound = f"{condition.operator} {format_number(condition.required)}"
     total = len(scope.counted)
     if condition.statistic is StatisticKind.QUERY:
         return f"is {shown}, required {bound}"
@@ -231,7 +233,7 @@ def _sentence(condition: ScoreCondition, scope: Scope, observed: float, short: i
         needed = _queries_required(share, total)
         return (
             f"is {bound} for {total - short} of {count(total, 'query')} ({(total - short) / total:.2%}), "
-            f"required for {number(share * 100)}%, that is {needed}; query {needed} from the best has {shown}"
+            f"required for {format_number(share * 100)}%, that is {needed}; query {needed} from the best has {shown}"
         )
     return f"is {shown}, required {bound}, over {count(total, 'query')}"
 
@@ -252,8 +254,8 @@ def _blame(condition: ScoreCondition, scope: Scope, short: Sequence[str]) -> str
     weighted = _is_weighted(condition, scope)
 
     def shown(query: str) -> str:
-        value = number_beside(scope.counted[query], condition.operator, condition.required)
-        return f"{query} {value}{weight_aside(query, scope.weights)}" if weighted else f"{query} {value}"
+        value = format_observed(scope.counted[query], condition.operator, condition.required)
+        return f"{query} {value}{format_weight(query, scope.weights)}" if weighted else f"{query} {value}"
 
     return f"{'cost most' if weighted else 'worst'}: {listed(list(map(shown, short)))}"
 
@@ -267,7 +269,7 @@ def _nothing(name: str, scope: Scope) -> str:
 # Rankings that are shorter than requested, where it is not known whether more documents match.
 
 
-def with_short_rankings(
+def add_short_rankings(
     finding: Finding, condition: ScoreCondition, scope: Scope, compared: Compared, asked: RequestedDepth
 ) -> Finding:
     """
@@ -293,7 +295,7 @@ def with_short_rankings(
         run = replace(compared.run, responses=dict(zip(names, rankings, strict=True)))
         scores = {query.id: score_of(compared.suite, query, condition.measure, run).value for query in queries}
         values = {**scope.counted, **{name: value for name, value in scores.items() if value is not None}}
-        if not holds(_aggregate(condition, values, scope.weights), condition.operator, condition.required):
+        if not is_met(_aggregate(condition, values, scope.weights), condition.operator, condition.required):
             reason = f"cannot be decided: {why}; {finding.reason}"
             return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=tuple(short))
     return finding
@@ -307,7 +309,7 @@ def _short_rankings(
     for name in scope.counted if asked.doubt or asked.own_total else ():
         ranking = compared.run.responses.get(name)
         if isinstance(ranking, Ranking) and ranking.returned < min(needed, asked.depth):
-            why = what_may_follow(ranking, asked)
+            why = explain_what_may_follow(ranking, asked)
             if why:
                 yield name, (ranking, why)
 
@@ -338,7 +340,7 @@ QUERIES_NAMED = 3
 DOCUMENTS_NAMED = 10
 
 
-def with_unjudged(
+def add_unjudged(
     finding: Finding, condition: ScoreCondition, queries: Sequence[Query], responses: Mapping[str, Response]
 ) -> Finding:
     """Add the unjudged hits of the worst queries to the reason of *finding*, where *condition* is on Judged@k."""

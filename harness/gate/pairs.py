@@ -7,9 +7,17 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from harness.gate.finding import Finding, Scope, changed_question, mean_word, scope_scores, undefined_text, weights_of
+from harness.gate.finding import (
+    Finding,
+    Scope,
+    describe_changed_question,
+    describe_undefined,
+    name_mean,
+    read_weights,
+    scope_scores,
+)
 from harness.gate.grammar import TOLERANCE
-from harness.gate.ties import TiedValue, read_ties, tie_break
+from harness.gate.ties import TiedValue, read_ties, suggest_tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
@@ -70,7 +78,7 @@ class Pairs:
     @property
     def mean_name(self) -> str:
         """The mean, as reasons call it."""
-        return f"{mean_word(self.weights)} {self.name}"
+        return f"{name_mean(self.weights)} {self.name}"
 
     def means(self) -> tuple[float, float]:
         """The mean before and after, weighted where the queries have weights."""
@@ -167,7 +175,7 @@ def _lacks(reference: Reference, absent: Sequence[str]) -> Iterator[str]:
     lacking = [query for query in absent if query not in changed]
     if lacking:
         yield f"does not have {counted(lacking, 'query')}"
-    asked = [changed_question(query, *changed[query]) for query in absent if query in changed]
+    asked = [describe_changed_question(query, *changed[query]) for query in absent if query in changed]
     if asked:
         yield f"asked something else for {count(len(asked), 'query')}: {listed(asked)}"
 
@@ -191,12 +199,12 @@ def _pair(
     undefined_ids = {*now.undefined, *then.undefined}
     undefined = tuple(query.id for query in queries if query.id in undefined_ids)
     if undefined and not compared.suite.skip_undefined:
-        sentence = f"it {undefined_text(undefined, now.size)}"
+        sentence = f"it {describe_undefined(undefined, now.size)}"
         return _cannot(compared, measure, Status.FAILED, sentence, now, undefined)
     before = {query: value for query, value in then.counted.items() if query in now.counted}
     if not before:
         return _cannot(compared, measure, Status.FAILED, "no query is left to compare", now, undefined)
-    weights = weights_of(queries, before)
+    weights = read_weights(queries, before)
     today = {query: now.counted[query] for query in before}
     tied = _read_ties(compared, reference, queries, measure, before)
     ties = [query for query, value in tied.items() if value.only_ties and _differ(before[query], today[query])]
@@ -244,7 +252,7 @@ def tie_remedy(compared: Compared) -> str:
     """How to make known which documents tie with the last hit, in words."""
     template = compared.suite.requests.get(compared.run.request)
     saved = compared.reference is not None and not compared.reference.name
-    ways = " or ".join(filter(None, (tie_break(template), "increase `depth`")))
+    ways = " or ".join(filter(None, (suggest_tie_break(template), "increase `depth`")))
     return f"{ways}, then save the baseline again" if saved else ways
 
 

@@ -79,7 +79,7 @@ ALL = QueryFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class Gated:
+class GatedThreshold:
     """A threshold with the id of its verdict, and the *query* that it belongs to; None where it is the suite's."""
 
     id: str
@@ -87,7 +87,7 @@ class Gated:
     query: Query | None = None
 
 
-def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
+def collect_thresholds(suite: Suite) -> tuple[GatedThreshold, ...]:
     """
     Every threshold and rank expectation of *suite*, the suite's own first, then each query's, with unique ids.
 
@@ -95,7 +95,7 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
     is numbered.
     """
     with_own = [query for query in suite.queries if query.thresholds]
-    names = query_ids(suite) if with_own else {}
+    names = name_queries(suite) if with_own else {}
     gated = _gated("", suite.thresholds, None)
     gated += [one for query in with_own for one in _gated(f"{names[query.id]}.", query.thresholds, query)]
     taken, given = {one.id for one in gated}, set()
@@ -106,24 +106,24 @@ def gated_thresholds(suite: Suite) -> tuple[Gated, ...]:
     return tuple(gated)
 
 
-def _gated(prefix: str, thresholds: Sequence[Threshold], query: Query | None) -> list[Gated]:
-    ids = name_ids(threshold.text for threshold in thresholds)
-    return [Gated(prefix + ids[threshold.text], threshold, query) for threshold in thresholds]
+def _gated(prefix: str, thresholds: Sequence[Threshold], query: Query | None) -> list[GatedThreshold]:
+    ids = assign_ids(threshold.text for threshold in thresholds)
+    return [GatedThreshold(prefix + ids[threshold.text], threshold, query) for threshold in thresholds]
 
 
-def query_ids(suite: Suite) -> dict[str, str]:
+def name_queries(suite: Suite) -> dict[str, str]:
     """An id for each query of *suite*, by the query's own id; no threshold of the whole suite has such an id."""
-    return {query: f"query.{name}" for query, name in name_ids(query.id for query in suite.queries).items()}
+    return {query: f"query.{name}" for query, name in assign_ids(query.id for query in suite.queries).items()}
 
 
-def name_ids(names: Iterable[str]) -> dict[str, str]:
+def assign_ids(names: Iterable[str]) -> dict[str, str]:
     """
     An id for each of *names*: ids of queries, texts of thresholds, requests or indexes.
 
     A name in which nothing has to be replaced is its own id, whatever the others are. Each other name has a digest of
     itself where it comes to the id of another one.
 
-    >>> name_ids(["a b", "a/b", "a-b", "c d"])
+    >>> assign_ids(["a b", "a/b", "a-b", "c d"])
     {'a-b': 'a-b', 'a b': 'a-b-c8687a08', 'a/b': 'a-b-c14cddc0', 'c d': 'c-d'}
     """
     slugs = {name: _slug(name) for name in names}
@@ -136,7 +136,7 @@ def name_ids(names: Iterable[str]) -> dict[str, str]:
     return ids
 
 
-def is_selected(gated: Gated, query_filter: QueryFilter) -> bool:
+def is_selected(gated: GatedThreshold, query_filter: QueryFilter) -> bool:
     """
     Whether a run of the queries of *query_filter* can decide this threshold.
 
@@ -150,7 +150,7 @@ def is_selected(gated: Gated, query_filter: QueryFilter) -> bool:
     return not query_filter.queries and gated.threshold.tag in query_filter.tags
 
 
-def scope_of(gated: Gated, suite: Suite) -> Sequence[Query]:
+def select_scope(gated: GatedThreshold, suite: Suite) -> Sequence[Query]:
     """The queries that a threshold is about, in the suite's order."""
     if gated.query is not None:
         return (gated.query,)
@@ -173,17 +173,17 @@ class Selection:
     @property
     def compares(self) -> bool:
         """Whether a selected threshold compares with a baseline."""
-        return compares_with_baseline(self.selected)
+        return needs_baseline(self.selected)
 
 
-def compares_with_baseline(suite: Suite) -> bool:
+def needs_baseline(suite: Suite) -> bool:
     """Whether a threshold of *suite* or of one of its queries compares with a baseline."""
     own = [threshold for query in suite.queries for threshold in query.thresholds]
     conditions = (threshold.condition for threshold in chain(suite.thresholds, own))
     return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
 
 
-def asks_each(condition: Condition) -> bool:
+def is_per_query(condition: Condition) -> bool:
     """Whether *condition* checks each query by itself."""
     if isinstance(condition, DropCondition):
         return condition.every
@@ -211,21 +211,21 @@ def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
     return Selection(suite, selected, active, others)
 
 
-def blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:
+def list_blamed_queries(verdicts: Iterable[Verdict]) -> list[str]:
     """
     The queries blamed for rankings that fall short: the worst of each threshold, then the second of each, and so on.
 
     A slow query is not among them.
     """
     short = [verdict for verdict in verdicts if verdict.status in FALLS_SHORT and verdict.unit is not Unit.MILLISECONDS]
-    return worst_first([verdict.blamed for verdict in short])
+    return interleave_blamed([verdict.blamed for verdict in short])
 
 
-def worst_first(blamed: Iterable[Sequence[str]]) -> list[str]:
+def interleave_blamed(blamed: Iterable[Sequence[str]]) -> list[str]:
     """
     The worst query of each threshold, then the second of each, and so on, each query once.
 
-    >>> worst_first([["a", "b"], ["c", "a", "d"]])
+    >>> interleave_blamed([["a", "b"], ["c", "a", "d"]])
     ['a', 'c', 'b', 'd']
     """
     return list(dict.fromkeys(query for place in zip_longest(*blamed) for query in place if query is not None))

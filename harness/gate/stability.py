@@ -13,8 +13,8 @@ from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from typing import TypeVar
 
-from harness.gate.finding import Finding, number
-from harness.gate.ties import is_tie, tie_break
+from harness.gate.finding import Finding, format_number
+from harness.gate.ties import is_tie, suggest_tie_break
 from harness.model import (
     Definitions,
     IndexState,
@@ -42,7 +42,7 @@ _TALLIED = {Status.PASSED: "passed", Status.FAILED: "failed"}
 # The target.
 
 
-def why_moving(run: Run, before: Run | None = None) -> str:
+def explain_changed_target(run: Run, before: Run | None = None) -> str:
     """
     How the target changed during the searches of *run*; empty if it did not, or if that is not known.
 
@@ -53,11 +53,11 @@ def why_moving(run: Run, before: Run | None = None) -> str:
     if run.target_changed:
         return run.target_changed
     if before is not None:
-        changed_before = why_moving(before)
+        changed_before = explain_changed_target(before)
         if changed_before:
             return changed_before
         if before.index != run.index or not _uuids_of(before) & _uuids_of(run):
-            return why_moving(run)
+            return explain_changed_target(run)
         run = replace(run, states=(*before.states, *run.states))
     changes = [
         *_moved([state.uuids for state in run.states if state.uuids is not None]),
@@ -166,9 +166,9 @@ def _each_change(values: Sequence[T]) -> list[T]:
 # Repeats.
 
 
-def unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
+def find_unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
     """The queries whose ranking is not the same in each repeat of *run*, in its order, each with the first cause."""
-    is_moving = bool(why_moving(run))
+    is_moving = bool(explain_changed_target(run))
     found = []
     for query, first in run.responses.items() if run.repeats else ():
         others = [(repeat, repeat.responses[query]) for repeat in run.repeats if query in repeat.responses]
@@ -215,7 +215,7 @@ def _are_others(
     return any(before[shard][:1] != after[shard][:1] for shard in before.keys() & after.keys())
 
 
-def over_repeats(
+def judge_repeats(
     first: Finding,
     others: Sequence[Finding],
     scope: Iterable[Query],
@@ -256,10 +256,10 @@ def _moves(repeats: tuple[float, float] | None, unit: Unit | None) -> str:
     if repeats is None:
         return ""
     if unit is Unit.SHARE:
-        least, greatest = (f"{number(100 * one)}%" for one in repeats)
+        least, greatest = (f"{format_number(100 * one)}%" for one in repeats)
     else:
         decimal = unit in (None, Unit.DROP, Unit.P_VALUE)
-        least, greatest = (f"{one:.4f}" if decimal else number(one) for one in repeats)
+        least, greatest = (f"{one:.4f}" if decimal else format_number(one) for one in repeats)
     named = f"{unit} " if unit in (Unit.RANK, Unit.DROP, Unit.P_VALUE) else ""
     return f", from {named}{least} to {greatest}{' ms' * (unit is Unit.MILLISECONDS)}"
 
@@ -269,7 +269,7 @@ def _remedy(finding: Finding, unstable: Sequence[UnstableQuery], template: Reque
     if finding.unit is Unit.MILLISECONDS:
         return "warm the engine up (`warm_up`), or leave more room"
     causes = {one.cause for one in unstable}
-    remedies = [tie_break(template)] if Instability.TIES in causes else []
+    remedies = [suggest_tie_break(template)] if Instability.TIES in causes else []
     is_service = template is not None and template.http is not None
     if Instability.COPIES in causes and not is_service:
         remedies.append(PIN)

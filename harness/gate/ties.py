@@ -38,7 +38,7 @@ _UNSORTED = ("rescore", "retriever", "rank")
 """Keys of a body beside which engines take no `sort`."""
 
 
-def tie_break(template: RequestTemplate | None) -> str:
+def suggest_tie_break(template: RequestTemplate | None) -> str:
     """How to give tied documents an order, in words; empty where *template* does not allow it."""
     if template is not None and template.http is not None:
         return "make the service break ties"
@@ -95,7 +95,7 @@ class TieGroup:
         return alike and self.known.issuperset(other.shown) and other.known.issuperset(self.shown)
 
 
-def tie_groups(ranking: Ranking) -> list[TieGroup]:
+def group_ties(ranking: Ranking) -> list[TieGroup]:
     """The groups of tied documents, best first, most of them of one; none where it is unknown which documents tie."""
     hits = ranking.hits
     if any(hit.score is None if hit.sort is None else not hit.sort for hit in hits):
@@ -115,7 +115,7 @@ def tie_groups(ranking: Ranking) -> list[TieGroup]:
     return groups
 
 
-def cut(ranking: Ranking, depth: int) -> Ranking:
+def truncate_ranking(ranking: Ranking, depth: int) -> Ranking:
     """*ranking* with at most *depth* hits; the hits below that tie with the last become its tail."""
     hits, rest = ranking.hits[:depth], ranking.hits[depth:]
     if not rest:
@@ -150,14 +150,14 @@ def _is_whole(score: float) -> bool:
     return isinstance(score, int) or (score.is_integer() and abs(score) <= LARGEST_WHOLE)
 
 
-def bands_of(
+def compute_bands(
     suite: Suite, query: Query, ranking: Ranking, measures: Iterable[Measure]
 ) -> dict[str, tuple[float, float]]:
     """
     The least and the greatest value of each of *measures* over all orders of tied documents, or over a sample; without
     those that ties do not move, and those that are undefined.
     """
-    groups = [(*group.shown, *group.below) for group in tie_groups(_as_measured(ranking, suite.profile))]
+    groups = [(*group.shown, *group.below) for group in group_ties(_as_measured(ranking, suite.profile))]
     depth, found = len(ranking.hits), {}
     for measure in measures if groups else ():
         with suppress(UndefinedScore, MeasureError):
@@ -199,9 +199,9 @@ class RunBands:
             ranking = self._run.responses.get(query.id)
             if not isinstance(ranking, Ranking) or not _has_ties(ranking):
                 continue
-            if _grades_tie(query, tie_groups(ranking)):
+            if _grades_tie(query, group_ties(ranking)):
                 measures = common(query.tags) | _scored_by(query.thresholds)
-                for measure, band in bands_of(self._suite, query, ranking, measures.values()).items():
+                for measure, band in compute_bands(self._suite, query, ranking, measures.values()).items():
                     found.setdefault(measure, {})[query.id] = band
         return found
 
@@ -263,8 +263,8 @@ def read_ties(
         with them in the baseline and are not elsewhere in today's ranking. None where the rankings are the same, or it
         is unknown which documents tie.
     """
-    first, second = (_as_measured(cut(one, depth), suite.profile) for one in (before, after))
-    old, new = tie_groups(first), tie_groups(second)
+    first, second = (_as_measured(truncate_ranking(one, depth), suite.profile) for one in (before, after))
+    old, new = group_ties(first), group_ties(second)
     known = new and (old or not first.hits)
     if not known or [hit.id for hit in first.hits] == [hit.id for hit in second.hits]:
         return None
@@ -293,11 +293,11 @@ def read_ties(
     return TiedValue(-math.inf if least is None else least, math.inf if greatest is None else greatest)
 
 
-def in_the_order_of(before: Ranking, after: Ranking, *, depth: int) -> tuple[str, ...]:
+def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[str, ...]:
     """The documents of *after*; a group of ties with the same documents in *before* takes its order from there."""
-    first, second = cut(before, depth), cut(after, depth)
+    first, second = truncate_ranking(before, depth), truncate_ranking(after, depth)
     order: list[str] = []
-    for group, match in pair_groups(tie_groups(second), tie_groups(first)):
+    for group, match in pair_groups(group_ties(second), group_ties(first)):
         order += match.shown if match is not None and group.holds_as(match) else group.shown
     return tuple(order) or tuple(hit.id for hit in second.hits)
 

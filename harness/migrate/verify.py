@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.config import Configs
 from harness.errors import MeasureError, UndefinedScore, UsageError
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.means import are_weighted, mean_of
 from harness.metrics import parse_measure, score_query, settings_of
 from harness.metrics.definition import as_text
@@ -369,7 +369,7 @@ class _Pair:
             return CauseKind.INDEXES, repeated or self.ranking.duplicates
         sent = self.of.requests[self.query.id]
         scores = {hit.id: hit.score for hit in ours}
-        if why_moving(self.of.run):
+        if explain_changed_target(self.of.run):
             return CauseKind.CHANGED, at
         if self.of._parameters:
             return CauseKind.PARAMETERS, at

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from harness.gate import comparison_status, exit_status
+from harness.gate import compute_comparison_status, compute_exit_status
 from harness.model import Status, SuiteReport, Verdict
 from harness.pytest_plugin.session import FAILURE
 from harness.words import count, counted, grouped
@@ -38,14 +38,14 @@ def report_as_decided(report: SuiteReport, items: DecidingItems) -> SuiteReport:
     """*report* with the verdicts and the exit status that *items* give it."""
     own = [items.outcomes.get(nodeid, 0) for nodeid in items.due]
     if items.asserted:
-        return _with_status(report, max([exit_status([report]), *own]))
+        return _with_status(report, max([compute_exit_status([report]), *own]))
     deciding = grouped((verdict, nodeid) for nodeid, verdicts in items.due.items() for verdict in verdicts)
     verdicts = tuple(
         verdict if _is_decided(verdict, deciding.get(verdict.id, ()), items.outcomes) else _left_undecided(verdict)
         for verdict in report.verdicts
     )
     # An item tells of queries without an answer, see `IndexedReport.missing`, unless the session ended before.
-    decided = comparison_status(verdicts, unanswered=items.has_left and bool(report.unanswered_once))
+    decided = compute_comparison_status(verdicts, unanswered=items.has_left and bool(report.unanswered_once))
     status = max([decided, *own])
     notes = [*_undecided_notes(report.verdicts, verdicts, items), *_failure_notes(decided, items)]
     return _with_status(replace(report, verdicts=verdicts, notes=(*report.notes, *notes)), status)
@@ -53,7 +53,7 @@ def report_as_decided(report: SuiteReport, items: DecidingItems) -> SuiteReport:
 
 def _with_status(report: SuiteReport, status: int) -> SuiteReport:
     """*report* with the *status* of its items, where its verdicts and queries say another."""
-    return report if status == exit_status([report]) else replace(report, item_status=status)
+    return report if status == compute_exit_status([report]) else replace(report, item_status=status)
 
 
 def _is_decided(verdict: Verdict, nodeids: Sequence[str], outcomes: Mapping[str, int]) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from harness.api import Relevance
 from harness.api.running import SuiteRun
 from harness.config import Configs
-from harness.gate import exit_status
+from harness.gate import compute_exit_status
 from harness.masking import Environment
 from harness.model import Run, Suite
 from harness.options import RunOptions
@@ -66,5 +66,5 @@ class SessionSuiteRun(SuiteRun):
         """As in `SuiteRun`."""
         __tracebackhide__ = True
         if self.verdicts:
-            self._runs.record_assertion(self._path, self._options, exit_status([self.report]))
+            self._runs.record_assertion(self._path, self._options, compute_exit_status([self.report]))
         super().assert_thresholds()

@@ -10,8 +10,8 @@ from typing import TypeAlias
 from harness import __version__
 from harness.errors import HarnessError
 from harness.gate import decide
-from harness.gate.finding import by_cause
-from harness.gate.selection import gated_thresholds
+from harness.gate.finding import list_by_cause
+from harness.gate.selection import collect_thresholds
 from harness.metrics.score import contributions_of, score_run
 from harness.model import (
     Contributions,
@@ -178,7 +178,7 @@ class LoneQueries:
         if self._finished is None:
             done = self._finished = self._fetch()
             self._reference = self._reference_of(done)
-            self._thresholds = {one.id: one.threshold for one in gated_thresholds(done.suite) if one.query is None}
+            self._thresholds = {one.id: one.threshold for one in collect_thresholds(done.suite) if one.query is None}
             self._queries = {query.id: query for query in done.suite.queries}
         return self._finished
 
@@ -302,7 +302,7 @@ def _untold(report: SuiteReport, items: Sequence[PlannedItem], running: Sequence
     reasons |= {query.id: f"{query.outcome}: {query.reason}" for query in report.unanswered.values()}
     untold = {query: reason for query, reason in reasons.items() if query not in told}
     asked = f"{count(len(untold), 'query')} that no threshold is about"
-    return f"no answer to {asked}: {by_cause(untold)}" if untold else ""
+    return f"no answer to {asked}: {list_by_cause(untold)}" if untold else ""
 
 
 def settle(item: PlannedItem, indexed: IndexedReport) -> Settlement:

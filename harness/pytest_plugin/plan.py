@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from harness.gate.selection import (
-    Gated,
+    GatedThreshold,
     QueryFilter,
-    asks_each,
-    gated_thresholds,
+    assign_ids,
+    collect_thresholds,
+    is_per_query,
     is_selected,
-    name_ids,
-    query_ids,
+    name_queries,
 )
 from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
 from harness.model.suite import first_in_force
@@ -63,8 +63,8 @@ def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, tod
     Returns:
         Items with names that are unique in the suite and consist of [A-Za-z0-9_.-].
     """
-    gated = gated_thresholds(suite)
-    names = query_ids(suite)
+    gated = collect_thresholds(suite)
+    names = name_queries(suite)
     items = [_of_threshold(threshold, suite, query_filter, today) for threshold in gated if threshold.query is None]
     own = grouped((threshold.query.id, threshold) for threshold in gated if threshold.query is not None)
     of_each = [threshold for threshold in gated if each_query and _is_of_each(threshold)]
@@ -85,7 +85,7 @@ def for_cells(
     ``[request]``, ``[index]`` or ``[request@index]``. A request that *suite* lacks, which is refused once everything is
     collected, has no items.
     """
-    sent, searched = _distinct_ids(name_ids(suite.requests), requests), _distinct_ids(name_ids(indexes), indexes)
+    sent, searched = _distinct_ids(assign_ids(suite.requests), requests), _distinct_ids(assign_ids(indexes), indexes)
     cells = [(request, index) for request in sent for index in searched]
     return tuple(_for_cell(item, request, index, sent, searched) for request, index in cells for item in items)
 
@@ -115,15 +115,15 @@ def _for_cell(
     )
 
 
-def _is_of_each(gated: Gated) -> bool:
+def _is_of_each(gated: GatedThreshold) -> bool:
     """Whether the threshold checks each query by itself; with unset variables, its first words decide."""
     condition = gated.threshold.condition
     if isinstance(condition, UnresolvedCondition):
         return "every" in gated.threshold.text.split()[:2]
-    return asks_each(condition)
+    return is_per_query(condition)
 
 
-def _of_threshold(gated: Gated, suite: Suite, query_filter: QueryFilter, today: date) -> PlannedItem:
+def _of_threshold(gated: GatedThreshold, suite: Suite, query_filter: QueryFilter, today: date) -> PlannedItem:
     threshold = gated.threshold
     return PlannedItem(
         name=gated.id,
@@ -145,8 +145,8 @@ def _of_threshold(gated: Gated, suite: Suite, query_filter: QueryFilter, today: 
 def _of_query(
     query: Query,
     name: str,
-    own: Sequence[Gated],
-    shared: Sequence[Gated],
+    own: Sequence[GatedThreshold],
+    shared: Sequence[GatedThreshold],
     suite: Suite,
     query_filter: QueryFilter,
     today: date,

@@ -27,7 +27,7 @@ from harness.baseline import reference_for
 from harness.baseline.questions import UsedValues
 from harness.config import Configs
 from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
-from harness.gate.selection import QueryFilter, compares_with_baseline, select
+from harness.gate.selection import QueryFilter, needs_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run
@@ -225,7 +225,7 @@ class SessionRuns:
         def reference(done: FinishedSuite) -> Reference | None:
             if options.save_baseline:
                 return Reference(updating=True)
-            if not compares_with_baseline(done.suite):
+            if not needs_baseline(done.suite):
                 return None
             return reference_for(done.suite, done.run, options.baseline, options.searched(), done.others)
 

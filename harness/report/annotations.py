@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from harness.errors import Problem, SearchError
-from harness.gate import exit_status
+from harness.gate import compute_exit_status
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.overview import cell_names
 from harness.report.run_sentences import LOOKED_AT, only_repeats_unanswered, outcome_lines, ranking_causes
@@ -90,7 +90,7 @@ def _unanswered(suite: SuiteReport, name: str, told: Sequence[Verdict]) -> Itera
     thresholds = f"; {count(len(told), 'threshold')} could not be decided" if told else ""
     mark = _mark(told[0], suite) if told else Mark(suite.path)
     title = f"{name}: {count(len(suite.unanswered), 'query')} without an answer"
-    if exit_status([suite]) != SearchError.exit_status:
+    if compute_exit_status([suite]) != SearchError.exit_status:
         return  # no item of the session needs their answers
     for line in outcome_lines(suite.unanswered.values()):
         yield Annotation(Severity.ERROR, title, f"{line}{thresholds}", mark, f"{name}: no answer")

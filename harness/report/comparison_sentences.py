@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from harness.gate.grammar import TOLERANCE
-from harness.gate.selection import worst_first
+from harness.gate.selection import interleave_blamed
 from harness.model import (
     Agreement,
     Comparison,
@@ -124,7 +124,7 @@ def moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryCompar
     """At most *most* queries that moved, first those that thresholds blame; and how many more moved."""
     blamed = [verdict.blamed for verdict in report.verdicts if verdict.status in LOOKED_AT]
     moved = {query.id: query for query in report.queries if change_of(query) not in (Change.SAME, Change.NONE)}
-    first = [name for name in worst_first(blamed) if name in moved]
+    first = [name for name in interleave_blamed(blamed) if name in moved]
     shown = list(dict.fromkeys([*first, *moved]))[:most]
     return [moved[name] for name in shown], len(moved) - len(shown)
 

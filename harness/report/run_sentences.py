@@ -10,8 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate import exit_status
-from harness.gate.selection import worst_first
+from harness.gate import compute_exit_status
+from harness.gate.selection import interleave_blamed
 from harness.model import (
     Absence,
     Instability,
@@ -123,7 +123,7 @@ def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verd
 def _with_queries(suite: SuiteReport, verdicts: Sequence[Verdict], unanswered: Collection[str]) -> Attention:
     known = {query.id for query in suite.queries} if any(verdict.blamed for verdict in verdicts) else set()
     blamed = [[name for name in one.blamed if name in known and name not in unanswered] for one in verdicts]
-    shown = worst_first([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
+    shown = interleave_blamed([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
     left = len({name for names in blamed for name in names}) - len(shown)
     return Attention(tuple(verdicts), tuple(suite.named(shown)), left)
 
@@ -205,14 +205,14 @@ def headline(report: Report) -> str:
 
 def _decided(report: Report) -> str:
     verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
-    failed = [suite for suite in report.suites if exit_status([suite]) == SearchError.exit_status]
+    failed = [suite for suite in report.suites if compute_exit_status([suite]) == SearchError.exit_status]
     unanswered = sum(len(suite.unanswered_once) for suite in failed)
     if only_reports(report) and not unanswered:
         return "Nothing was decided: --report-only"
     if report.undecided and not unanswered:
         return "Nothing was decided: the selection of queries left no threshold"
     said = thresholds_headline(verdicts, unanswered, report.exit_status)
-    if exit_status(report.suites) and not unanswered and not any(verdict.status in BAD for verdict in verdicts):
+    if compute_exit_status(report.suites) and not unanswered and not any(verdict.status in BAD for verdict in verdicts):
         return f"Items failed in pytest for another reason than a threshold; {said}"
     return said
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness import __version__
 from harness.config import Configs, index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
-from harness.gate import exit_status
+from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.model import Cluster, MissingSuite, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
 from harness.options import RunOptions, Shard, baseline_refusal
@@ -83,7 +83,7 @@ def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] 
         undecided: Why no threshold was decided, if the run fails for that: see `explain_undecided`.
     """
     timing = ReportTiming(datetime.now(UTC).isoformat(timespec="seconds"))
-    status = SearchError.exit_status if missing else exit_status(reports)
+    status = SearchError.exit_status if missing else compute_exit_status(reports)
     if undecided:
         status = max(status, 1)
     return Report(timing, __version__, tuple(reports), status, tuple(missing), undecided)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, LoginRefused, SearchError
 from harness.gate import decide
-from harness.gate.selection import QueryFilter, Selection, blamed_queries, worst_first
+from harness.gate.selection import QueryFilter, Selection, interleave_blamed, list_blamed_queries
 from harness.masking import Masker, if_small, redact, without_vectors
 from harness.metrics.score import score_run
 from harness.model import (
@@ -642,7 +642,7 @@ def conclude_cell(
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
     run = _with_shown_titles(answered, run, verdicts, reference)
-    worst = blamed_queries(verdicts) if inspected is None else [inspected]
+    worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
     located, notes = locate_worst(selected, answered.run, answered.search, worst, options, answered.budget)
     report = assemble(
         DecidedRun(selected, run, scores, verdicts, reference, located),
@@ -689,7 +689,9 @@ def _with_shown_titles(
     options, search = answered.cell.options, answered.search
     if search is None or not options.locate or not run.has_rankings:
         return run
-    blamed = chain(worst_first([verdict.blamed for verdict in verdicts]), run.responses if options.report_only else ())
+    blamed = chain(
+        interleave_blamed([verdict.blamed for verdict in verdicts]), run.responses if options.report_only else ()
+    )
     answered_ones = (query for query in dict.fromkeys(blamed) if isinstance(run.responses.get(query), Ranking))
     worst = None if options.all_titles else list(islice(answered_ones, QUERIES_TITLED))
     own = () if worst is None else untitled_hits(run, worst)
@@ -707,7 +709,7 @@ def _sent(answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict]) -> dict
     if template is None or (template.http is not None and server.url is None):
         return {}
     try:
-        first = blamed_queries(verdicts)
+        first = list_blamed_queries(verdicts)
         sent = sent_requests(suite, run, server, first, answered.cell.options.hooks, answered.sent)
     except HookError:
         return {}

@@ -14,7 +14,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.judge_answers import named_documents
+from harness.gate.judge_answers import list_named_documents
 from harness.hooks import HookedSearch
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import failure_text
@@ -437,7 +437,7 @@ def _find_expected(suite: Suite) -> set[str]:
     documents: set[str] = set()
     for query in suite.queries:
         for threshold in query.thresholds:
-            documents.update(named_documents(threshold.condition))
+            documents.update(list_named_documents(threshold.condition))
     return documents
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from harness import __version__
 from harness.baseline.questions import UsedValues
 from harness.gate.selection import Selection
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
 from harness.model import Engine, IndexState, Json, Query, Run, Suite
 from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
@@ -82,7 +82,9 @@ class Header:
         if self.known != other.known:
             return "the state of the index could not be read each time"
         before, now = other.comparable(other.state), self.comparable(self.state)
-        return "" if before is None or now is None else why_moving(Run({}, self.engine, states=(before, now)))
+        if before is None or now is None:
+            return ""
+        return explain_changed_target(Run({}, self.engine, states=(before, now)))
 
     @property
     def known(self) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from harness import __version__
 from harness.config import Configs
 from harness.errors import UsageError
-from harness.gate.ties import tie_groups
+from harness.gate.ties import group_ties
 from harness.masking import redact
 from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, contributions_of, measures_of
@@ -112,7 +112,7 @@ def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequ
 def _ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
     return tuple(
         TiedDocuments(group.start + 1, group.hit.score, group.shown, group.below, group.closed, group.hit.sort)
-        for group in tie_groups(ranking)
+        for group in group_ties(ranking)
         if len(group.known) > 1
     )
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from harness.errors import FormatError, UsageError
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
 from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header, wrong_in
@@ -241,7 +241,7 @@ class Section:
         self._write = write
         self._recorded = recorded
         self.earlier = None if recorded is None else recorded.run
-        if self.earlier is not None and not self.is_whole and not why_moving(self.earlier):
+        if self.earlier is not None and not self.is_whole and not explain_changed_target(self.earlier):
             self.earlier = replace(self.earlier, states=())  # `begin` compares the target with that of the header
         self._tell = tell
         self._has_header = False

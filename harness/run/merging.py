@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.masking import Masker
 from harness.model import IndexState, Json, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions
@@ -251,5 +251,5 @@ def _lacks_state(parts: Sequence[Recorded]) -> bool:
 
 def _states(runs: Sequence[Run]) -> tuple[IndexState, ...]:
     """The states of the part during which the target changed, else of the first part that has some."""
-    moving = [run for run in runs if why_moving(run)]
+    moving = [run for run in runs if explain_changed_target(run)]
     return next((run.states for run in [*moving, *runs] if run.states), ())

@@ -7,8 +7,8 @@ from itertools import chain
 
 from harness.baseline.differences import left_out_note
 from harness.config import ENGINES
-from harness.gate.selection import QueryFilter, Selection, compares_with_baseline, gated_thresholds
-from harness.gate.ties import tie_break
+from harness.gate.selection import QueryFilter, Selection, collect_thresholds, needs_baseline
+from harness.gate.ties import suggest_tie_break
 from harness.metrics.ranking import gain_of
 from harness.model import (
     Cluster,
@@ -112,7 +112,7 @@ def _deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequ
     query_filter = QueryFilter.of(options)
     if query_filter.queries and not selection.selected.queries:
         yield f"nothing was sent: the suite has no query {one_of(query_filter.queries)}{query_filter.with_tags}"
-    left_out = len(gated_thresholds(selection.suite)) - len(verdicts)
+    left_out = len(collect_thresholds(selection.suite)) - len(verdicts)
     if left_out:
         left = (
             "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
@@ -158,7 +158,7 @@ def baseline_notes(
     suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
 ) -> Iterator[str]:
     """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
-    if reference is None or (reference.run is None and compares_with_baseline(suite)):
+    if reference is None or (reference.run is None and needs_baseline(suite)):
         return
     yield from reference.changes
     tied = [query for query, one in before.items() if one.ties_only]
@@ -181,7 +181,7 @@ def undecided_note(verdicts: Sequence[Verdict], *, decides: bool, report_only: b
 def tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> Iterator[str]:
     """How to give tied documents an order, where that order moves a figure."""
     moved = sum(verdict.ties is not None for verdict in verdicts)
-    remedy = tie_break(template) if moved else ""
+    remedy = suggest_tie_break(template) if moved else ""
     if remedy:
         yield f"the order of tied documents affects {count(moved, 'gated figure')}: {remedy}"
 

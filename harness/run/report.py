@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues
-from harness.gate.stability import unstable_queries, why_moving
+from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, is_tie
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import outcome_of
@@ -99,7 +99,7 @@ def assemble(
     """
     suite, run, verdicts, reference = decided.suite, decided.run, decided.verdicts, decided.reference
     template, scores = suite.requests.get(run.request), index_scores(decided.scores)
-    found, changed = _gone_through(suite, run, scores), why_moving(run)
+    found, changed = _gone_through(suite, run, scores), explain_changed_target(run)
     located = chain.from_iterable(decided.located.values())
     titles = found.titles | {one.id: one.title for one in located if one.title is not None}
     before = compare_queries(suite, run, decided.scores, reference, titles) if reference else {}
@@ -138,7 +138,7 @@ def assemble(
         target_changed=changed,
         report_only=report_only,
         searched=searched,
-        repeats=RepeatSummary(len(run.repeats) + 1, unstable_queries(run)) if run.repeats else None,
+        repeats=RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run)) if run.repeats else None,
         hits=found.hits,
         judged_hits=found.judged_hits,
         timing=_timing(run),

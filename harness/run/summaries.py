@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from types import MappingProxyType
 
-from harness.gate.finding import weights_of
+from harness.gate.finding import read_weights
 from harness.means import mean_of, weighed
 from harness.metrics.score import common_measures, gain_text
 from harness.model import (
@@ -118,7 +118,7 @@ def _summary(
             left_out += 1
         else:
             values[query.id] = score.value
-    weights = weights_of(queries, values)
+    weights = read_weights(queries, values)
     return MeasureSummary(
         measure=measure,
         gain=gain,
@@ -141,6 +141,6 @@ def _change(
     kept = {query: value for query, value in known.items() if value is not None}
     if not kept:
         return None
-    weights = weights_of(queries, kept)
+    weights = read_weights(queries, kept)
     then, now = mean_of(kept, weights), mean_of({query: values[query] for query in kept}, weights)
     return MeanChange(then, now, now - then, len(kept))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
-from harness.gate.ties import cut, tie_groups
+from harness.gate.ties import group_ties, truncate_ranking
 from harness.model import Ranking, Response, Run, SearchRequest, Suite, TailSearch
 from harness.search.msearch import preferring
 
@@ -45,7 +45,7 @@ def cut_with_tail(response: Response, request: SearchRequest, depth: int, *, col
         exact <= response.returned or (collapsed and is_short(response.returned, request.body))
     )
     whole = ends and shows_all([request.url_params, request.body])
-    return cut(response if response.closed == whole else replace(response, closed=whole), depth)
+    return truncate_ranking(response if response.closed == whole else replace(response, closed=whole), depth)
 
 
 def search_tails(
@@ -90,7 +90,7 @@ def search_tails(
 
 def _has_open_tail(response: Response | None) -> bool:
     """Whether unknown documents may tie with the last hit."""
-    groups = tie_groups(response) if isinstance(response, Ranking) else []
+    groups = group_ties(response) if isinstance(response, Ranking) else []
     return bool(groups) and not groups[-1].closed
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import SuiteError
-from harness.gate.judge_answers import named_documents
+from harness.gate.judge_answers import list_named_documents
 from harness.model import Fixture, Mark, Query
 from harness.search.indexes import read_ids
 from harness.suites.judgments import Judgments
@@ -90,7 +90,7 @@ def check_documents(
 def _expected(queries: Sequence[Query]) -> Iterator[tuple[str, Mark]]:
     for query in queries:
         for threshold in query.thresholds:
-            for document in named_documents(threshold.condition):
+            for document in list_named_documents(threshold.condition):
                 yield document, threshold.mark
 
 

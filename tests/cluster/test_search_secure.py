@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from harness.errors import EngineUnreachable, FixtureError, LoginRefused
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.model import Cluster, Definitions, Engine, Failure, Fixture, Ranking, Run, SearchRequest
 from harness.search import open_search
 from harness.search.definitions import find_references
@@ -145,7 +145,7 @@ def test_a_login_that_may_only_read_sees_documents_that_become_visible(
         after = door.index_state(index, timeout=5.0, url_params={})
         definitions = door.read_definitions(index, references, timeout=5.0, url_params={})
     assert (before.uuids, before.visible, before.documents) == (None, None, after.documents)
-    assert "became visible" in why_moving(Run({}, door.engine, states=(before, after)))
+    assert "became visible" in explain_changed_target(Run({}, door.engine, states=(before, after)))
     assert definitions == Definitions(unread=("the settings", "the stored script boost", "the mapping"))
 
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from harness.cli import main
-from harness.gate.ties import tie_break
+from harness.gate.ties import suggest_tie_break
 from harness.model import RequestTemplate, SearchRequest, Status, SuiteReport
 from harness.report.json import loads_report
 from harness.search.engine import EngineSearch
@@ -108,7 +108,7 @@ def test_engines_take_the_sort_that_is_proposed(products: Callable[[int], str], 
         request = SearchRequest("q", name, {**body, "size": DEPTH, "sort": ["_score", "sku"]})
         [answer] = search.search([request])
         takes = not hasattr(answer, "reason")
-        assert takes is bool(tie_break(RequestTemplate("request", body))), (what, answer)
+        assert takes is bool(suggest_tie_break(RequestTemplate("request", body))), (what, answer)
 
 
 # ------------------------------------------------------------------------------------------------ more than a thousand

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders.gating import TODAY, empty_run, queries_of, scores_of, suite_of
 from harness.gate import decide
-from harness.gate.finding import holds, number_beside
+from harness.gate.finding import format_observed, is_met
 from harness.metrics import parse_measure
 from harness.model import Operator, Outcome, ScoreCondition, StatisticKind, Status, Threshold, Waiver
 
@@ -78,7 +78,7 @@ def test_the_order_of_the_queries_changes_nothing(sample, condition, random):
 @given(samples, per_cents, operators, values)
 def test_a_share_is_counted_exactly(sample, share, operator, required):
     condition = ScoreCondition(StatisticKind.SHARE, MEASURE, operator, required, float(share))
-    reached = sum(holds(value, operator, required) for value in sample)
+    reached = sum(is_met(value, operator, required) for value in sample)
     enough = Fraction(reached, len(sample)) >= share
     verdict = verdict_on(condition, named(sample))
     assert verdict.status is (Status.PASSED if enough else Status.FAILED)
@@ -90,8 +90,8 @@ def test_every_is_a_share_of_all(sample, operator, required):
     every = verdict_on(ScoreCondition(StatisticKind.EVERY, MEASURE, operator, required), named(sample))
     whole = verdict_on(ScoreCondition(StatisticKind.SHARE, MEASURE, operator, required, 1.0), named(sample))
     assert every.status is whole.status
-    assert (whole.observed == 1) == holds(every.observed, operator, required)
-    assert (every.status is Status.PASSED) == all(holds(value, operator, required) for value in sample)
+    assert (whole.observed == 1) == is_met(every.observed, operator, required)
+    assert (every.status is Status.PASSED) == all(is_met(value, operator, required) for value in sample)
 
 
 @given(samples, conditions())
@@ -138,17 +138,17 @@ def test_leaving_a_query_out_is_as_if_it_were_not_there(sample, condition):
 @given(values, operators, values)
 def test_exactly_one_of_less_equal_and_greater_holds(observed, operator, required):
     assert (
-        holds(observed, Operator.BELOW, required)
-        + holds(observed, Operator.EQUAL, required)
-        + holds(observed, Operator.ABOVE, required)
+        is_met(observed, Operator.BELOW, required)
+        + is_met(observed, Operator.EQUAL, required)
+        + is_met(observed, Operator.ABOVE, required)
         == 1
     )
-    assert holds(observed, Operator.AT_LEAST, required) != holds(observed, Operator.BELOW, required)
-    assert holds(observed, Operator.AT_MOST, required) != holds(observed, Operator.ABOVE, required)
+    assert is_met(observed, Operator.AT_LEAST, required) != is_met(observed, Operator.BELOW, required)
+    assert is_met(observed, Operator.AT_MOST, required) != is_met(observed, Operator.ABOVE, required)
 
 
 @given(values, operators, values)
 def test_a_number_is_never_shown_on_the_other_side_of_its_bound(observed, operator, required):
-    shown = float(number_beside(observed, operator, required))
-    assert holds(shown, operator, required) == holds(observed, operator, required)
+    shown = float(format_observed(observed, operator, required))
+    assert is_met(shown, operator, required) == is_met(observed, operator, required)
     assert abs(shown - observed) <= 0.00005 + 1e-12

@@ -13,7 +13,7 @@ from harness.compare.forms import read_form
 from harness.compare.sides import report_side
 from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
 from harness.gate import decide
-from harness.gate.finding import changed_question
+from harness.gate.finding import describe_changed_question
 from harness.masking import LARGEST_KEPT, names_login
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
@@ -231,7 +231,7 @@ def test_another_value_of_a_variable_that_is_no_login_asks_something_else(secret
     [(query, change)] = reference_to(
         entry, secretive(RELEVANCE_ACCOUNT="9876543210"), run_of()
     ).changed_questions.items()
-    assert changed_question(query, *change) == "shoes (a variable in it has another value)"
+    assert describe_changed_question(query, *change) == "shoes (a variable in it has another value)"
     assert "9876543210" not in repr(change)
 
 
@@ -519,7 +519,7 @@ def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have
     suite = suite_of(replace(before, **changed), QUERIES[1], thresholds=(threshold("drop RR@10 <= 1"),))
     reference = reference_to(make(suite_of(before, QUERIES[1])), suite, run_of())
     assert set(reference.run.responses) == {"boots"}
-    assert changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
+    assert describe_changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
     assert reference.changes == ("since the baseline of 2026-05-01 the text or params changed: 1 query (shoes)",)
     [verdict] = decide(suite, run_of(), score_run(suite, run_of()), today=TODAY, reference=reference)
     assert verdict.status is Status.FAILED
@@ -535,17 +535,17 @@ def test_the_request_that_all_queries_share_may_change():
 
 def test_of_long_texts_the_place_is_shown_where_they_differ():
     long = "word " * 100
-    told = changed_question("q", Question("1", f"{long}red{long}"), Question("2", f"{long}blue{long}"))
+    told = describe_changed_question("q", Question("1", f"{long}red{long}"), Question("2", f"{long}blue{long}"))
     assert "word red" in told
     assert "word blue" in told
     assert len(told) < 400
-    shortened = changed_question("q", Question("1", long), Question("2", long[:200]))
+    shortened = describe_changed_question("q", Question("1", long), Question("2", long[:200]))
     assert shortened.count("…") == 3
 
 
 def test_texts_that_look_alike_are_written_as_their_characters():
     composed, decomposed = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINING ACUTE ACCENT}"
-    told = changed_question("q", Question("1", composed), Question("2", decomposed))
+    told = describe_changed_question("q", Question("1", composed), Question("2", decomposed))
     assert told == r"q (its text was 'caf\xe9' and is 'cafe\u0301')"
 
 
@@ -554,7 +554,7 @@ def test_what_cannot_be_shown_is_said_to_differ():
     entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
     other = suite_of(replace(QUERIES[0], params={"ids": [*large["ids"], "more"]}), QUERIES[1])
     [change] = reference_to(entry, other, run_of()).changed_questions.values()
-    assert changed_question("shoes", *change) == "shoes (its params, which are too large to be stored)"
+    assert describe_changed_question("shoes", *change) == "shoes (its params, which are too large to be stored)"
 
 
 def test_where_nothing_changed_nothing_is_named():

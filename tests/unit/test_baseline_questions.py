@@ -15,7 +15,7 @@ from harness.baseline.files import dumps, loads
 from harness.baseline.questions import UsedValues
 from harness.compare.report import same_questions
 from harness.compare.sides import side_of_baseline, side_of_report, side_of_run
-from harness.gate.finding import changed_question
+from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.judging.judge_file import JudgeFile, Questions
@@ -154,7 +154,7 @@ def test_a_baseline_ends_where_a_value_that_its_request_uses_changes(load, reque
     found = changed_since(entry, load(**changed), request_name)
     assert set(found) == ({"tents"} if change in USES[request_name] else set())
     for query, questions in found.items():
-        said = changed_question(query, *questions)
+        said = describe_changed_question(query, *questions)
         assert "0.5" not in said or near is LONG
         assert said.count("0.25") <= 6
 
@@ -216,7 +216,7 @@ def test_a_variable_counts_where_its_value_is_used(load):
     other = load(environ={"RELEVANCE_OWN": "Other"}, BRAND=brand)
     assert changed_since(save(suite, "lexical"), other, "lexical") == {}
     [(then, now)] = changed_since(save(suite, "branded"), other, "branded").values()
-    assert changed_question("q", then, now) == "q (a variable in it has another value)"
+    assert describe_changed_question("q", then, now) == "q (a variable in it has another value)"
     entry = save(suite, "branded")
     masked = suite.queries[0].masked
     whole = fingerprint({**masked, "params": without_vectors(masked["params"])})

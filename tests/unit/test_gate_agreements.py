@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import ranking
 from harness.errors import GrammarError
-from harness.gate import comparison_status, decide
+from harness.gate import compute_comparison_status, decide
 from harness.gate.grammar import check_reach, parse_threshold
 from harness.model import (
     AgreementCondition,
@@ -198,4 +198,4 @@ def test_no_agreement_is_above_1():
 )
 def test_the_exit_status_of_a_comparison(statuses, unanswered, status):
     verdicts = [Verdict(str(n), "t", one, "") for n, one in enumerate(statuses)]
-    assert comparison_status(verdicts, unanswered=unanswered) == status
+    assert compute_comparison_status(verdicts, unanswered=unanswered) == status

@@ -8,7 +8,7 @@ from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of, thr
 from harness.gate import decide
 from harness.gate.grammar import parse_expectation
 from harness.gate.judge_answers import OF_SERVICE
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.metrics.score import score_run
 from harness.model import (
     Engine,
@@ -430,8 +430,8 @@ def test_where_no_query_ran_there_is_no_latency_to_pass():
 )
 def test_a_run_on_an_index_that_changed_decides_nothing(before, after, reason):
     run = Run({}, Engine("fake"), index="products", states=(before, after))
-    assert why_moving(run) == (f"products changed during the run: {reason}" if reason else "")
-    assert why_moving(replace(run, states=())) == ""
+    assert explain_changed_target(run) == (f"products changed during the run: {reason}" if reason else "")
+    assert explain_changed_target(replace(run, states=())) == ""
 
 
 BECAME_VISIBLE = "documents that were written before became visible to searches (a refresh)"
@@ -458,7 +458,7 @@ BECAME_VISIBLE = "documents that were written before became visible to searches 
 )
 def test_documents_that_become_visible_are_a_change(numbers, reason):
     states = tuple(IndexState({"a": "1"}, 10, **known) for known in numbers)
-    told = why_moving(Run({}, Engine("fake"), index="products", states=states))
+    told = explain_changed_target(Run({}, Engine("fake"), index="products", states=states))
     assert told.startswith(f"products changed during the run: {reason}" if reason else "")
     assert bool(told) == bool(reason)
 
@@ -485,14 +485,14 @@ def test_hits_in_an_index_that_was_in_no_state_are_a_change(uuids, hit_indexes, 
     repeats = (Repeat({"q": second}),)
     run = Run({"q": first}, Engine("fake"), index="live", states=states, repeats=repeats)
     reason = f"some hits are in {strange}, for which it did not stand whenever that was looked up"
-    assert why_moving(run) == (f"live changed during the run: {reason}" if strange else "")
+    assert explain_changed_target(run) == (f"live changed during the run: {reason}" if strange else "")
 
 
 def test_another_filter_of_the_alias_is_a_change():
     states = [IndexState({"a": "1"}, 700, filters={"a": one}) for one in ("x", "y")]
     run = Run({}, Engine("fake"), index="live", states=tuple(states))
-    assert why_moving(run) == "live changed during the run: the filter of its alias is another one"
-    assert why_moving(replace(run, states=(states[0], IndexState({"a": "1"}, 700), states[0]))) == ""
+    assert explain_changed_target(run) == "live changed during the run: the filter of its alias is another one"
+    assert explain_changed_target(replace(run, states=(states[0], IndexState({"a": "1"}, 700), states[0]))) == ""
 
 
 @pytest.mark.parametrize(
@@ -516,7 +516,7 @@ def test_an_index_that_changed_on_the_other_side_of_a_comparison_decides_nothing
 
     suite = suite_of([Query("q", "q", judgments={"a": 1})], threshold("drop nDCG@5 <= 0.5"), depth=5)
     first, second = run_over(before, uuid), run_over(after, "1")
-    of_another_name = why_moving(second, replace(first, index="an alias with another index too"))
+    of_another_name = explain_changed_target(second, replace(first, index="an alias with another index too"))
     assert bool(of_another_name) == (len(before) > 1 or len(after) > 1)
     reference = Reference(run=first, scores=score_run(suite, first), depth=5)
     [verdict] = decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
@@ -526,4 +526,6 @@ def test_an_index_that_changed_on_the_other_side_of_a_comparison_decides_nothing
 def test_a_change_that_was_taken_back_is_one():
     states = IndexState({"a": "1"}, 10), IndexState({"b": "2"}, 5), IndexState(), IndexState({"a": "1"}, 10)
     moved = "it stood for a, then b and stands for a; it had 10 documents, then 5 and has 10"
-    assert why_moving(Run({}, Engine("fake"), states=states)) == f"the target changed during the run: {moved}"
+    assert (
+        explain_changed_target(Run({}, Engine("fake"), states=states)) == f"the target changed during the run: {moved}"
+    )

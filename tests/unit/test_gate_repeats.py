@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from harness.gate.finding import Finding
-from harness.gate.stability import over_repeats
+from harness.gate.stability import judge_repeats
 from harness.model import Status, Unit
 
 
@@ -22,8 +22,8 @@ def test_a_figure_moves_among_those_of_its_unit(
 ) -> None:
     first, *others = [finding(Status.FAILED, p, Unit.P_VALUE) for p in p_values]
 
-    failed = over_repeats(first, [*others, finding(Status.FAILED, 0.31, Unit.DROP)], (), (), None)
-    flips = over_repeats(first, [*others, finding(Status.PASSED, 0.31, Unit.DROP)], (), (), None)
+    failed = judge_repeats(first, [*others, finding(Status.FAILED, 0.31, Unit.DROP)], (), (), None)
+    flips = judge_repeats(first, [*others, finding(Status.PASSED, 0.31, Unit.DROP)], (), (), None)
 
     assert (failed.status, failed.repeats) == (Status.FAILED, repeats)
     assert (flips.status, flips.repeats) == (Status.INCONCLUSIVE, repeats)
@@ -34,6 +34,6 @@ def test_a_figure_moves_among_those_of_its_unit(
 
 def test_a_share_moves_in_percent() -> None:
     first, other = finding(Status.FAILED, 0.5, Unit.SHARE), finding(Status.PASSED, 0.75, Unit.SHARE)
-    flips = over_repeats(first, [other], (), (), None)
+    flips = judge_repeats(first, [other], (), (), None)
     assert flips.repeats == (0.5, 0.75)
     assert "failed in 1, passed in 1, from 50% to 75%; " in flips.reason

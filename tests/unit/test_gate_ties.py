@@ -7,7 +7,7 @@ import pytest
 
 from builders.gating import BODY, TODAY, suite_of, threshold
 from harness.gate import decide, ties
-from harness.gate.ties import cut, tie_break
+from harness.gate.ties import suggest_tie_break, truncate_ranking
 from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run
 from harness.model import Engine, Hit, HttpRequest, Profile, Query, Ranking, Reference, RequestTemplate, Run, Status
@@ -396,11 +396,11 @@ def test_least_and_greatest_are_those_of_all_orders_of_today_s_documents_and_the
 
 
 def test_what_is_cut_off_becomes_the_tail_as_far_as_it_ties():
-    assert cut(hits("a5 b5 c5 d3"), 2) == hits("a5 b5 | c5")
-    assert cut(hits("a5 b5 c5 | d5"), 2) == hits("a5 b5 | c5 d5")
-    assert cut(hits("a5 b5 c5 | d5 ..."), 2) == replace(hits("a5 b5 | c5 d5"), closed=False)
-    assert cut(replace(hits("a5 b4 c3"), closed=False), 2) == hits("a5 b4")
-    assert cut(hits("a5 b4"), 2) == hits("a5 b4")
+    assert truncate_ranking(hits("a5 b5 c5 d3"), 2) == hits("a5 b5 | c5")
+    assert truncate_ranking(hits("a5 b5 c5 | d5"), 2) == hits("a5 b5 | c5 d5")
+    assert truncate_ranking(hits("a5 b5 c5 | d5 ..."), 2) == replace(hits("a5 b5 | c5 d5"), closed=False)
+    assert truncate_ranking(replace(hits("a5 b4 c3"), closed=False), 2) == hits("a5 b4")
+    assert truncate_ranking(hits("a5 b4"), 2) == hits("a5 b4")
 
 
 # ------------------------------------------------------------------------------------------------ the remedy
@@ -417,12 +417,12 @@ def test_what_is_cut_off_becomes_the_tail_as_far_as_it_ties():
     ],
 )
 def test_a_sort_is_proposed_where_the_request_takes_one(body, takes):
-    assert ("`sort:" in tie_break(RequestTemplate("current", body))) is takes
+    assert ("`sort:" in suggest_tie_break(RequestTemplate("current", body))) is takes
 
 
 def test_a_service_is_to_order_them_itself():
     service = RequestTemplate("current", None, http=HttpRequest("GET", "/search", "$.ids"))
-    assert tie_break(service) == "make the service break ties"
+    assert suggest_tie_break(service) == "make the service break ties"
 
 
 # ------------------------------------------------------------------------------------------------ agreement

@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from builders.gating import empty_run, reference_of, scores_of, suite_of, threshold
-from harness.gate import decide, exit_status
+from harness.gate import compute_exit_status, decide
 from harness.gate.selection import QueryFilter
 from harness.model import Engine, Outcome, Profile, Query, QueryReport, Status, SuiteReport, Verdict, Waiver
 
@@ -178,13 +178,13 @@ def report(*statuses, outcomes=()):
     ],
 )
 def test_the_worst_verdict_is_the_exit_status(statuses, expected):
-    assert exit_status([report(*statuses)]) == expected
-    assert exit_status([report(), report(*statuses), report(Status.PASSED)]) == expected
+    assert compute_exit_status([report(*statuses)]) == expected
+    assert compute_exit_status([report(), report(*statuses), report(Status.PASSED)]) == expected
 
 
 def test_an_error_in_one_suite_wins_over_a_failure_in_another():
-    assert exit_status([report(Status.FAILED), report(Status.ERROR)]) == 3
-    assert exit_status([report(Status.ERROR), report(Status.FAILED)]) == 3
+    assert compute_exit_status([report(Status.FAILED), report(Status.ERROR)]) == 3
+    assert compute_exit_status([report(Status.ERROR), report(Status.FAILED)]) == 3
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_an_error_in_one_suite_wins_over_a_failure_in_another():
     ],
 )
 def test_a_query_without_an_answer_is_an_error_though_no_threshold_is_about_it(outcome, expected):
-    assert exit_status([report(Status.PASSED, outcomes=[Outcome.SCORED, outcome])]) == expected
+    assert compute_exit_status([report(Status.PASSED, outcomes=[Outcome.SCORED, outcome])]) == expected
 
 
 def test_nothing_ran_and_nothing_failed():
-    assert exit_status([]) == 0
+    assert compute_exit_status([]) == 0

@@ -202,13 +202,13 @@ def test_variables_are_resolved_and_hidden(folder, search):
 
 
 def test_ids_are_the_same_with_and_without_an_environment(folder):
-    from harness.gate.selection import gated_thresholds
+    from harness.gate.selection import collect_thresholds
 
     path = write(folder, "one", threshold='"mean P@1 >= ${RELEVANCE_LEAST:-0.5}", "95% P@1 >= 0"')
     collected = load_suite(path, None)
     loaded = load_suite(path, {"RELEVANCE_LEAST": "0.25"})
-    ids = [gated.id for gated in gated_thresholds(collected)]
-    assert ids == [gated.id for gated in gated_thresholds(loaded)]
+    ids = [gated.id for gated in collect_thresholds(collected)]
+    assert ids == [gated.id for gated in collect_thresholds(loaded)]
     assert ids == ["mean-P-1-ge-RELEVANCE_LEAST-0.5", "95pct-P-1-ge-0"]
 
 

@@ -10,7 +10,7 @@ from builders.executions import answered_by, cell_of
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import write_baselines
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
-from harness.gate import exit_status
+from harness.gate import compute_exit_status
 from harness.gate.grammar import parse_expectation, parse_threshold
 from harness.masking import Masker
 from harness.metrics import parse_measure
@@ -186,7 +186,7 @@ def test_an_engine_that_cannot_be_reached_is_an_outcome_of_every_query():
     ]
     assert [verdict.status for verdict in report.verdicts] == [Status.ERROR]
     assert "q, r (engine error: no connection to host)" in report.verdicts[0].reason
-    assert exit_status([report]) == 3
+    assert compute_exit_status([report]) == 3
 
 
 def test_one_query_that_fails_takes_its_thresholds_with_it_and_no_others():
@@ -226,7 +226,7 @@ def test_tags_run_a_part_and_say_what_was_left_out():
     assert report.notes[0] == (
         "2 thresholds are not decided: they are about other queries than those with the tag head"
     )
-    assert exit_status([report]) == 0
+    assert compute_exit_status([report]) == 0
 
 
 def test_a_skipped_query_is_not_sent_until_its_skip_is_over():
@@ -410,7 +410,7 @@ def test_queries_that_the_budget_leaves_no_time_for_did_not_run_and_pass_nothing
     report = execute(suite, FakeSearch({"q": ["a"]}), RunOptions(budget=0)).report
     assert report.queries[0].outcome is Outcome.NOT_RUN
     assert report.verdicts[0].status is Status.ERROR
-    assert exit_status([report]) == 3
+    assert compute_exit_status([report]) == 3
 
 
 # ------------------------------------------------------------------------------------------------ baselines
@@ -537,7 +537,7 @@ def test_a_score_that_is_no_number_costs_its_query_and_not_the_run():
     first, second = finished.report.verdicts
     assert (first.status, second.status) == (Status.ERROR, Status.PASSED)
     assert "the score of CG@3 is inf" in first.reason
-    assert exit_status([finished.report]) == 3
+    assert compute_exit_status([finished.report]) == 3
     assert "Infinity" not in report_json.dumps_report(
         Report(ReportTiming("2026-06-01T00:00:00+00:00"), "0", (finished.report,), 3)
     )
@@ -553,7 +553,7 @@ def test_a_query_that_a_measure_has_no_number_for_is_an_error_with_a_threshold_o
     [found] = finished.report.queries
     assert (found.outcome, found.scores) == (Outcome.ERROR, {"RR@3": 1.0, "CG@3": None})
     assert found.reason.startswith("CG@3: the score of CG@3 is inf")
-    assert exit_status([finished.report]) == 3
+    assert compute_exit_status([finished.report]) == 3
     with pytest.raises(UnansweredBaseline, match="from a run with errors: CG@3 of query 'both': the score of CG@3 is"):
         make_baseline(finished.suite, finished.run, finished.scores, created="2026-06-01", harness="0")
 

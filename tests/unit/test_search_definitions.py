@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from builders.engine import Fault, ScriptedEngine
-from harness.gate.stability import why_moving
+from harness.gate.stability import explain_changed_target
 from harness.model import Cluster, Definitions, Engine, IndexState, Run
 from harness.search import open_search
 from harness.search.definitions import EVERYTHING, References, find_references
@@ -135,7 +135,9 @@ def change_between(engine: ScriptedEngine, references: References, before: Any, 
     for given in (before, after):
         set_up(engine, **given)
         found.append(IndexState({"products": "u"}, 3, definitions=read(engine, references)))
-    return why_moving(Run({}, Engine("fake"), "request", "products", states=tuple(found))).partition("run: ")[2]
+    return explain_changed_target(Run({}, Engine("fake"), "request", "products", states=tuple(found))).partition(
+        "run: "
+    )[2]
 
 
 @pytest.mark.parametrize(
@@ -219,12 +221,12 @@ def test_what_cannot_be_read_is_told_and_is_no_change(engine: ScriptedEngine, st
     assert unknown == Definitions(unread=("the settings", "the stored script boost", "the mapping"))
     assert read(engine, references, timeout=0.0) == unknown
     states = [IndexState({"products": "u"}, 3, definitions=one) for one in (known, unknown, known)]
-    assert why_moving(Run({}, Engine("fake"), states=tuple(states))) == ""
+    assert explain_changed_target(Run({}, Engine("fake"), states=tuple(states))) == ""
 
 
 def test_an_index_that_the_target_gained_or_lost_is_told_as_such() -> None:
     before = Definitions({"mapping of a": {"title": "1"}, "settings of a": {}})
     after = Definitions({"mapping of b": {"title": "2"}, "settings of b": {}})
     states = (IndexState({"a": "1"}, 3, definitions=before), IndexState({"b": "2"}, 3, definitions=after))
-    told = why_moving(Run({}, Engine("fake"), states=states))
+    told = explain_changed_target(Run({}, Engine("fake"), states=states))
     assert told == "the target changed during the run: it stood for a and stands for b"

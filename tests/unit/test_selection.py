@@ -12,11 +12,11 @@ from harness.gate.selection import (
     QueryFilter,
     check_query_ids,
     check_tags,
-    gated_thresholds,
+    collect_thresholds,
     is_selected,
-    query_ids,
-    scope_of,
+    name_queries,
     select,
+    select_scope,
 )
 from harness.model import Query, RequestTemplate, Suite, Target, Threshold, UnresolvedCondition
 
@@ -36,7 +36,7 @@ def suite_of(*queries, thresholds=()):
 
 
 def ids_of(*texts):
-    return [gated.id for gated in gated_thresholds(suite_of(thresholds=texts))]
+    return [gated.id for gated in collect_thresholds(suite_of(thresholds=texts))]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_ids_hold_only_what_survives_node_ids_and_junit_xml():
     query = Query(
         '红鞋 [x]::"y"', "q", thresholds=(Threshold("\U0001f45f in top 3", ANY), Threshold("[::] in top 3", ANY))
     )
-    for gated in gated_thresholds(suite_of(query, thresholds=["mean nDCG@10 >= 0.8 for été"])):
+    for gated in collect_thresholds(suite_of(query, thresholds=["mean nDCG@10 >= 0.8 for été"])):
         assert re.fullmatch(r"[\w.-]+", gated.id)
 
 
@@ -77,14 +77,14 @@ def test_ids_hold_only_what_survives_node_ids_and_junit_xml():
     ],
 )
 def test_ids_keep_the_letters_of_any_script(name, shown):
-    assert query_ids(suite_of(Query(name, "q"))) == {name: f"query.{shown}"}
+    assert name_queries(suite_of(Query(name, "q"))) == {name: f"query.{shown}"}
 
 
 def test_what_is_no_letter_and_no_ascii_a_digest_tells_apart():
     queries = [
         Query(name, "q", thresholds=(Threshold("hits >= 1", ANY),)) for name in ("\U0001f45f", "\U0001f460", "shoes")
     ]
-    ids = [gated.id for gated in gated_thresholds(suite_of(*queries))]
+    ids = [gated.id for gated in collect_thresholds(suite_of(*queries))]
     assert ids[2] == "query.shoes.hits-ge-1"
     assert len(set(ids)) == 3
     assert not any(id.endswith("-2") for id in ids)
@@ -118,15 +118,15 @@ COMPOSED, DECOMPOSED = "caf\N{LATIN SMALL LETTER E WITH ACUTE}", "cafe\N{COMBINI
     ],
 )
 def test_an_id_that_needs_no_replacement_is_its_own_and_others_have_digests(names, ids):
-    found = query_ids(suite_of(*(Query(name, "q") for name in names)))
+    found = name_queries(suite_of(*(Query(name, "q") for name in names)))
     assert [found[name] for name in names] == [f"query.{one}" for one in ids]
 
 
 def test_a_query_has_the_same_id_in_those_of_its_thresholds():
     own = (Threshold("hits >= 1", ANY),)
     suite = suite_of(Query("a b", "q", thresholds=own), Query("a-b", "q"), Query("a-b.hits-ge-1", "q"))
-    assert [gated.id for gated in gated_thresholds(suite)] == ["query.a-b-c8687a08.hits-ge-1"]
-    assert query_ids(suite)["a-b.hits-ge-1"] == "query.a-b.hits-ge-1"
+    assert [gated.id for gated in collect_thresholds(suite)] == ["query.a-b-c8687a08.hits-ge-1"]
+    assert name_queries(suite)["a-b.hits-ge-1"] == "query.a-b.hits-ge-1"
 
 
 def test_ids_of_thresholds_differ_where_ids_of_queries_have_the_letters_of_thresholds():
@@ -134,7 +134,7 @@ def test_ids_of_thresholds_differ_where_ids_of_queries_have_the_letters_of_thres
         Query("a", "q", thresholds=(Threshold("b.x in top 3", ANY),)),
         Query("a.b", "q", thresholds=(Threshold("x in top 3", ANY),)),
     )
-    ids = [gated.id for gated in gated_thresholds(suite_of(*queries))]
+    ids = [gated.id for gated in collect_thresholds(suite_of(*queries))]
     assert ids == ["query.a.b.x-in-top-3", "query.a.b.x-in-top-3-2"]
 
 
@@ -142,7 +142,7 @@ def test_the_scope_of_a_threshold():
     own = Threshold("P@1 >= 1", parse_threshold("P@1 >= 1", of_query=True)[0])
     head, tail = Query("a", "q", tags=("head", "x"), thresholds=(own,)), Query("b", "q", tags=("tail",))
     suite = Suite("s", "s", Target(), {}, (), (head, tail), (Threshold("all", ANY), Threshold("some", ANY, tag="tail")))
-    scopes = [scope_of(gated, suite) for gated in gated_thresholds(suite)]
+    scopes = [select_scope(gated, suite) for gated in collect_thresholds(suite)]
     assert scopes == [(head, tail), (tail,), (head,)]
 
 
@@ -172,7 +172,7 @@ def test_queries_by_their_ids_leave_out_thresholds_over_several(query_filter, id
     suite = suite_of(*queries, thresholds=["mean"])
     suite = replace(suite, thresholds=(*suite.thresholds, Threshold("mean for x", ANY, tag="x")))
     assert [query.id for query in select(suite, query_filter, date.min).selected.queries] == list(ids)
-    assert [gated.id for gated in gated_thresholds(suite) if is_selected(gated, query_filter)] == thresholds
+    assert [gated.id for gated in collect_thresholds(suite) if is_selected(gated, query_filter)] == thresholds
 
 
 def test_unknown_queries_are_all_named_with_the_nearest():

@@ -17,7 +17,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
 from harness.errors import SearchError
-from harness.gate import exit_status
+from harness.gate import compute_exit_status
 from harness.means import are_weighted
 from harness.model import (
     ComparisonReport,
@@ -283,7 +283,7 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         address=address,
         name=name,
         suite=suite,
-        status=worst_status(suite.verdicts, exit_status([suite])),
+        status=worst_status(suite.verdicts, compute_exit_status([suite])),
         verdicts=listed_verdicts(suite.verdicts, limits.thresholds),
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         bins=bins,
