@@ -218,7 +218,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
         BaselineError: There is no baseline, or it cannot be read.
         StatisticError: as `assemble_comparison`.
     """
-    from harness.run.look_ups import TITLES_AT_MOST, look_up_titles, untitled_hits
+    from harness.run.look_ups import TITLES_AT_MOST, find_untitled_hits, look_up_titles
 
     selection, run = answered.cell.selection, answered.run
     suite = selection.selected
@@ -226,7 +226,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
     entry = read_entry(suite, run.request, file)
     if answered.search is not None:
         kept = (document for query in entry.queries.values() for document, _ in query.ranking)
-        documents = islice(chain(untitled_hits(run), kept), TITLES_AT_MOST)
+        documents = islice(chain(find_untitled_hits(run), kept), TITLES_AT_MOST)
         run = look_up_titles(suite, run, answered.search, documents, budget=answered.budget)
     run = replace(answered, run=run).masked_run()
     deeper = [measure.text for measure in common_measures(suite) if (measure.cutoff or 0) > entry.depth]

@@ -562,12 +562,12 @@ def add_facts_and_titles(cell: Cell, run: Run, target: OpenTarget) -> Run:
 
 def add_titles(cell: Cell, run: Run, search: Search | None, budget: float | None) -> Run:
     """*run* with the titles of all hits, where all are reported; a pool looks them up later, with more fields."""
-    from harness.run.look_ups import TITLES_AT_MOST, look_up_titles, untitled_hits
+    from harness.run.look_ups import TITLES_AT_MOST, find_untitled_hits, look_up_titles
 
     options = cell.options
     if search is None or options.unjudged or not options.all_titles:
         return run
-    documents = chain(untitled_hits(run), options.titled[:TITLES_AT_MOST])
+    documents = chain(find_untitled_hits(run), options.titled[:TITLES_AT_MOST])
     return look_up_titles(cell.selection.suite, run, search, documents, budget=budget)
 
 
@@ -622,7 +622,7 @@ def conclude_cell(
 
     Where a query is only *inspected*, its missing documents are looked for although no threshold blames it.
     """
-    from harness.run.look_ups import locate_worst
+    from harness.run.look_ups import LookUpConnection, locate_worst
 
     cell = answered.cell
     selection, options, masker = cell.selection, cell.options, cell.masker
@@ -643,7 +643,8 @@ def conclude_cell(
     )
     run = _with_shown_titles(answered, run, verdicts, reference)
     worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
-    located, notes = locate_worst(selected, answered.run, answered.search, worst, options, answered.budget)
+    connection = LookUpConnection(answered.search, answered.budget)
+    located, notes = locate_worst(selected, answered.run, connection, worst, options)
     report = assemble(
         DecidedRun(selected, run, scores, verdicts, reference, located),
         answered.cluster,
@@ -684,7 +685,7 @@ def _with_shown_titles(
     answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict], reference: Reference | None
 ) -> Run:
     """*run* with the titles of the hits of the worst queries, and of documents that only the baseline ranks."""
-    from harness.run.look_ups import TITLES_AT_MOST, left_documents, look_up_titles, untitled_hits
+    from harness.run.look_ups import TITLES_AT_MOST, find_dropped_documents, find_untitled_hits, look_up_titles
 
     options, search = answered.cell.options, answered.search
     if search is None or not options.locate or not run.has_rankings:
@@ -694,8 +695,8 @@ def _with_shown_titles(
     )
     answered_ones = (query for query in dict.fromkeys(blamed) if isinstance(run.responses.get(query), Ranking))
     worst = None if options.all_titles else list(islice(answered_ones, QUERIES_TITLED))
-    own = () if worst is None else untitled_hits(run, worst)
-    documents = chain(own, islice(left_documents(run, reference, worst), TITLES_AT_MOST))
+    own = () if worst is None else find_untitled_hits(run, worst)
+    documents = chain(own, islice(find_dropped_documents(run, reference, worst), TITLES_AT_MOST))
     titled = look_up_titles(answered.cell.selection.selected, run, search, documents, budget=answered.budget)
     return redact(titled, answered.cell.masker.mask) if answered.cell.masker else titled
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from harness.errors import SearchError
 from harness.hooks import Hooks
@@ -65,36 +65,43 @@ def look_up_titles(
     """
     from harness.suites.requests import build_request
 
-    template, titles, begun = suite.requests.get(run.request), dict(run.titles), time.perf_counter()
+    begun = time.perf_counter()
+    template = suite.requests.get(run.request)
     if suite.title_field is None or template is None or template.http is not None:
         return run
-    wanted = list({document: None for document in documents if document not in titles})
+    titles = dict(run.titles)
+    untitled = list(dict.fromkeys(document for document in documents if document not in titles))
     answered = (query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
-    query = next(answered, None) if wanted else None
-    if query is None:
+    query = next(answered, None)
+    if query is None or not untitled:
         return run
     request = replace(build_request(suite, template, query), index=run.index)
     try:
-        for part in batched(wanted, TITLES_AT_ONCE):
-            left = None if budget is None else budget - (time.perf_counter() - begun)
-            hits, _ = find_texts(search, request, part, title_field=suite.title_field, budget=left)
+        for ids in batched(untitled, TITLES_AT_ONCE):
+            seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
+            hits, _ = find_texts(search, request, ids, title_field=suite.title_field, budget=seconds_left)
             titles.update((document, hit.title) for document, hit in hits.items() if hit.title)
     except SearchError:
-        pass
+        pass  # the titles that were found before are shown
     return replace(run, titles=titles)
 
 
-def untitled_hits(run: Run, queries: Iterable[str] | None = None) -> Iterator[str]:
-    """The documents that *run* returned without their title, for all queries or only for *queries*."""
-    responses = run.responses.values() if queries is None else map(run.responses.get, queries)
-    return (hit.id for one in responses if isinstance(one, Ranking) for hit in one.hits if not hit.title)
+def find_untitled_hits(run: Run, queries: Iterable[str] | None = None) -> Iterator[str]:
+    """Yield the documents that *run* returned without their title, for all queries or only for *queries*."""
+    for query in run.responses if queries is None else queries:
+        response = run.responses.get(query)
+        if isinstance(response, Ranking):
+            yield from (hit.id for hit in response.hits if not hit.title)
 
 
-def left_documents(run: Run, reference: Reference | None, queries: Iterable[str] | None = None) -> Iterator[str]:
-    """The documents that only the baseline ranks, for all queries or only for *queries*; it stores no titles."""
-    before = {} if reference is None or reference.run is None else reference.run.responses
-    for query in before if queries is None else queries:
-        old, new = before.get(query), run.responses.get(query)
+def find_dropped_documents(
+    run: Run, reference: Reference | None, queries: Iterable[str] | None = None
+) -> Iterator[str]:
+    """Yield the documents that only the baseline ranks, for all queries or only for *queries*; it has no titles."""
+    if reference is None or reference.run is None:
+        return
+    for query in reference.run.responses if queries is None else queries:
+        old, new = reference.run.responses.get(query), run.responses.get(query)
         if isinstance(old, Ranking) and isinstance(new, Ranking):
             returned = {hit.id for hit in new.hits}
             yield from (hit.id for hit in old.hits if hit.id not in returned)
@@ -105,32 +112,52 @@ def left_documents(run: Run, reference: Reference | None, queries: Iterable[str]
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
 
+MissingByQuery: TypeAlias = Mapping[str, tuple[MissingDocument, ...]]
+"""The missing documents of queries, by the query's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpConnection:
+    """The connection over which documents of a run are looked up."""
+
+    search: Search | None
+    """None where there is no connection."""
+    budget: float | None = None
+    """The seconds that are left, None where there is no limit."""
+
 
 def locate_worst(
-    suite: Suite, run: Run, search: Search | None, worst: Sequence[str], options: RunOptions, budget: float | None
-) -> tuple[Mapping[str, tuple[MissingDocument, ...]], list[str]]:
+    suite: Suite, run: Run, connection: LookUpConnection, worst: Sequence[str], options: RunOptions
+) -> tuple[MissingByQuery, list[str]]:
     """
     As `locate_missing`, for the first of the *worst* queries, and with a sentence on why others are unknown.
 
-    Nothing is looked for without a connection, where *options* say so, or with no *budget* left, in seconds.
+    Nothing is looked for without a connection, where *options* say so, or with no budget left.
     """
-    shown = [*worst, *(run.responses if options.report_only else ())]
-    queries = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
-    if not queries or not options.locate:
+    if not options.locate:
         return {}, []
+    shown = [*worst, *run.responses] if options.report_only else worst
+    queries = [query for query in dict.fromkeys(shown) if isinstance(run.responses.get(query), Ranking)]
+    if not queries:
+        return {}, []
+    search, budget = connection.search, connection.budget
     if search is None:
-        lacking = any(_missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries)))
-        return {}, ["the ranks of missing documents are unknown: there is no connection"] if lacking else []
+        shown_queries = with_ids(suite.queries, frozenset(queries))
+        if not any(_find_missing(query, suite, run) for query in shown_queries):
+            return {}, []
+        return {}, ["the ranks of missing documents are unknown: there is no connection"]
     if budget is not None and budget <= 0:
         return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
     hooked = options.hooks.around(search)
-    located, why = locate_missing(suite, run, hooked, queries[:QUERIES_LOCATED], hooks=options.hooks)
-    return located, [f"the ranks of missing documents are unknown: {with_window_hint(why)}"] if why else []
+    located, reason = locate_missing(suite, run, hooked, queries[:QUERIES_LOCATED], hooks=options.hooks)
+    if reason:
+        return located, [f"the ranks of missing documents are unknown: {with_window_hint(reason)}"]
+    return located, []
 
 
 def locate_missing(
     suite: Suite, run: Run, search: Search, queries: Sequence[str], *, hooks: Hooks
-) -> tuple[Mapping[str, tuple[MissingDocument, ...]], str]:
+) -> tuple[MissingByQuery, str]:
     """
     Find the relevant and the expected documents that are not among the hits of *run*.
 
@@ -150,32 +177,38 @@ def locate_missing(
         The missing documents of each query, best grade first; and why ranks are unknown, empty if they may be known. A
         relevant document has a positive gain. No query has documents if no search could be sent at all.
     """
-    missing = {query.id: _missing(query, suite, run) for query in with_ids(suite.queries, frozenset(queries))}
-    lacking = {query: documents for query, documents in missing.items() if documents}
+    missing: dict[str, tuple[MissingDocument, ...]] = {}
+    for query in with_ids(suite.queries, frozenset(queries)):
+        documents = _find_missing(query, suite, run)
+        if documents:
+            missing[query.id] = documents
     try:
-        found = _search_for(lacking, suite, run, search, hooks)
-        located = {
-            query: tuple(found[query].located(document) for document in documents) if query in found else documents
-            for query, documents in lacking.items()
-        }
-        return _with_similar(located, found, search), _why_no_rank(found)
+        answers = _send_look_ups(missing, suite, run, search, hooks)
+        located: dict[str, tuple[MissingDocument, ...]] = {}
+        for query_id, documents in missing.items():
+            if query_id in answers:
+                documents = tuple(answers[query_id].locate(document) for document in documents)
+            located[query_id] = documents
+        return _add_similar_ids(located, answers, search), _explain_unknown_ranks(answers)
     except SearchError as error:
         return {}, str(error)
 
 
-def _why_no_rank(found: Mapping[str, _Found]) -> str:
+def _explain_unknown_ranks(answers: Mapping[str, _LookUpAnswers]) -> str:
     """
     The first reason if every deeper search failed, as after a point in time expired; else the queries that rank
     otherwise in it; empty if there are none.
     """
-    reasons = [one.deep.reason for one in found.values() if isinstance(one.deep, Failure)]
-    if reasons and len(reasons) == len(found):
-        return reasons[0]
-    others = [query for query, one in found.items() if one.ranks_otherwise]
-    return f"a search for more hits does not continue the ranking of {counted(others, 'query')}" if others else ""
+    failures = [answer.deep for answer in answers.values() if isinstance(answer.deep, Failure)]
+    if failures and len(failures) == len(answers):
+        return failures[0].reason
+    others = [query for query, answer in answers.items() if answer.ranks_otherwise]
+    if not others:
+        return ""
+    return f"a search for more hits does not continue the ranking of {counted(others, 'query')}"
 
 
-def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:
+def _find_missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...]:
     response = run.responses.get(query.id)
     if not isinstance(response, Ranking):
         return ()
@@ -184,24 +217,24 @@ def _missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument, ...
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """
-    The responses about the missing documents of one query, whose request is *sent*; None where nothing was sent.
-
-    *deep* is the response to the same search for *size* hits. *ranks_otherwise* says that it does not go on where the
-    ranking of the query ends: then its ranks are not those of the ranking. *looked_up* has the documents that the
-    target shows, *reached* those of them on the shards that the request searches.
-    """
+class _LookUpAnswers:
+    """The responses about the missing documents of one query; None where nothing was sent."""
 
     sent: SearchRequest
+    """The request of the query."""
     deep: Response
+    """To the same search for *size* hits."""
     size: int
     ranks_otherwise: bool
+    """Whether *deep* does not go on where the ranking of the query ends; its ranks are then those of another one."""
     looked_up: Response
+    """To a look-up by ids: the documents that the target shows."""
     matching: Response | None
-    reached: Response | None = None
+    """To the same query, filtered to the ids."""
+    on_shards: Response | None = None
+    """To a look-up by ids on the shards that the request searches."""
 
-    def located(self, document: MissingDocument) -> MissingDocument:
+    def locate(self, document: MissingDocument) -> MissingDocument:
         """*document* with its rank, its title, and why it is not in the ranking, as far as that is known."""
         if isinstance(self.deep, Ranking) and not self.ranks_otherwise:
             ranks = {hit.id: rank for rank, hit in enumerate(self.deep.hits, start=1)}
@@ -209,21 +242,23 @@ class _Found:
         if isinstance(self.looked_up, Ranking):
             titles = {hit.id: hit.title for hit in self.looked_up.hits}
             document = replace(document, title=titles.get(document.id))
-        return self._explained(document)
-
-    def _explained(self, document: MissingDocument) -> MissingDocument:
         if document.rank is not None:
             return document
+        return self._explain_absence(document)
+
+    def _explain_absence(self, document: MissingDocument) -> MissingDocument:
         if _lacks(self.looked_up, document.id):
             return replace(document, absence=Absence.NOT_VISIBLE, target=self.sent.index)
-        if _lacks(self.reached, document.id):
+        if _lacks(self.on_shards, document.id):
             target = f"{self.sent.index} with {shards_text(self.sent.url_params)}"
             return replace(document, absence=Absence.NOT_VISIBLE, target=target)
         if _lacks(self.matching, document.id):
             return replace(document, absence=Absence.NO_MATCH)
+        # The document is visible and may match: what is left is told by the end of the deeper search.
         if not isinstance(self.deep, Ranking) or self.ranks_otherwise:
             return document
         if "template" in self.sent.body and self.deep.returned < SEARCHED:
+            # A search template has no filtered query: only a total that is reached shows that nothing more matches.
             is_whole = self.deep.total is not None and self.deep.total <= self.deep.returned
             absence = Absence.NO_MATCH if is_whole else Absence.BEYOND
             return replace(document, absence=absence, searched=self.deep.returned)
@@ -244,40 +279,59 @@ def _lacks(response: Response | None, document: str) -> bool:
     return response.total is None or response.returned >= response.total
 
 
-def _search_for(
-    missing: Mapping[str, Sequence[MissingDocument]], suite: Suite, run: Run, search: Search, hooks: Hooks
-) -> dict[str, _Found]:
-    """What was found, by query; empty for an HTTP service, which gets no further searches."""
+def _send_look_ups(
+    missing: MissingByQuery, suite: Suite, run: Run, search: Search, hooks: Hooks
+) -> dict[str, _LookUpAnswers]:
+    """The answers by query; empty for an HTTP service, which gets no further searches."""
     from harness.suites.requests import build_requests, on_index
 
     lacking = replace(suite, queries=with_ids(suite.queries, missing.keys()))
-    built = [one for one in build_requests(on_index(lacking, run.index), run.request) if one.http is None]
+    built: dict[str, SearchRequest] = {}
+    for request in build_requests(on_index(lacking, run.index), run.request):
+        if request.http is None:
+            built[request.query] = request
     if not built:
         return {}
-    sent = list(map(hooks.request, built))
-    ids = {query: [document.id for document in documents[:SEARCHED]] for query, documents in missing.items()}
-    matching = [one for request in sent for one in _matching(request, ids[request.query])]
-    look_ups = [ids_request(one, ids[one.query], title_field=suite.title_field) for one in sent]
-    reaching = {
-        one.query: replace(look_up, url_params={**look_up.url_params, **shards})
-        for one, look_up in zip(sent, look_ups, strict=True)
-        if (shards := shard_params(one.url_params))
-    }
-    requested = {request.query: hits_requested(request, suite) for request in built}
-    sizes = {request.query: _size_of_look_up(request, suite) for request in sent}
-    deepened = [deeper(request, sizes[request.query]) for request in built]
-    responses = iter(search.search([*matching, *reaching.values(), *deepened, *look_ups]))
-    matched = {one.query: next(responses) for one in matching}
-    reached = {query: next(responses) for query in reaching}
-    deep = [next(responses) for _ in sent]
-    found: dict[str, _Found] = {}
-    for request, response, looked_up in zip(sent, deep, responses, strict=True):
-        query = request.query
-        ranks_otherwise = not _continues(response, run.responses[query], requested[query])
-        found[query] = _Found(
-            request, response, sizes[query], ranks_otherwise, looked_up, matched.get(query), reached.get(query)
+    sent = {query: hooks.request(request) for query, request in built.items()}
+    sizes = {query: _size_of_look_up(request, suite) for query, request in sent.items()}
+
+    matching: dict[str, SearchRequest] = {}
+    on_shards: dict[str, SearchRequest] = {}
+    deep: dict[str, SearchRequest] = {}
+    by_ids: dict[str, SearchRequest] = {}
+    for query, request in sent.items():
+        ids = [document.id for document in missing[query][:SEARCHED]]
+        if _returns_all_matching(request):
+            matching[query] = _filter_to_ids(request, ids)
+        by_ids[query] = ids_request(request, ids, title_field=suite.title_field)
+        shards = shard_params(request.url_params)
+        if shards:
+            look_up = by_ids[query]
+            on_shards[query] = replace(look_up, url_params={**look_up.url_params, **shards})
+        # Hooks have not had this one: *search* gives it to them.
+        deep[query] = deeper(built[query], sizes[query])
+
+    # All go in one search, whose responses come in the order of the requests.
+    requests = [*matching.values(), *on_shards.values(), *deep.values(), *by_ids.values()]
+    responses = iter(search.search(requests))
+    to_matching = {query: next(responses) for query in matching}
+    to_shards = {query: next(responses) for query in on_shards}
+    to_deep = {query: next(responses) for query in deep}
+    to_ids = {query: next(responses) for query in by_ids}
+
+    answers: dict[str, _LookUpAnswers] = {}
+    for query, request in sent.items():
+        requested = hits_requested(built[query], suite)
+        answers[query] = _LookUpAnswers(
+            sent=request,
+            deep=to_deep[query],
+            size=sizes[query],
+            ranks_otherwise=not _continues(to_deep[query], run.responses[query], requested),
+            looked_up=to_ids[query],
+            matching=to_matching.get(query),
+            on_shards=to_shards.get(query),
         )
-    return found
+    return answers
 
 
 def _size_of_look_up(request: SearchRequest, suite: Suite) -> int:
@@ -308,33 +362,35 @@ RANKS_ONLY = frozenset({"collapse", "min_score", "rescore", "terminate_after"})
 """Keys of a body that do not say what matches, and may hide some of it or cost time."""
 
 
-def _matching(request: SearchRequest, ids: Sequence[str]) -> Iterator[SearchRequest]:
-    """*request* filtered to *ids*; none where it does not return all documents that match."""
+def _returns_all_matching(request: SearchRequest) -> bool:
+    """Whether *request* returns all documents that match, so that it can be filtered."""
     body = request.body
-    if not isinstance(body, Mapping) or "template" in body or not shows_all([request.url_params, body]):
-        return
-    kept = {key: value for key, value in body.items() if key not in COSTLY | RANKS_ONLY}
+    return isinstance(body, Mapping) and "template" not in body and shows_all([request.url_params, body])
+
+
+def _filter_to_ids(request: SearchRequest, ids: Sequence[str]) -> SearchRequest:
+    body = {key: value for key, value in request.body.items() if key not in COSTLY | RANKS_ONLY}
     filters: list[Json] = [ids_query(ids, request.id_field)]
-    filters += [body["post_filter"]] if "post_filter" in body else []
-    filtered = {**kept, "post_filter": {"bool": {"filter": filters}}, "size": len(ids)}
-    yield replace(request, body=filtered, unique_ids=True, built_for=None)  # hooks have had it
+    if "post_filter" in body:
+        filters.append(body["post_filter"])
+    body |= {"post_filter": {"bool": {"filter": filters}}, "size": len(ids)}
+    # Hooks have had the request, and pass one that is built for no query.
+    return replace(request, body=body, unique_ids=True, built_for=None)
 
 
-def _with_similar(
-    located: Mapping[str, tuple[MissingDocument, ...]], found: Mapping[str, _Found], search: Search
-) -> dict[str, tuple[MissingDocument, ...]]:
-    """*located* with existing ids that differ in their form only from ids that are not visible."""
-    absent = [
-        one.id
-        for query, documents in located.items()
-        for one in documents
-        if one.absence is Absence.NOT_VISIBLE and _lacks(found[query].looked_up, one.id)
-    ]
+def _add_similar_ids(located: MissingByQuery, answers: Mapping[str, _LookUpAnswers], search: Search) -> MissingByQuery:
+    """Add the existing ids that differ in their form only from ids that are not visible."""
+    absent: set[str] = set()
+    for query, documents in located.items():
+        for document in documents:
+            # One that only the searched shards lack is visible elsewhere under its own id.
+            if document.absence is Absence.NOT_VISIBLE and _lacks(answers[query].looked_up, document.id):
+                absent.add(document.id)
     if not absent:
-        return dict(located)
-    sent = next(iter(found.values())).sent
-    similar = find_similar(sorted(set(absent)), sent, search)
-    return {
-        query: tuple(replace(one, similar=similar.get(one.id)) for one in documents)
-        for query, documents in located.items()
-    }
+        return located
+    first = next(iter(answers.values()))
+    similar = find_similar(sorted(absent), first.sent, search)
+    with_similar: dict[str, tuple[MissingDocument, ...]] = {}
+    for query, documents in located.items():
+        with_similar[query] = tuple(replace(document, similar=similar.get(document.id)) for document in documents)
+    return with_similar

@@ -19,7 +19,7 @@ from harness.model import (
     Suite,
     Target,
 )
-from harness.run.look_ups import TITLES_AT_ONCE, look_up_titles, untitled_hits
+from harness.run.look_ups import TITLES_AT_ONCE, find_untitled_hits, look_up_titles
 from harness.search.testing import FakeSearch
 
 REQUEST = RequestTemplate("request", {"query": {"match": {"title": "{{text}}"}}})
@@ -91,8 +91,8 @@ def test_titles_are_missed_for_hits_that_came_without() -> None:
             "s": Ranking((Hit("c"),)),
         },
     )
-    assert list(untitled_hits(run)) == ["b", "c"]
-    assert list(untitled_hits(run, ["s", "r", "not run"])) == ["c"]
+    assert list(find_untitled_hits(run)) == ["b", "c"]
+    assert list(find_untitled_hits(run, ["s", "r", "not run"])) == ["c"]
 
 
 def test_titles_are_looked_up_in_what_was_searched() -> None:
