@@ -56,7 +56,7 @@ from harness.run.streams import (
     WatchedSearch,
 )
 from harness.run.tails import search_tails
-from harness.run.watching import TargetWatch, watch_target, with_point_in_time
+from harness.run.watching import TargetWatch, references_of, watch_target, with_point_in_time
 from harness.search.answers import is_blocked
 from harness.search.msearch import PREFERENCE
 
@@ -375,8 +375,10 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
     budget = cell.options.budget
     if not cell.is_checked or not suite.queries:
         return TargetWatch(None, budget=budget)
-    has_hooks = cell.options.hooks.concern_searches
-    return watch_target(suite, cell.options.request, search, budget=budget, is_changed_by_hooks=has_hooks)
+    request, has_hooks = cell.options.request, cell.options.hooks.concern_searches
+    whole = replace(suite, queries=cell.selection.selected.queries)
+    references = references_of(whole, request, is_changed_by_hooks=has_hooks)
+    return watch_target(suite, request, search, references=references, budget=budget)
 
 
 def begin_record(cell: Cell, services: Services, record: RunRecord, target: OpenTarget) -> Run | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from harness.errors import SearchError
@@ -151,15 +151,19 @@ class RecordedSearch:
 
 @dataclass(frozen=True, slots=True)
 class CountedSearch:
-    """Counts the queries that have their response."""
+    """Counts the queries that have their response, each once, although some may be sent again."""
 
     inner: ResponseSource
     count: Callable[[int], None]
+    counted: set[str] = field(default_factory=set)
+    """The queries that were counted."""
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
         with closing(self.inner.stream(requests, budget=budget)) as stream:
             for streamed in stream:
-                if streamed.request.built_for is not None:
+                query = streamed.request.query
+                if streamed.request.built_for is not None and query not in self.counted:
+                    self.counted.add(query)
                     self.count(1)
                 yield streamed

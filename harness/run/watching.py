@@ -155,7 +155,7 @@ def _first_request(suite: Suite, request: str | None) -> SearchRequest:
 
 
 def watch_target(
-    suite: Suite, request: str | None, search: Search, *, budget: float | None, is_changed_by_hooks: bool
+    suite: Suite, request: str | None, search: Search, *, references: References, budget: float | None
 ) -> TargetWatch:
     """
     A watch of the target of *suite* with its request *request*, a name; a point in time has the same documents always.
@@ -164,8 +164,8 @@ def watch_target(
         suite: The suite with the queries that run.
         request: The name of the request; the first where it is None.
         search: Reads the states.
+        references: What of the definitions is watched.
         budget: Seconds for the run.
-        is_changed_by_hooks: Whether hooks may change the requests, which may then name any field.
 
     Raises:
         SuiteError: The first query's values make a request that cannot be sent.
@@ -181,15 +181,23 @@ def watch_target(
     def read_definitions(seconds: float) -> Definitions:
         return search.read_definitions(first.index, references, timeout=seconds, url_params=first.url_params)
 
-    references = _references_of(suite, request)
-    if is_changed_by_hooks:
-        references |= EVERYTHING
     once = suite.target.point_in_time
     return TargetWatch(read, read_definitions=read_definitions, budget=budget, once=once)
 
 
-def _references_of(suite: Suite, request: str | None) -> References:
-    """What the requests of *suite* can name of what a server has stored."""
+def references_of(suite: Suite, request: str | None, *, is_changed_by_hooks: bool) -> References:
+    """
+    What the requests of *suite* can name of what a server has stored.
+
+    Args:
+        suite: The suite with the queries of all parts of a run: what one part has read is compared with what another
+            has, so that both have to read the same.
+        request: The name of the request; the first where it is None.
+        is_changed_by_hooks: Whether hooks may change the requests, which may then name any field.
+
+    Raises:
+        SuiteError: A query's values make a request that cannot be sent.
+    """
     from harness.suites.requests import build_request, choose_template
 
     template = choose_template(suite, request)
@@ -198,4 +206,4 @@ def _references_of(suite: Suite, request: str | None) -> References:
     if any("{{" in name for _, name in found.objects):
         filled = (build_request(suite, template, query) for query in suite.queries)
         found = replace(found, objects=find_objects(filled))
-    return found
+    return found | EVERYTHING if is_changed_by_hooks else found

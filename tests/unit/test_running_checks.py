@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,7 @@ from harness.model import (
     Target,
     TargetChecks,
     Threshold,
+    Verdict,
 )
 from harness.options import RunOptions
 from harness.run import checks
@@ -429,6 +431,33 @@ def test_queries_are_sent_without_the_checks_where_these_are_refused(error: Exce
     assert run.checks is not None
     assert run.checks.problems
     assert run.checks.absent == {}
+
+
+@pytest.mark.parametrize("error", [None, LoginRefused("the engine refuses the login")])
+def test_queries_that_are_sent_again_without_the_checks_are_counted_once(error: Exception | None) -> None:
+    class Counter:
+        queries = done = 0
+
+        def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
+            self.queries = queries
+
+        def queries_done(self, count: int) -> None:
+            self.done += count
+
+        def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
+            pass
+
+    class Refusing(Gateway):
+        def stream(self, requests: Any, **more: Any) -> ResponseStream:
+            yield from super().stream(requests, **more)
+            if error is not None and not all(request.query for request in requests):
+                raise error
+
+    progress = Counter()
+    cell = cell_of(suite(expecting("nope not in top 3", a=1)), RunOptions(repeat=2))
+    with answered_by(Refusing(None), cell, progress=progress) as answered:
+        assert isinstance(answered.run.responses["q"], Ranking)
+    assert progress.done == progress.queries == 2
 
 
 def test_queries_are_not_sent_again_where_the_index_is_blocked() -> None:

@@ -202,6 +202,16 @@ def test_parts_between_which_what_is_searched_changed_are_refused(engine, capsys
         assert main(["merge", first, second]) == 1
 
 
+@pytest.mark.parametrize("query", [0, 1])
+def test_a_field_that_only_the_queries_of_one_part_name_is_no_change(engine, query):
+    text = Path(SUITE).read_text(encoding="utf-8").replace(f"text: text {query},", "text: brand,")
+    Path(SUITE).write_text(text, encoding="utf-8")
+    engine.rankings["brand"] = engine.rankings[f"text {query}"]
+    set_index(engine, mapping={"properties": {"title": {"type": "text"}, "brand": {"type": "text"}}})
+    whole = run_whole(engine)
+    assert merge(*send_all(engine, parts=2)) == whole
+
+
 def test_parts_whose_hits_are_in_another_index_decide_nothing(engine, capsys):
     """The alias was moved during the second part, and moved back before its end."""
     journals = []
