@@ -46,7 +46,7 @@ from harness.run.connections import FixtureBuilds, targeting
 from harness.run.journal import Rerun, RunRecord
 from harness.run.notes import run_notes
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
-from harness.run.report import DecidedRun, assemble
+from harness.run.report import DecidedRun, ReportDetails, assemble
 from harness.run.streams import (
     WITHOUT_FURTHER_HIT,
     CountedSearch,
@@ -56,7 +56,7 @@ from harness.run.streams import (
     WatchedSearch,
 )
 from harness.run.tails import search_tails
-from harness.run.watching import TargetWatch, references_of, watch_target, with_point_in_time
+from harness.run.watching import TargetWatch, find_target_references, open_point_in_time, watch_target
 from harness.search.answers import is_blocked
 from harness.search.msearch import PREFERENCE
 
@@ -264,7 +264,7 @@ def answer_cell(
     except SearchError as error:
         run = make_failed_run(cell, target.suite, search.engine, error, record.earlier)
     record.end(run)
-    return AnsweredCell(cell, mark_hooked(cell, run), target.search, target.sent, target.watch.left)
+    return AnsweredCell(cell, mark_hooked(cell, run), target.search, target.sent, target.watch.seconds_left)
 
 
 def answer_without_connection(
@@ -344,7 +344,7 @@ def read_state_now(
         return None
     watch = watch_cell(cell, suite if suite.target.index is not None else on_index(suite, index), search)
     watch.read_state()
-    return watch.first
+    return watch.first_state
 
 
 @contextmanager
@@ -356,7 +356,7 @@ def open_target(cell: Cell, services: Services, search: Search) -> Iterator[Open
         SearchError: The fixture or the point in time cannot be had.
     """
     suite = build_fixture(cell.suite, services, search)
-    with with_point_in_time(suite, cell.options.request, search) as pinned:
+    with open_point_in_time(suite, cell.options.request, search) as pinned:
         watch = watch_cell(cell, suite, pinned)
         watch.read_state()
         sent: dict[str, SearchRequest] = {}
@@ -377,14 +377,14 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
         return TargetWatch(None, budget=budget)
     request, has_hooks = cell.options.request, cell.options.hooks.concern_searches
     whole = replace(suite, queries=cell.selection.selected.queries)
-    references = references_of(whole, request, is_changed_by_hooks=has_hooks)
+    references = find_target_references(whole, request, is_changed_by_hooks=has_hooks)
     return watch_target(suite, request, search, references=references, budget=budget)
 
 
 def begin_record(cell: Cell, services: Services, record: RunRecord, target: OpenTarget) -> Run | None:
     """The earlier run that this one continues; None without one, or if its target is another by now."""
     had_earlier = record.earlier is not None
-    earlier = record.begin(target.search.engine, target.watch.first)
+    earlier = record.begin(target.search.engine, target.watch.first_state)
     if had_earlier and earlier is None:
         start_progress(cell, services, None)
     return earlier
@@ -396,7 +396,7 @@ def plan_first_pass(cell: Cell, services: Services, target: OpenTarget) -> Searc
     if not cell.is_checked:
         return plan
     searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.hooked)
-    check = services.targets.prepare_check(cell.selection.suite, searches, target.watch.first)
+    check = services.targets.prepare_check(cell.selection.suite, searches, target.watch.first_state)
     return replace(plan, check=check)
 
 
@@ -423,9 +423,9 @@ def warm_up(
     requests = [request for request in plan.requests if request.query not in kept]
     with suppress(SearchError):
         for _ in range(cell.options.warm_up or plan.suite.warm_up):
-            if watch.left is not None and watch.left <= 0:
+            if watch.seconds_left is not None and watch.seconds_left <= 0:
                 return
-            for _streamed in source.stream(requests, budget=watch.left):
+            for _streamed in source.stream(requests, budget=watch.seconds_left):
                 pass
 
 
@@ -445,7 +445,7 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
     resent: dict[str, str] = {}
     window_is_full = False
     try:
-        for streamed in source.stream([*plan.checks, *plan.requests], budget=target.watch.left):
+        for streamed in source.stream([*plan.checks, *plan.requests], budget=target.watch.seconds_left):
             if streamed.place < len(plan.checks):
                 checked[streamed.place] = streamed.response
                 continue
@@ -475,7 +475,7 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
         resent={query: resent[query] for query in queries if query in resent},
         window_is_full=window_is_full,
     )
-    return run if plan.check is None else plan.check.conclude(run, answers_of_checks, target.watch.left)
+    return run if plan.check is None else plan.check.conclude(run, answers_of_checks, target.watch.seconds_left)
 
 
 def send_without_checks(
@@ -501,7 +501,7 @@ def send_without_checks(
         return {}
     again: dict[str, Response] = {}
     try:
-        for streamed in source.stream(lost, budget=watch.left):
+        for streamed in source.stream(lost, budget=watch.seconds_left):
             again[lost[streamed.place].query] = streamed.response
     except SearchError:
         if not any(isinstance(response, Ranking) for response in responses.values()):
@@ -552,14 +552,14 @@ def search_open_tails(cell: Cell, run: Run, earlier: Run | None, target: OpenTar
     if earlier is not None and earlier.tails is not None:
         kept = kept_rankings(earlier)
         suite = replace(suite, queries=tuple(query for query in suite.queries if query.id not in kept))
-    return search_tails(suite, run, target.hooked, budget=target.watch.left)
+    return search_tails(suite, run, target.hooked, budget=target.watch.seconds_left)
 
 
 def add_facts_and_titles(cell: Cell, run: Run, target: OpenTarget) -> Run:
     """*run* with the facts on its index, where a baseline or a merge needs them, and with titles."""
     if cell.is_compared or cell.options.shard is not None:
         run = replace(run, facts=target.search.index_facts(run.index))
-    return add_titles(cell, run, target.search, target.watch.left)
+    return add_titles(cell, run, target.search, target.watch.seconds_left)
 
 
 def add_titles(cell: Cell, run: Run, search: Search | None, budget: float | None) -> Run:
@@ -582,9 +582,9 @@ def repeat_searches(cell: Cell, services: Services, run: Run, target: OpenTarget
         # Each repeat has a preference of its own, so that other copies of a shard may answer.
         preference = f"{PREFERENCE}-{number}"
         responses = repeat_once(cell, services, run, target, preference)
-        if target.watch.left is not None and any(_did_not_run(response) for response in responses.values()):
+        if target.watch.seconds_left is not None and any(_did_not_run(response) for response in responses.values()):
             break
-        repeats.append(Repeat(responses, target.watch.copies_with(preference)))
+        repeats.append(Repeat(responses, target.watch.read_copies(preference)))
     target.watch.read_state()
     return replace(run, repeats=tuple(repeats), states=(*run.states, *target.watch.states))
 
@@ -600,7 +600,9 @@ def repeat_once(
         with gc_paused():
             again = send_plan(plan, follow(services, target, NeededHits(target.hooked, plan)), target)
         if cell.needs_tails:
-            again = search_tails(target.suite, again, target.hooked, budget=target.watch.left, preference=preference)
+            again = search_tails(
+                target.suite, again, target.hooked, budget=target.watch.seconds_left, preference=preference
+            )
     except SearchError as error:
         return dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
     return again.responses
@@ -647,9 +649,7 @@ def conclude_cell(
     worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
     connection = LookUpConnection(answered.search, answered.budget)
     located, notes = locate_worst(selected, answered.run, connection, worst, options)
-    report = assemble(
-        DecidedRun(selected, run, scores, verdicts, reference, located),
-        answered.cluster,
+    details = ReportDetails(
         notes=[*run_notes(selection, run, options, answered.cell.server, verdicts), *notes],
         deselected=len(selection.others),
         decides=inspected is None,
@@ -657,6 +657,8 @@ def conclude_cell(
         sent={} if inspected is not None else _sent(answered, run, verdicts),
         searched=options.searched(),
     )
+    decided = DecidedRun(selected, run, scores, verdicts, reference, located)
+    report = assemble(decided, answered.cluster, details)
     if progress is not None:
         progress.suite_finished(run, verdicts)
     report = redact(report, masker.mask) if masker else report
@@ -705,22 +707,24 @@ def _with_shown_titles(
 
 def _sent(answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
     """The requests that the report shows, masked; none if the service's address is not known, or a hook fails."""
-    from harness.run.sent_requests import sent_requests
+    from harness.run.sent_requests import describe_request, list_sent_requests
 
-    suite, server = answered.cell.selection.selected, answered.cell.server or Cluster(answered.cluster)
+    cell = answered.cell
+    suite, server, masker = cell.selection.selected, cell.server or Cluster(answered.cluster), cell.masker
     template = suite.requests.get(run.request)
     if template is None or (template.http is not None and server.url is None):
         return {}
+    # Only a service is named: any node of a cluster may have answered, and the report has the path.
+    service = Cluster(server.name, server.url if template.http is not None else None)
     try:
-        first = list_blamed_queries(verdicts)
-        sent = sent_requests(suite, run, server, first, answered.cell.options.hooks, answered.sent)
+        requests = list_sent_requests(suite, run, list_blamed_queries(verdicts), cell.options.hooks, answered.sent)
     except HookError:
         return {}
-    shown = {}
-    for query in suite.queries:
-        if query.id in sent:
-            request = sent[query.id]
-            body = without_vectors(request.body, [query.params[name] for name in suite.vectors])
-            url, body = answered.cell.masker.mask(request.url), answered.cell.masker.mask_json(if_small(body))
-            shown[query.id] = replace(request, url=url, body=body)
+    queries = {query.id: query for query in suite.queries}
+    shown: dict[str, SentRequest] = {}
+    for request in requests:
+        sent = describe_request(request, service)
+        vectors = [queries[request.query].params[name] for name in suite.vectors]
+        body = masker.mask_json(if_small(without_vectors(sent.body, vectors)))
+        shown[request.query] = replace(sent, url=masker.mask(sent.url), headers={}, body=body)
     return shown

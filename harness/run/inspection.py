@@ -79,14 +79,14 @@ def _undecided(suite: Suite, query: str) -> Suite:
 
 
 def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequence[str]) -> QueryInspection:
-    from harness.run.sent_requests import requests_as_sent
+    from harness.run.sent_requests import rebuild_requests
 
     suite = answered.cell.selection.selected
     [query] = suite.queries
     report = conclude_cell(answered, inspected=query.id).report
     response = answered.masked_run().responses[query.id]
     ranking = response if isinstance(response, Ranking) else None
-    [request] = requests_as_sent(suite, answered.run, answered.cell.options.hooks, answered.sent)
+    [request] = rebuild_requests(suite, answered.run, answered.cell.options.hooks, answered.sent)
     explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()
     return QueryInspection(
         timing=ReportTiming(datetime.now(UTC).isoformat(timespec="seconds")),
@@ -142,11 +142,12 @@ def _are_two(explanations: Sequence[Explanation]) -> bool:
 
 
 def _sent(answered: AnsweredCell, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
-    from harness.run.sent_requests import sent_request
+
+    from harness.run.sent_requests import describe_request
 
     suite = answered.cell.selection.selected
     cluster = answered.cell.server or Cluster(answered.cluster)
-    sent = sent_request(request, cluster)
+    sent = describe_request(request, cluster)
     masker = answered.cell.masker
     names = {*suite.variables, *cluster.variables}
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)

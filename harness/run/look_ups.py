@@ -30,8 +30,8 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run.checks import find_similar
-from harness.run.report import missing_documents
-from harness.run.tails import SEARCHED, hits_requested
+from harness.run.report import find_missing_documents
+from harness.run.tails import SEARCHED, count_requested_hits
 from harness.search.answers import with_window_hint
 from harness.search.lookup import batched, find_texts, ids_query, ids_request
 from harness.search.msearch import shard_params, shards_text
@@ -212,7 +212,7 @@ def _find_missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument
     response = run.responses.get(query.id)
     if not isinstance(response, Ranking):
         return ()
-    missing = missing_documents(query, response, suite.gain)
+    missing = find_missing_documents(query, response, suite.gain)
     return tuple(replace(document, searched=len(response.hits)) for document in missing)
 
 
@@ -321,7 +321,7 @@ def _send_look_ups(
 
     answers: dict[str, _LookUpAnswers] = {}
     for query, request in sent.items():
-        requested = hits_requested(built[query], suite)
+        requested = count_requested_hits(built[query], suite)
         answers[query] = _LookUpAnswers(
             sent=request,
             deep=to_deep[query],
@@ -339,7 +339,7 @@ def _size_of_look_up(request: SearchRequest, suite: Suite) -> int:
     window = window_of(request.body)
     if window is None:
         return SEARCHED
-    return max(min(SEARCHED, window), hits_requested(request, suite))
+    return max(min(SEARCHED, window), count_requested_hits(request, suite))
 
 
 def _continues(deep: Response, ranking: Response, requested: int) -> bool:

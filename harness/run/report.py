@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, pairwise
-from types import MappingProxyType
+from itertools import groupby, pairwise
 
 from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues
@@ -73,39 +72,63 @@ class DecidedRun:
     """Missing relevant documents of the queries for which a deeper search was made."""
 
 
-def assemble(
-    decided: DecidedRun,
-    cluster: str,
-    *,
-    notes: Iterable[str] = (),
-    deselected: int = 0,
-    decides: bool = True,
-    report_only: bool = False,
-    sent: Mapping[str, SentRequest] = MappingProxyType({}),
-    searched: Mapping[str, str | bool] | None = None,
-) -> SuiteReport:
-    """
-    Assemble the report of one suite.
+@dataclass(frozen=True, slots=True)
+class ReportDetails:
+    """What the report of a suite says beside its run and its verdicts."""
 
-    Args:
-        decided: The run, its scores and verdicts.
-        cluster: The name or the URL of the server.
-        notes: Sentences that precede the notes found here.
-        deselected: How many queries were not selected.
-        decides: Whether thresholds were to be decided.
-        report_only: Whether nothing was to be decided.
-        sent: Requests by query, as they were sent.
-        searched: The options with which a command searches the same.
-    """
+    notes: Sequence[str] = ()
+    """Sentences that precede the notes about the run."""
+    deselected: int = 0
+    """How many queries were not selected."""
+    decides: bool = True
+    """Whether thresholds were to be decided."""
+    report_only: bool = False
+    """Whether nothing was to be decided."""
+    sent: Mapping[str, SentRequest] = field(default_factory=dict)
+    """Requests by query, as they were sent."""
+    searched: Mapping[str, str | bool] | None = None
+    """The options with which a command searches the same."""
+
+
+def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = None) -> SuiteReport:
+    """Assemble the report of one suite, which ran on the server named *cluster*."""
+    details = details or ReportDetails()
     suite, run, verdicts, reference = decided.suite, decided.run, decided.verdicts, decided.reference
-    template, scores = suite.requests.get(run.request), index_scores(decided.scores)
-    found, changed = _gone_through(suite, run, scores), explain_changed_target(run)
-    located = chain.from_iterable(decided.located.values())
-    titles = found.titles | {one.id: one.title for one in located if one.title is not None}
-    before = compare_queries(suite, run, decided.scores, reference, titles) if reference else {}
-    used = UsedValues.of_run(suite, run)
-    known = _DocumentFacts(decided.located, titles, before, sent, run.checks, used, template)
-    checks = replace(run.checks, untitled=None) if run.checks and titles else run.checks  # titles may be looked up
+    template = suite.requests.get(run.request)
+    scores = index_scores(decided.scores)
+    findings = _read_responses(suite, run, scores)
+    changed = explain_changed_target(run)
+    titles = findings.titles | _titles_of_missing(decided.located)
+    before: Mapping[str, QueryBaseline] = {}
+    baseline = None
+    if reference is not None:
+        before = compare_queries(suite, run, decided.scores, reference, titles)
+        if reference.run is not None:
+            baseline = BaselineSummary(reference.created, reference.changes, len(before), reference.diffs)
+    checks = run.checks
+    if checks is not None and titles:
+        checks = replace(checks, untitled=None)  # titles were looked up since the check saw none
+    repeats = None
+    if run.repeats:
+        repeats = RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run))
+    notes = [*details.notes, *baseline_notes(suite, run, reference, before)]
+    notes += undecided_note(verdicts, decides=details.decides, report_only=details.report_only)
+    if findings.twice:
+        notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
+    notes += tie_break_note(verdicts, template)
+    notes += target_notes(suite, run)
+    notes += doubt_notes(changed, findings.stopped, findings.uncounted, findings.untimed)
+    notes += ungraded_notes(suite)
+    shared = _SharedFacts(
+        suite=suite,
+        located=decided.located,
+        titles=titles,
+        before=before,
+        sent=details.sent,
+        checks=run.checks,
+        used=UsedValues.of_run(suite, run),
+        template=template,
+    )
     return SuiteReport(
         name=suite.name,
         path=suite.path,
@@ -118,160 +141,159 @@ def assemble(
         depth=suite.depth,
         summaries=measure_summaries(suite, decided.scores, before),
         verdicts=tuple(verdicts),
-        queries=_query_reports(suite, run, scores, known, found.outcomes),
-        notes=(
-            *notes,
-            *baseline_notes(suite, run, reference, before),
-            *undecided_note(verdicts, decides=decides, report_only=report_only),
-            *([f"documents returned twice are counted once: {listed(found.twice)}"] if found.twice else ()),
-            *tie_break_note(verdicts, template),
-            *target_notes(suite, run),
-            *doubt_notes(changed, found.stopped, found.uncounted, found.untimed),
-            *ungraded_notes(suite),
-        ),
-        deselected=deselected,
+        queries=_assemble_queries(run, scores, shared, findings.outcomes),
+        notes=tuple(notes),
+        deselected=details.deselected,
         tags=tag_summaries(suite, decided.scores, verdicts, before),
-        baseline=None
-        if reference is None or reference.run is None
-        else BaselineSummary(reference.created, reference.changes, len(before), reference.diffs),
+        baseline=baseline,
         checks=checks,
         target_changed=changed,
-        report_only=report_only,
-        searched=searched,
-        repeats=RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run)) if run.repeats else None,
-        hits=found.hits,
-        judged_hits=found.judged_hits,
-        timing=_timing(run),
+        report_only=details.report_only,
+        searched=details.searched,
+        repeats=repeats,
+        hits=findings.hits,
+        judged_hits=findings.judged_hits,
+        timing=_summarize_timing(run),
     )
 
 
-def _timing(run: Run) -> SuiteTiming:
-    copies = (state.copies for state in run.states if state.copies is not None)
+def _titles_of_missing(located: Mapping[str, Sequence[MissingDocument]]) -> dict[str, str]:
+    titles: dict[str, str] = {}
+    for documents in located.values():
+        titles.update((document.id, document.title) for document in documents if document.title is not None)
+    return titles
+
+
+def _summarize_timing(run: Run) -> SuiteTiming:
+    copies = [state.copies for state in run.states if state.copies is not None]
+    copies_of_repeats = []
+    for repeat in run.repeats:
+        copies_by_shard = repeat.copies or {}
+        # Searches of a repeat were answered by the first copy of each shard.
+        first_copies = {shard: shard_copies[0] for shard, shard_copies in copies_by_shard.items() if shard_copies}
+        copies_of_repeats.append(first_copies)
     return SuiteTiming(
         search_seconds=run.seconds,
         tail_seconds=None if run.tails is None else run.tails.seconds,
         resent=dict(Counter(run.resent.values()).most_common()),
-        copies=tuple(one for one, _ in groupby(copies)),
-        repeats=tuple(
-            {shard: copies[0] for shard, copies in (repeat.copies or {}).items() if copies} for repeat in run.repeats
-        ),
+        copies=tuple(changed_copies for changed_copies, _ in groupby(copies)),
+        repeats=tuple(copies_of_repeats),
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _DocumentFacts:
-    """
-    What the reports of all queries share: the missing documents that were *located*, *titles* by document, the queries
-    *before*, in the baseline, the requests *sent*, the *checks* of the target, what the request *used* of a query, and
-    the *template* of the request.
-    """
+class _SharedFacts:
+    """What the reports of all queries share."""
 
+    suite: Suite
     located: Mapping[str, tuple[MissingDocument, ...]]
+    """Missing documents of the queries for which a deeper search was made."""
     titles: Mapping[str, str]
+    """By document."""
     before: Mapping[str, QueryBaseline]
+    """The queries in the baseline."""
     sent: Mapping[str, SentRequest]
+    """The requests, by query."""
     checks: TargetChecks | None
     used: UsedValues
+    """What the request used of a query."""
     template: RequestTemplate | None
 
 
 @dataclass(slots=True)
-class _Found:
-    """
-    What one pass over all responses finds, so that no other is needed before the report is written.
-
-    *outcomes* are those other than a plain score, with their reasons, by the place of the query. *titles* are all that
-    the run returned: a document that one query misses may have been returned for another. The other lists have the
-    queries with repeated hits (*twice*), those for which the engine *stopped* early, and those whose number of matching
-    documents, or whose time, is unknown, with the reason.
-    """
+class _ResponseFindings:
+    """What one pass over all responses finds, so that no other is needed before the report is written."""
 
     hits: int = 0
     judged_hits: int = 0
-    outcomes: dict[int, tuple[Outcome, str]] = field(default_factory=dict)
+    outcomes: dict[str, tuple[Outcome, str]] = field(default_factory=dict)
+    """The outcome of each query, with its reason."""
     titles: dict[str, str] = field(default_factory=dict)
+    """All that the run returned: a document that one query misses may have been returned for another."""
     twice: list[str] = field(default_factory=list)
+    """Queries with repeated hits."""
     stopped: list[str] = field(default_factory=list)
+    """Queries for which the engine stopped early."""
     uncounted: list[str] = field(default_factory=list)
+    """Queries whose number of matching documents is unknown, with the reason."""
     untimed: list[str] = field(default_factory=list)
+    """Queries whose time is unknown, with the reason."""
 
 
-def _gone_through(suite: Suite, run: Run, scores: ScoreTable) -> _Found:
-    found = _Found(titles=dict(run.titles))
-    for place, query in enumerate(suite.queries):
+def _read_responses(suite: Suite, run: Run, scores: ScoreTable) -> _ResponseFindings:
+    findings = _ResponseFindings(titles=dict(run.titles))
+    for query in suite.queries:
         response = run.responses.get(query.id)
-        outcome = _outcome(query, response, scores.get(query.id, {}).values())
-        if outcome[0] is not Outcome.SCORED:
-            found.outcomes[place] = outcome
-        if isinstance(response, Ranking):
-            found.hits += len(response.hits)
-            found.judged_hits += sum(hit.id in query.judgments for hit in response.hits)
-            found.titles.update((hit.id, hit.title) for hit in response.hits if hit.title is not None)
-            found.twice += [query.id] if response.duplicates else []
-            found.stopped += [query.id] if response.stopped_early else []
-            found.uncounted += [f"{query.id} ({response.total_doubt})"] if response.total_doubt else []
-            found.untimed += [f"{query.id} ({response.took_doubt})"] if response.took_doubt else []
-    return found
+        findings.outcomes[query.id] = _decide_outcome(query, response, scores.get(query.id, {}).values())
+        if not isinstance(response, Ranking):
+            continue
+        for hit in response.hits:
+            findings.hits += 1
+            if hit.id in query.judgments:
+                findings.judged_hits += 1
+            if hit.title is not None:
+                findings.titles[hit.id] = hit.title
+        if response.duplicates:
+            findings.twice.append(query.id)
+        if response.stopped_early:
+            findings.stopped.append(query.id)
+        if response.total_doubt:
+            findings.uncounted.append(f"{query.id} ({response.total_doubt})")
+        if response.took_doubt:
+            findings.untimed.append(f"{query.id} ({response.took_doubt})")
+    return findings
 
 
-def missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
+def find_missing_documents(query: Query, ranking: Ranking, gain: Gain) -> tuple[MissingDocument, ...]:
     """The documents of positive gain, best first, and then the expected ones that *ranking* does not hold."""
     returned = {hit.id for hit in ranking.hits}
-    wanted = dict.fromkeys([*_relevant(query, gain), *_expected(query)])
-    return tuple(MissingDocument(one, query.judgments.get(one)) for one in wanted if one not in returned)
+    wanted = dict.fromkeys([*_sort_relevant(query, gain), *_list_expected(query)])
+    return tuple(
+        MissingDocument(document, query.judgments.get(document)) for document in wanted if document not in returned
+    )
 
 
-def _expected(query: Query) -> Iterator[str]:
+def _list_expected(query: Query) -> Iterator[str]:
     """The documents that have to be in the ranking by an expectation of *query*."""
-    for condition in (threshold.condition for threshold in query.thresholds):
+    for threshold in query.thresholds:
+        condition = threshold.condition
         if isinstance(condition, Before) or (isinstance(condition, InTop) and not condition.negated):
             yield condition.document
 
 
-def _missing(query: Query, ranking: Ranking, gain: Gain, known: _DocumentFacts) -> tuple[MissingDocument, ...]:
-    """As `missing_documents`, with ranks and titles as far as they are known."""
-    missing = known.located.get(query.id) or missing_documents(query, ranking, gain)
-    titles = [known.titles.get(document.id) for document in missing]
-    titled = (
-        one if one.title == title else replace(one, title=title) for one, title in zip(missing, titles, strict=True)
-    )
-    return tuple(_invisible(document, known.checks) for document in titled)
+def _describe_missing(query: Query, ranking: Ranking, shared: _SharedFacts) -> tuple[MissingDocument, ...]:
+    """As `find_missing_documents`, with ranks, titles and why they are missing, as far as that is known."""
+    checks = shared.checks
+    described = []
+    for document in shared.located.get(query.id) or find_missing_documents(query, ranking, shared.suite.gain):
+        title = shared.titles.get(document.id)
+        if document.title != title:
+            document = replace(document, title=title)
+        if checks is not None and document.absence is None and document.id in checks.absent:
+            similar = checks.absent[document.id]
+            document = replace(document, absence=Absence.NOT_VISIBLE, target=checks.target, similar=similar)
+        described.append(document)
+    return tuple(described)
 
 
-def _invisible(document: MissingDocument, checks: TargetChecks | None) -> MissingDocument:
-    """*document*, marked as not visible if *checks* say so and nothing else is known of it."""
-    if checks is None or document.absence is not None or document.id not in checks.absent:
-        return document
-    similar = checks.absent[document.id]
-    return replace(document, absence=Absence.NOT_VISIBLE, target=checks.target, similar=similar)
-
-
-def _query_reports(
-    suite: Suite,
-    run: Run,
-    scores: ScoreTable,
-    known: _DocumentFacts,
-    outcomes: Mapping[int, tuple[Outcome, str]],
+def _assemble_queries(
+    run: Run, scores: ScoreTable, shared: _SharedFacts, outcomes: Mapping[str, tuple[Outcome, str]]
 ) -> tuple[QueryReport, ...]:
     """The reports of all queries, in the order of the suite."""
     reports = []
-    for place, query in enumerate(suite.queries):
+    for query in shared.suite.queries:
         values = {measure: score.value for measure, score in scores.get(query.id, {}).items()}
-        outcome = outcomes.get(place, _SCORED)
-        reports.append(_query_report(suite, query, run.responses.get(query.id), outcome, values, known))
+        response = run.responses.get(query.id)
+        reports.append(_assemble_query(query, response, outcomes[query.id], values, shared))
     return tuple(reports)
 
 
-_SCORED = (Outcome.SCORED, "")
-
-
-def _query_report(
-    suite: Suite,
+def _assemble_query(
     query: Query,
     response: Response | None,
     outcome: tuple[Outcome, str],
     scores: Mapping[str, float | None],
-    known: _DocumentFacts,
+    shared: _SharedFacts,
 ) -> QueryReport:
     ranking = response if isinstance(response, Ranking) else Ranking()
     return QueryReport(
@@ -281,34 +303,34 @@ def _query_report(
         reason=outcome[1],
         tags=query.tags,
         scores=scores,
-        ranking=_ranked(ranking, query, suite.gain, known),
-        ideal=_ideal(query, suite, known),
-        missing=_missing(query, ranking, suite.gain, known) if isinstance(response, Ranking) else (),
+        ranking=_describe_ranking(ranking, query, shared),
+        ideal=_describe_ideal(query, shared),
+        missing=_describe_missing(query, ranking, shared) if isinstance(response, Ranking) else (),
         total=ranking.total,
         total_is_lower_bound=ranking.total_is_lower_bound,
         judged=len(query.judgments),
         duplicates=tuple(dict.fromkeys(ranking.duplicates)),
         weight=query.weight,
-        question=known.used.fingerprint(query),
+        question=shared.used.fingerprint(query),
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
         exact_scores=ranking.exact_scores,
-        scores_rise=_do_scores_rise(ranking, known.template),
+        scores_rise=_do_scores_rise(ranking, shared.template),
         failure=response if isinstance(response, Failure) else None,
-        baseline=known.before.get(query.id),
-        sent=known.sent.get(query.id),
+        baseline=shared.before.get(query.id),
+        sent=shared.sent.get(query.id),
         timing=QueryTiming(ranking.took),
     )
 
 
-def _outcome(query: Query, response: Response | None, scores: Collection[Score]) -> tuple[Outcome, str]:
+def _decide_outcome(query: Query, response: Response | None, scores: Collection[Score]) -> tuple[Outcome, str]:
     """The outcome of a query as a whole, with its reason: a problem to be mended comes before scores."""
-    failed = [score for score in scores if score.outcome is Outcome.ERROR]
-    if failed and isinstance(response, Ranking):
-        return Outcome.ERROR, f"{', '.join(score.measure for score in failed)}: {failed[0].reason}"
-    undefined = [score for score in scores if score.outcome is Outcome.UNDEFINED]
-    if undefined:
-        return Outcome.UNDEFINED, f"{', '.join(score.measure for score in undefined)}: {undefined[0].reason}"
+    outcomes = (Outcome.ERROR, Outcome.UNDEFINED) if isinstance(response, Ranking) else (Outcome.UNDEFINED,)
+    for outcome in outcomes:
+        concerned = [score for score in scores if score.outcome is outcome]
+        if concerned:
+            measures = ", ".join(score.measure for score in concerned)
+            return outcome, f"{measures}: {concerned[0].reason}"
     return outcome_of(query, response)
 
 
@@ -319,52 +341,58 @@ def _do_scores_rise(ranking: Ranking, template: RequestTemplate | None) -> bool:
     scores = [hit.score for hit in ranking.hits if hit.score is not None and hit.sort is None]
     if len(scores) < len(ranking.hits):
         return False
-    rises = any(
-        following > score and not is_tie(Hit("", score), Hit("", following), exact=ranking.exact_scores)
-        for score, following in pairwise(scores)
-    )
-    # A service may return distances, of which the least is the best.
-    are_distances = template.http is not None and all(following >= score for score, following in pairwise(scores))
-    return rises and not are_distances
+    falls = False
+    rises = False
+    for score, following in pairwise(scores):
+        if following < score:
+            falls = True
+        elif following > score and not is_tie(Hit("", score), Hit("", following), exact=ranking.exact_scores):
+            rises = True
+    if template.http is not None and not falls:
+        return False  # a service may return distances, of which the least is the best
+    return rises
 
 
-def _ranked(ranking: Ranking, query: Query, gain: Gain, known: _DocumentFacts) -> tuple[RankedDocument, ...]:
-    exact = ranking.exact_scores
-    ties = [False, *(is_tie(hit, following, exact=exact) for hit, following in pairwise(ranking.hits)), False]
+def _describe_ranking(ranking: Ranking, query: Query, shared: _SharedFacts) -> tuple[RankedDocument, ...]:
+    tied_places: set[int] = set()
+    for place, (hit, following) in enumerate(pairwise(ranking.hits)):
+        if is_tie(hit, following, exact=ranking.exact_scores):
+            tied_places |= {place, place + 1}
     return tuple(
         RankedDocument(
-            rank=rank,
+            rank=place + 1,
             id=hit.id,
             grade=query.judgments.get(hit.id),
-            gain=_gain(query, hit.id, gain),
+            gain=_compute_gain(query, hit.id, shared.suite.gain),
             score=hit.score,
-            title=hit.title or known.titles.get(hit.id),
-            tied=before or after,
+            title=hit.title or shared.titles.get(hit.id),
+            tied=place in tied_places,
             sort=hit.sort,
         )
-        for rank, (hit, before, after) in enumerate(zip(ranking.hits, ties, ties[1:], strict=False), start=1)
+        for place, hit in enumerate(ranking.hits)
     )
 
 
-def _ideal(query: Query, suite: Suite, known: _DocumentFacts) -> tuple[RankedDocument, ...]:
-    best = _relevant(query, suite.gain)[: suite.depth]
+def _describe_ideal(query: Query, shared: _SharedFacts) -> tuple[RankedDocument, ...]:
+    gain = shared.suite.gain
+    best = _sort_relevant(query, gain)[: shared.suite.depth]
     return tuple(
         RankedDocument(
             rank=rank,
             id=document,
             grade=query.judgments[document],
-            gain=_gain(query, document, suite.gain),
-            title=known.titles.get(document),
+            gain=_compute_gain(query, document, gain),
+            title=shared.titles.get(document),
         )
         for rank, document in enumerate(best, start=1)
     )
 
 
-def _relevant(query: Query, gain: Gain) -> list[str]:
+def _sort_relevant(query: Query, gain: Gain) -> list[str]:
     """Documents of positive gain: the greatest gain first, equal ones by grade, then by id."""
     ordered = sorted((-gain_of(gain, grade), -grade, document) for document, grade in query.judgments.items())
     return [document for negative_gain, _, document in ordered if negative_gain < 0]
 
 
-def _gain(query: Query, document: str, gain: Gain) -> float | None:
+def _compute_gain(query: Query, document: str, gain: Gain) -> float | None:
     return gain_of(gain, query.judgments[document]) if document in query.judgments else None

@@ -17,7 +17,7 @@ REQUESTS_KEPT = 500
 """Queries of a suite whose requests a report has: a request may be large."""
 
 
-def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
+def describe_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
     """*request*, which must be valid, as sent to *cluster* by itself; not masked, and without the login."""
     http = request.http
     if http is not None:
@@ -33,40 +33,43 @@ def sent_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
     return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
 
 
-def sent_requests(
-    suite: Suite,
-    run: Run,
-    cluster: Cluster,
-    first: Iterable[str],
-    hooks: Hooks,
-    known: Mapping[str, SearchRequest],
-) -> dict[str, SentRequest]:
+def list_sent_requests(
+    suite: Suite, run: Run, first: Iterable[str], hooks: Hooks, known: Mapping[str, SearchRequest]
+) -> list[SearchRequest]:
     """
-    The requests of `REQUESTS_KEPT` queries with a ranking in *run*, the queries *first* before others, without headers
-    and login; not masked. *known* has the requests as hooks changed them; *hooks* are called for the queries of an
-    earlier run.
+    The requests of `REQUESTS_KEPT` queries with a ranking in *run*, in the order of the suite.
+
+    Args:
+        suite: The suite, as it ran.
+        run: The run.
+        first: Queries that come before others if there are more.
+        hooks: Called for the queries of an earlier run.
+        known: The requests as hooks changed them, by query.
+
+    Raises:
+        HookError: A hook failed.
     """
-    template = suite.requests[run.request]
-    wanted = dict.fromkeys(first)
-    every = chain(wanted, (query for query in run.responses if query not in wanted))
-    kept = set(islice((query for query in every if isinstance(run.responses.get(query), Ranking)), REQUESTS_KEPT))
-    service = Cluster(cluster.name, cluster.url if template.http is not None else None)
-    sent = requests_as_sent(replace(suite, queries=with_ids(suite.queries, kept)), run, hooks, known)
-    return {one.query: replace(sent_request(one, service), headers={}) for one in sent}
+    first_queries = dict.fromkeys(first)
+    other_queries = (query for query in run.responses if query not in first_queries)
+    ranked = (query for query in chain(first_queries, other_queries) if isinstance(run.responses.get(query), Ranking))
+    shown = set(islice(ranked, REQUESTS_KEPT))
+    return list(rebuild_requests(replace(suite, queries=with_ids(suite.queries, shown)), run, hooks, known))
 
 
-def requests_as_sent(
+def rebuild_requests(
     suite: Suite, run: Run, hooks: Hooks, known: Mapping[str, SearchRequest]
 ) -> Iterator[SearchRequest]:
     """
-    The request of each query of *suite*, as it was sent in *run*.
+    Yield the request of each query of *suite*, as it was sent in *run*.
 
     Those that *known* lacks are built and given to *hooks* again.
     """
     from harness.suites.requests import on_index
 
     template = suite.requests[run.request]
-    on_its_index = suite if template.http is not None else on_index(suite, run.index)
+    if template.http is None:
+        suite = on_index(suite, run.index)
     concern = hooks.concern_searches
-    built = requests_of(on_its_index, template, further=not (concern or run.window_is_full), titles=concern)
-    return (known.get(one.query) or hooks.request(one) for one in built)
+    further = not (concern or run.window_is_full)
+    for request in requests_of(suite, template, further=further, titles=concern):
+        yield known.get(request.query) or hooks.request(request)

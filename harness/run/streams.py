@@ -1,8 +1,10 @@
 """
 Searches around a search. Each yields the responses of the one inside it, and does one thing on the way.
 
-From the outside in: progress, journal, watch of the target, needed hits, hooks, point in time, connection. A request
-that is of no query, such as a check of the target, passes through all of them unchanged.
+From the outside in: record of an earlier run (`RecordedSearch`), progress (`CountedSearch`), watch of the target
+(`WatchedSearch`), needed hits (`NeededHits`), hooks (`harness.hooks.HookedSearch`), point in time and connection
+(`harness.search`). So the record has responses as hooks changed them, cut to the needed hits; and rankings that it has
+are not counted as progress. A request that is of no query, such as a check of the target, passes through all unchanged.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from typing import Protocol
 from harness.errors import SearchError
 from harness.model import Query, Ranking, Response, SearchRequest
 from harness.run.plan import SearchPlan, may_request_more
-from harness.run.tails import cut_with_tail, hits_requested
+from harness.run.tails import count_requested_hits, cut_with_tail
 from harness.run.watching import TargetWatch
 from harness.search.answers import exceeds_window
 from harness.search.streams import ResponseStream, StreamedResponse
@@ -79,12 +81,13 @@ class NeededHits:
         places = sorted(refused)
         # No request with a size of its own asks for more, so that the others need as many hits as the suite has ranks.
         again = [_with_size(requests[place], self.plan.suite.depth) for place in places]
-        left = None if budget is None else budget - (time.perf_counter() - begun)
-        with suppress(SearchError), closing(self.inner.stream(again, budget=left)) as stream:
+        seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
+        with suppress(SearchError), closing(self.inner.stream(again, budget=seconds_left)) as stream:
             for streamed in stream:
                 place = places[streamed.place]
                 del refused[place]
                 yield replace(streamed, place=place, resent=WITHOUT_FURTHER_HIT)
+        # What was not answered the second time stays refused.
         for streamed in refused.values():
             yield replace(streamed, resent=WITHOUT_FURTHER_HIT)
 
@@ -102,7 +105,7 @@ class NeededHits:
         body = template.body
         if isinstance(body, Mapping) and "size" not in body and not any("{{" in key for key in body):
             return suite.depth
-        return hits_requested(build_request(suite, template, query), suite)
+        return count_requested_hits(build_request(suite, template, query), suite)
 
 
 def _with_size(request: SearchRequest, size: int) -> SearchRequest:

@@ -22,10 +22,11 @@ SIZES = (100, SEARCHED)
 """Hits that are asked for to find a tail; few tails are longer than the first, which takes a fifth of the time."""
 
 
-def hits_requested(request: SearchRequest, suite: Suite) -> int:
+def count_requested_hits(request: SearchRequest, suite: Suite) -> int:
     """How many hits *request* asks for, as far as it says."""
-    body = request.body if request.http is None and isinstance(request.body, Mapping) else {}
-    size = suite.depth if "template" in body else body.get("size")
+    if request.http is not None or not isinstance(request.body, Mapping) or "template" in request.body:
+        return suite.depth
+    size = request.body.get("size")
     return size if isinstance(size, int) else suite.depth
 
 
@@ -40,12 +41,12 @@ def cut_with_tail(response: Response, request: SearchRequest, depth: int, *, col
 
     if not isinstance(response, Ranking):
         return response
-    exact = None if response.total_is_lower_bound or response.stopped_early else response.total
-    ends = exact is not None and (
-        exact <= response.returned or (collapsed and is_short(response.returned, request.body))
-    )
-    whole = ends and shows_all([request.url_params, request.body])
-    return truncate_ranking(response if response.closed == whole else replace(response, closed=whole), depth)
+    has_all_hits = False
+    if response.total is not None and not response.total_is_lower_bound and not response.stopped_early:
+        is_last_group = collapsed and is_short(response.returned, request.body)
+        has_all_hits = response.total <= response.returned or is_last_group
+    is_closed = has_all_hits and shows_all([request.url_params, request.body])
+    return truncate_ranking(replace(response, closed=is_closed), depth)
 
 
 def search_tails(
@@ -66,55 +67,73 @@ def search_tails(
     """
     from harness.suites.requests import build_requests
 
-    begun, queries, beyond = time.perf_counter(), 0, 0
+    begun = time.perf_counter()
+    queries_searched = 0
+    size_searched = 0
     for size in SIZES:
-        left = None if budget is None else budget - (time.perf_counter() - begun)
         open_queries = tuple(query for query in suite.queries if _has_open_tail(run.responses.get(query.id)))
-        requests = build_requests(replace(suite, queries=open_queries), run.request)
-        sent = [deep for one in requests if (deep := _deeper_request(one, suite, size, beyond)) is not None]
-        sent = [one if preference is None else preferring(preference, one) for one in sent]
-        if not sent or (left is not None and left <= 0):
+        requests: list[SearchRequest] = []
+        for request in build_requests(replace(suite, queries=open_queries), run.request):
+            deeper_request = _make_deeper(request, suite, size, size_searched)
+            if deeper_request is None:
+                continue
+            if preference is not None:
+                deeper_request = preferring(preference, deeper_request)
+            requests.append(deeper_request)
+        seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
+        if not requests or (seconds_left is not None and seconds_left <= 0):
             break
-        queries = queries or len(sent)
+        if queries_searched == 0:
+            queries_searched = len(requests)  # the sizes that follow have some of the same queries
         try:
-            found = search.search(sent, budget=left)
+            answers = search.search(requests, budget=seconds_left)
         except SearchError as error:
             seconds = time.perf_counter() - begun
-            return replace(run, tails=TailSearch(queries, size, seconds, len(open_queries), str(error)))
-        answers = zip(sent, found, strict=True)
-        completed = {one.query: _with_tail_of(run.responses[one.query], deep, one) for one, deep in answers}
-        run, beyond = replace(run, responses={**run.responses, **completed}), size
-    open_still = sum(map(_has_open_tail, run.responses.values()))
-    return replace(run, tails=TailSearch(queries, beyond, time.perf_counter() - begun, open_still)) if queries else run
+            return replace(run, tails=TailSearch(queries_searched, size, seconds, len(open_queries), str(error)))
+        responses = dict(run.responses)
+        for request, answer in zip(requests, answers, strict=True):
+            responses[request.query] = _add_tail(responses[request.query], answer, request)
+        run = replace(run, responses=responses)
+        size_searched = size
+    if queries_searched == 0:
+        return run
+    left_open = sum(_has_open_tail(response) for response in run.responses.values())
+    return replace(run, tails=TailSearch(queries_searched, size_searched, time.perf_counter() - begun, left_open))
 
 
 def _has_open_tail(response: Response | None) -> bool:
     """Whether unknown documents may tie with the last hit."""
-    groups = group_ties(response) if isinstance(response, Ranking) else []
+    if not isinstance(response, Ranking):
+        return False
+    groups = group_ties(response)
     return bool(groups) and not groups[-1].closed
 
 
-def _deeper_request(request: SearchRequest, suite: Suite, size: int, beyond: int) -> SearchRequest | None:
+def _make_deeper(request: SearchRequest, suite: Suite, size: int, size_searched: int) -> SearchRequest | None:
     """
     *request* with at most *size* hits, to find what ties with its last; None where that is no more than it requests
-    itself, or than *beyond*.
+    itself, or than the *size_searched* before.
     """
     from harness.suites.depth import deeper, deepest_size
 
     if request.http is not None:
         return None
     size = min(size, deepest_size([request.url_params, request.body]))
-    return deeper(request, size) if size > max(hits_requested(request, suite), beyond) else None
+    if size <= max(count_requested_hits(request, suite), size_searched):
+        return None
+    return deeper(request, size)
 
 
-def _with_tail_of(ranking: Response, deep: Response, sent: SearchRequest) -> Response:
-    """*ranking* with the tail from *deep*, the response to *sent*, if *deep* begins with the hits of *ranking*."""
+def _add_tail(response: Response, deep: Response, request: SearchRequest) -> Response:
+    """Add the tail from *deep*, the response to *request*, if *deep* begins with the hits of *response*."""
     from harness.suites.depth import collapses
 
-    if not isinstance(ranking, Ranking):
-        return ranking
-    found = cut_with_tail(deep, sent, len(ranking.hits), collapsed=collapses(sent.body))
-    if not isinstance(found, Ranking) or [hit.id for hit in found.hits] != [hit.id for hit in ranking.hits]:
-        return ranking
-    indexes = tuple(sorted({*ranking.indexes, *found.indexes}))
-    return replace(ranking, tail=found.tail, closed=found.closed, indexes=indexes)
+    if not isinstance(response, Ranking):
+        return response
+    found = cut_with_tail(deep, request, len(response.hits), collapsed=collapses(request.body))
+    if not isinstance(found, Ranking):
+        return response
+    if [hit.id for hit in found.hits] != [hit.id for hit in response.hits]:
+        return response
+    indexes = tuple(sorted({*response.indexes, *found.indexes}))
+    return replace(response, tail=found.tail, closed=found.closed, indexes=indexes)

@@ -61,12 +61,14 @@ class TargetWatch:
         self._is_slow = False
 
     @property
-    def left(self) -> float | None:
+    def seconds_left(self) -> float | None:
         """What is left of the budget, in seconds; None where there is none."""
-        return None if self._budget is None else self._budget - (perf_counter() - self._begun)
+        if self._budget is None:
+            return None
+        return self._budget - (perf_counter() - self._begun)
 
     @property
-    def first(self) -> IndexState | None:
+    def first_state(self) -> IndexState | None:
         """The first state, None if it is unknown."""
         return self.states[0] if self.states else None
 
@@ -89,23 +91,24 @@ class TargetWatch:
             return
         state = self._read_documents()
         if state is not None:
-            definitions = self.states[-1].definitions if self.states else None
-            self._add(replace(state, definitions=definitions))
+            if self.states:
+                state = replace(state, definitions=self.states[-1].definitions)
+            self._add(state)
 
     def _read_documents(self) -> IndexState | None:
         """The state without definitions, which is that of the first look at a point in time; None to watch nothing."""
         if self._read is None:
             return None
-        if self._once and self.first is not None:
-            return self.first
-        return self._timed(self._read, None)
+        if self._once and self.first_state is not None:
+            return self.first_state
+        return self._read_and_time(self._read, None)
 
     def _add(self, state: IndexState) -> None:
         last = self.states[-1] if self.states else IndexState()
         if state != last:
             self.states.append(state)
 
-    def copies_with(self, preference: str) -> Mapping[str, tuple[ShardCopy, ...]] | None:
+    def read_copies(self, preference: str) -> Mapping[str, tuple[ShardCopy, ...]] | None:
         """
         The shard copies that answer searches with *preference*, the first copy of each shard.
 
@@ -114,22 +117,25 @@ class TargetWatch:
         """
         if self._read is None or (self._is_slow and perf_counter() < self._due):
             return None
-        return self._timed(self._read, preference).copies
+        return self._read_and_time(self._read, preference).copies
 
     def _seconds_for_request(self) -> float:
-        return SECONDS_FOR_STATE if self.left is None else min(SECONDS_FOR_STATE, self.left)
+        seconds_left = self.seconds_left
+        return SECONDS_FOR_STATE if seconds_left is None else min(SECONDS_FOR_STATE, seconds_left)
 
-    def _timed(self, read: Callable[[float, str | None], IndexState], preference: str | None) -> IndexState:
+    def _read_and_time(self, read: Callable[[float, str | None], IndexState], preference: str | None) -> IndexState:
         """The result of *read* within the budget; its time decides when the next one is due."""
         begun = perf_counter()
         state = read(self._seconds_for_request(), preference)
         ended = perf_counter()
-        self._due, self._is_slow = ended + (ended - begun) / SHARE, ended - begun > SLOW
+        seconds = ended - begun
+        self._is_slow = seconds > SLOW
+        self._due = ended + seconds / SHARE
         return state
 
 
 @contextmanager
-def with_point_in_time(suite: Suite, request: str | None, search: Search) -> Iterator[Search]:
+def open_point_in_time(suite: Suite, request: str | None, search: Search) -> Iterator[Search]:
     """
     *search*, with a point in time as the target of *suite* if the suite says so, until the end of the block.
 
@@ -141,14 +147,14 @@ def with_point_in_time(suite: Suite, request: str | None, search: Search) -> Ite
         return
     from harness.search.engine import EngineSearch
 
-    first = _first_request(suite, request)
+    first = _build_first_request(suite, request)
     if not isinstance(search, EngineSearch) or first.index is None:
         raise SearchError("a point in time needs an engine and an index")
     with search.at_point_in_time(first.index, first.url_params) as pinned:
         yield pinned
 
 
-def _first_request(suite: Suite, request: str | None) -> SearchRequest:
+def _build_first_request(suite: Suite, request: str | None) -> SearchRequest:
     from harness.suites.requests import build_requests
 
     return build_requests(replace(suite, queries=suite.queries[:1]), request)[0]
@@ -170,22 +176,22 @@ def watch_target(
     Raises:
         SuiteError: The first query's values make a request that cannot be sent.
     """
-    first = _first_request(suite, request)
+    first = _build_first_request(suite, request)
     if pinned_of(first.body) is not None:
         return TargetWatch(None, budget=budget)
 
     def read(seconds: float, preference: str | None) -> IndexState:
-        asked = first if preference is None else preferring(preference, first)
-        return search.index_state(asked.index, timeout=seconds, url_params=asked.url_params)
+        request = first if preference is None else preferring(preference, first)
+        return search.index_state(request.index, timeout=seconds, url_params=request.url_params)
 
     def read_definitions(seconds: float) -> Definitions:
         return search.read_definitions(first.index, references, timeout=seconds, url_params=first.url_params)
 
-    once = suite.target.point_in_time
-    return TargetWatch(read, read_definitions=read_definitions, budget=budget, once=once)
+    is_pinned = suite.target.point_in_time
+    return TargetWatch(read, read_definitions=read_definitions, budget=budget, once=is_pinned)
 
 
-def references_of(suite: Suite, request: str | None, *, is_changed_by_hooks: bool) -> References:
+def find_target_references(suite: Suite, request: str | None, *, is_changed_by_hooks: bool) -> References:
     """
     What the requests of *suite* can name of what a server has stored.
 
@@ -202,8 +208,8 @@ def references_of(suite: Suite, request: str | None, *, is_changed_by_hooks: boo
 
     template = choose_template(suite, request)
     values = chain.from_iterable((query.text, query.params) for query in suite.queries)
-    found = find_references(template.body, template.url_params, values)
-    if any("{{" in name for _, name in found.objects):
-        filled = (build_request(suite, template, query) for query in suite.queries)
-        found = replace(found, objects=find_objects(filled))
-    return found | EVERYTHING if is_changed_by_hooks else found
+    references = find_references(template.body, template.url_params, values)
+    if any("{{" in name for _, name in references.objects):
+        requests = (build_request(suite, template, query) for query in suite.queries)
+        references = replace(references, objects=find_objects(requests))
+    return references | EVERYTHING if is_changed_by_hooks else references

@@ -26,7 +26,7 @@ from harness.model import (
     Waiver,
 )
 from harness.report.run_sentences import cause_lines
-from harness.run.report import DecidedRun, assemble
+from harness.run.report import DecidedRun, ReportDetails, assemble
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
 
@@ -35,7 +35,9 @@ def report_on(queries, responses, *, verdicts=(), located=None, **fields):
     suite = Suite("suite", "s.relevance.yaml", Target(), fields.pop("requests", {}), MEASURES, tuple(queries), **fields)
     run = Run(responses, Engine("opensearch", "3.8.0"), "current", "products", 0.25)
     scores = score_run(suite, run)
-    return assemble(DecidedRun(suite, run, scores, verdicts, located=located or {}), "default", notes=["first"])
+    return assemble(
+        DecidedRun(suite, run, scores, verdicts, located=located or {}), "default", ReportDetails(notes=["first"])
+    )
 
 
 QUERY = Query("shoes", "red shoes", tags=("head",), judgments={"a": 3, "b": 0, "c": 1, "d": 1, "e": 2})

@@ -189,9 +189,9 @@ def test_a_cluster_that_takes_seconds_to_say_its_state_is_not_asked_after_each_r
     monkeypatch.setattr("harness.run.watching.perf_counter", lambda: now[0])
     watch = TargetWatch(read)
     watch.read_state()
-    assert watch.copies_with("one") is None
+    assert watch.read_copies("one") is None
     now[0] += 200.0
-    watch.copies_with("two")
+    watch.read_copies("two")
     watch.read_state_if_due()
     assert asked == [None, "two"]
 
