@@ -63,7 +63,7 @@ class SuiteRun(Scores):
         """
         super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=options.day())
         self.report: SuiteReport = finished.report
-        self._undecided = explain_undecided([finished.report], QueryFilter.of(options))
+        self._undecided = explain_undecided([finished.report], QueryFilter.from_options(options))
 
     def side(self, name: str) -> ComparedSide:  # noqa: ARG002
         """As in `Scores`, named by its suite and its request."""

@@ -189,7 +189,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
     if suite is not None or judgments is not None:
         require_packages()
     read = [_read(form, request, suite) for form in forms]
-    selection = None if suite is None else select(suite, QueryFilter.of(request.run), request.options.today)
+    selection = None if suite is None else select(suite, QueryFilter.from_options(request.run), request.options.today)
     if selection is not None:
         depths = [selection.suite.depth if side is None else side.depth for side in read]
         _refuse_deeper(request, list(zip(map(_name, forms), depths, strict=True)), selection.selected)

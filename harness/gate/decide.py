@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import date
 
 from harness.gate.finding import Finding, scope_scores
+from harness.gate.inputs import GateInputs
 from harness.gate.judge_agreements import judge_agreement
-from harness.gate.judge_answers import RequestedDepth, judge_expectation, judge_latency, read_requested_depth
+from harness.gate.judge_answers import judge_expectation, judge_latency, read_requested_depth
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
-from harness.gate.pairs import Compared, pair_scores, tie_remedy
+from harness.gate.pairs import pair_scores, suggest_tie_remedy
 from harness.gate.selection import (
     ALL,
     GatedThreshold,
@@ -27,10 +28,7 @@ from harness.metrics.score import gain_text
 from harness.model import (
     AgreementCondition,
     BaselineCondition,
-    Before,
     Condition,
-    HitCount,
-    InTop,
     LatencyCondition,
     Query,
     Reference,
@@ -40,7 +38,6 @@ from harness.model import (
     Status,
     Suite,
     SuiteReport,
-    Threshold,
     UnresolvedCondition,
     Verdict,
     Waiver,
@@ -49,75 +46,6 @@ from harness.model import (
 )
 from harness.model.suite import first_ended, first_in_force, in_force
 from harness.words import listed
-
-
-def apply_waivers(
-    finding: Finding, threshold: Threshold, query: Query | None, scope: Sequence[Query], today: date, *, strict: bool
-) -> tuple[Finding, Waiver | None]:
-    """
-    Apply the waivers to *finding*; returns the finding and the waiver in force.
-
-    Args:
-        finding: The outcome of the threshold's condition.
-        threshold: The threshold, whose own waiver is the nearest.
-        query: The one query that the threshold belongs to.
-        scope: The queries that the threshold is about.
-        today: Decides which waivers are in force.
-        strict: Whether an unexpected pass is a failure.
-    """
-    waivers = (threshold.xfail, query.xfail if query else None)
-    xfail = first_in_force(today, *waivers)
-    if xfail is not None:
-        return _expected(finding, xfail, strict), xfail
-    of_blamed = _waivers_of_all_blamed(finding, threshold.condition, scope, today)
-    if of_blamed:
-        reason = f"{finding.reason}; expected to fail: {listed(list(map(_named, of_blamed)))}"
-        return replace(finding, status=Status.XFAILED, reason=reason), of_blamed[0].xfail
-    if threshold.warns and finding.status is Status.FAILED:
-        finding = replace(finding, status=Status.WARNED)
-    ended = first_ended(today, *waivers) or first_ended(today, threshold.skip, query.skip if query else None)
-    if ended is not None:
-        note = f"; the waiver {ended.reason!r} ended on {ended.until} and no longer holds"
-        finding = replace(finding, reason=finding.reason + note)
-    return finding, None
-
-
-def format_until(waiver: Waiver) -> str:
-    """The last day of *waiver*, where it has one."""
-    return f" until {waiver.until}" if waiver.until else ""
-
-
-def _expected(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
-    """An expected failure forgives a shortfall, never a missing answer: what is undecided stays so."""
-    if finding.status is Status.FAILED:
-        reason = f"{finding.reason}; expected to fail{format_until(waiver)}: {waiver.reason}"
-        return replace(finding, status=Status.XFAILED, reason=reason)
-    if finding.status is not Status.PASSED:
-        return finding
-    reason = (
-        f"{finding.reason}; passed, though expected to fail{format_until(waiver)}: {waiver.reason}; remove the xfail"
-    )
-    return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
-
-
-def _waivers_of_all_blamed(finding: Finding, condition: Condition, scope: Sequence[Query], today: date) -> list[Query]:
-    """
-    The queries that *finding* blames, if each is expected to fail and the threshold checks each query by itself.
-
-    Empty for a figure over all queries, such as a mean: no single query is to blame for it. Empty too where nothing was
-    observed: one query then kept the others from being judged.
-    """
-    decided = finding.status is Status.FAILED and finding.observed is not None
-    if not decided or not finding.blamed or not is_per_query(condition):
-        return []
-    by_id = {query.id: query for query in with_ids(scope, set(finding.blamed))}
-    blamed = [by_id[name] for name in finding.blamed]
-    return blamed if all(in_force(query.xfail, today) for query in blamed) else []
-
-
-def _named(query: Query) -> str:
-    assert query.xfail is not None, "only queries that are expected to fail are named"
-    return f"{query.id}{format_until(query.xfail)} ({query.xfail.reason})"
 
 
 def decide(
@@ -149,48 +77,181 @@ def decide(
     Returns:
         The suite's thresholds in order, then those of each query.
     """
-    selected = (gated for gated in collect_thresholds(suite) if is_selected(gated, query_filter))
-    repeats = [repeat for repeat, _ in zip(run.repeats, repeated, strict=False)]
-    runs = [run, *(replace(run, responses=repeat.responses) for repeat in repeats)]
-    before = index_scores(reference.scores if reference else ())
-    judges = [
-        _Judge(
-            Compared(suite, one, index_scores(found), reference, before, today),
-            read_requested_depth(suite, one),
-            RunBands(suite, one),
+    first_inputs = GateInputs(
+        suite=suite,
+        run=run,
+        scores=index_scores(scores),
+        reference=reference,
+        reference_scores=index_scores(reference.scores if reference else ()),
+        today=today,
+        requested=read_requested_depth(suite, run),
+        bands=RunBands(suite, run),
+    )
+    inputs_of_repeats = []
+    for repeat, scores_of_repeat in zip(run.repeats, repeated, strict=False):
+        run_of_repeat = replace(run, responses=repeat.responses)
+        inputs_of_repeat = replace(
+            first_inputs,
+            run=run_of_repeat,
+            scores=index_scores(scores_of_repeat),
+            requested=read_requested_depth(suite, run_of_repeat),
+            bands=RunBands(suite, run_of_repeat),
         )
-        for one, found in zip(runs, (scores, *repeated), strict=True)
-    ]
-    moving = explain_changed_target(run, reference.run if reference else None)
-    unstable, template = find_unstable_queries(run), suite.requests.get(run.request)
+        inputs_of_repeats.append(inputs_of_repeat)
+    target_change = explain_changed_target(run, reference.run if reference else None)
+    unstable = find_unstable_queries(run)
+    template = suite.requests.get(run.request)
     verdicts = []
-    for gated in selected:
-        verdict = _skipped(gated, today)
-        if verdict is None:
-            scope = select_scope(gated, suite)
-            first, *others = (_judge(gated, judge) for judge in judges)
-            finding = judge_repeats(first, others, scope, unstable, template) if others else first
-            finding, waiver = _unless_moving(finding, moving), None
-            if report_only:
-                finding = replace(finding, status=Status.NOT_DECIDED)
-            else:
-                finding, waiver = apply_waivers(
-                    finding, gated.threshold, gated.query, scope, today, strict=strict_xfail
-                )
-            verdict = _verdict(gated, finding, waiver)
-        verdicts.append(verdict)
+    for threshold in collect_thresholds(suite):
+        if not is_selected(threshold, query_filter):
+            continue
+        skip = first_in_force(today, *threshold.skips)
+        if skip is not None:
+            finding = Finding(Status.SKIPPED, f"skipped{format_until(skip)}: {skip.reason}")
+            verdicts.append(_make_verdict(threshold, finding, skip))
+            continue
+        scope = select_scope(threshold, suite)
+        finding = judge(threshold, first_inputs)
+        if inputs_of_repeats:
+            others = [judge(threshold, inputs) for inputs in inputs_of_repeats]
+            finding = judge_repeats(finding, others, scope, unstable, template)
+        # The queries did not search the same documents: nothing is decided then, and no single query is to blame.
+        if target_change and finding.status in (Status.PASSED, Status.FAILED):
+            reason = f"{target_change}; {finding.reason}"
+            finding = replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=())
+        waiver = None
+        if report_only:
+            finding = replace(finding, status=Status.NOT_DECIDED)
+        else:
+            finding, waiver = apply_waivers(finding, threshold, scope, today, strict=strict_xfail)
+        verdicts.append(_make_verdict(threshold, finding, waiver))
     return tuple(verdicts)
 
 
-def _unless_moving(finding: Finding, moving: str) -> Finding:
-    """
-    *finding*, which decides nothing if the index is *moving*: the queries did not search the same documents.
+def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
+    """Find out whether the condition of *threshold* is met, before waivers."""
+    condition, suite, run = threshold.condition, inputs.suite, inputs.run
+    queries = select_scope(threshold, suite)
+    if isinstance(condition, ScoreCondition):
+        return _judge_score_condition(condition, queries, inputs)
+    if isinstance(condition, LatencyCondition):
+        return judge_latency(condition, queries, run.responses, inputs.today)
+    if isinstance(condition, AgreementCondition):
+        return judge_agreement(condition, queries, inputs)
+    if isinstance(condition, BaselineCondition):
+        pairs = pair_scores(inputs, queries, condition.measure)
+        if isinstance(pairs, Finding):
+            return pairs
+        remedy = suggest_tie_remedy(inputs)
+        return judge_pairs(condition, pairs, of_query=threshold.query is not None, remedy=remedy)
+    if isinstance(condition, UnresolvedCondition):
+        names = ", ".join(condition.variables)
+        return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
+    query = threshold.query
+    if query is None:
+        return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
+    return judge_expectation(condition, query, run.responses.get(query.id), inputs.requested, run.checks)
 
-    No single query is to blame for that.
+
+def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
+    """Judge the scores, then add what may move them: the order of ties, hits that may follow, unjudged hits."""
+    scope = scope_scores(queries, condition.measure.text, inputs.scores, inputs.today)
+    gain = gain_text(condition.measure, inputs.suite)
+    finding = judge_scores(condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
+    finding = add_ties(finding, condition, scope, inputs.bands.list_extremes(condition.measure, scope.counted))
+    finding = add_short_rankings(finding, condition, scope, inputs)
+    return add_unjudged(finding, condition, queries, inputs.run.responses)
+
+
+def _make_verdict(threshold: GatedThreshold, finding: Finding, waiver: Waiver | None) -> Verdict:
+    """The verdict has all that was found, in fields of the same names."""
+    query = threshold.query
+    markers = threshold.threshold.markers
+    if query is not None:
+        markers += query.markers
+    return Verdict(
+        id=threshold.id,
+        threshold=threshold.threshold.text,
+        tag=threshold.threshold.tag,
+        query=query.id if query else None,
+        mark=threshold.threshold.mark,
+        waiver=waiver,
+        markers=tuple(dict.fromkeys(markers)),
+        **{field.name: getattr(finding, field.name) for field in fields(finding)},
+    )
+
+
+# Waivers: what is expected to fail, and what no longer is.
+
+
+def apply_waivers(
+    finding: Finding, threshold: GatedThreshold, scope: Sequence[Query], today: date, *, strict: bool
+) -> tuple[Finding, Waiver | None]:
     """
-    if not moving or finding.status not in (Status.PASSED, Status.FAILED):
+    Apply the waivers to *finding*; returns the finding and the waiver in force.
+
+    Args:
+        finding: The outcome of the threshold's condition.
+        threshold: The threshold, whose own waiver is the nearest, then that of its query.
+        scope: The queries that the threshold is about.
+        today: Decides which waivers are in force.
+        strict: Whether an unexpected pass is a failure.
+    """
+    xfail = first_in_force(today, *threshold.xfails)
+    if xfail is not None:
+        return _apply_xfail(finding, xfail, strict), xfail
+    excused = _list_excused(finding, threshold.condition, scope, today)
+    if excused:
+        reasons = [f"{query}{format_until(waiver)} ({waiver.reason})" for query, waiver in excused.items()]
+        reason = f"{finding.reason}; expected to fail: {listed(reasons)}"
+        return replace(finding, status=Status.XFAILED, reason=reason), next(iter(excused.values()))
+    if threshold.threshold.warns and finding.status is Status.FAILED:
+        finding = replace(finding, status=Status.WARNED)
+    ended = first_ended(today, *threshold.xfails) or first_ended(today, *threshold.skips)
+    if ended is not None:
+        note = f"; the waiver {ended.reason!r} ended on {ended.until} and no longer holds"
+        finding = replace(finding, reason=finding.reason + note)
+    return finding, None
+
+
+def format_until(waiver: Waiver) -> str:
+    """The last day of *waiver*, where it has one."""
+    return f" until {waiver.until}" if waiver.until else ""
+
+
+def _apply_xfail(finding: Finding, waiver: Waiver, strict: bool) -> Finding:
+    """An expected failure forgives a shortfall, never a missing answer: what is undecided stays so."""
+    if finding.status is Status.FAILED:
+        reason = f"{finding.reason}; expected to fail{format_until(waiver)}: {waiver.reason}"
+        return replace(finding, status=Status.XFAILED, reason=reason)
+    if finding.status is not Status.PASSED:
         return finding
-    return replace(finding, status=Status.INCONCLUSIVE, reason=f"{moving}; {finding.reason}", blamed=())
+    reason = f"{finding.reason}; passed, though expected to fail{format_until(waiver)}: {waiver.reason}"
+    reason += "; remove the xfail"
+    return replace(finding, status=Status.FAILED if strict else Status.XPASSED, reason=reason)
+
+
+def _list_excused(finding: Finding, condition: Condition, scope: Sequence[Query], today: date) -> dict[str, Waiver]:
+    """
+    The queries that *finding* blames with their waivers, if each is expected to fail.
+
+    Empty for a figure over all queries, such as a mean: no single query is to blame for it. Empty too where nothing was
+    observed: one query then kept the others from being judged.
+    """
+    is_decided = finding.status is Status.FAILED and finding.observed is not None
+    if not is_decided or not is_per_query(condition):
+        return {}
+    by_id = {query.id: query for query in with_ids(scope, set(finding.blamed))}
+    excused = {}
+    for name in finding.blamed:
+        waiver = by_id[name].xfail
+        if waiver is None or not in_force(waiver, today):
+            return {}
+        excused[name] = waiver
+    return excused
+
+
+# The status of the process.
 
 
 def compute_exit_status(reports: Iterable[SuiteReport]) -> int:
@@ -198,10 +259,10 @@ def compute_exit_status(reports: Iterable[SuiteReport]) -> int:
     3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0. In a pytest
     session its items decide.
     """
-    return max(map(_suite_status, reports), default=0)
+    return max(map(_compute_suite_status, reports), default=0)
 
 
-def _suite_status(report: SuiteReport) -> int:
+def _compute_suite_status(report: SuiteReport) -> int:
     if report.item_status is not None:
         return report.item_status
     return compute_comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
@@ -213,70 +274,3 @@ def compute_comparison_status(verdicts: Iterable[Verdict], *, unanswered: bool) 
     if unanswered or any(status.is_undecided for status in statuses):
         return 3
     return 1 if Status.FAILED in statuses else 0
-
-
-def _skipped(gated: GatedThreshold, today: date) -> Verdict | None:
-    """The verdict that a skip in force gives; None where none is."""
-    skip = first_in_force(today, gated.threshold.skip, gated.query.skip if gated.query else None)
-    if skip is None:
-        return None
-    return _verdict(gated, Finding(Status.SKIPPED, f"skipped{format_until(skip)}: {skip.reason}"), skip)
-
-
-@dataclass(frozen=True, slots=True)
-class _Judge:
-    """What thresholds are judged by: the run beside its baseline, the requested depth, and how far ties move scores."""
-
-    compared: Compared
-    asked: RequestedDepth
-    bands: RunBands
-
-
-def _judge(gated: GatedThreshold, judge: _Judge) -> Finding:
-    compared, asked, bands = judge.compared, judge.asked, judge.bands
-    condition, suite, run = gated.threshold.condition, compared.suite, compared.run
-    queries = select_scope(gated, suite)
-    if isinstance(condition, ScoreCondition):
-        scope = scope_scores(queries, condition.measure.text, compared.scores, compared.today)
-        gain = gain_text(condition.measure, suite)
-        finding = judge_scores(condition, scope, gain=gain, skip_undefined=suite.skip_undefined)
-        finding = add_ties(finding, condition, scope, bands.extremes(condition.measure, scope.counted))
-        finding = add_short_rankings(finding, condition, scope, compared, asked)
-        return add_unjudged(finding, condition, queries, run.responses)
-    if isinstance(condition, LatencyCondition):
-        return judge_latency(condition, queries, run.responses, compared.today)
-    if isinstance(condition, AgreementCondition):
-        return judge_agreement(condition, compared, queries, asked)
-    if isinstance(condition, BaselineCondition):
-        pairs = pair_scores(compared, queries, condition.measure)
-        if isinstance(pairs, Finding):
-            return pairs
-        return judge_pairs(condition, pairs, of_query=gated.query is not None, remedy=tie_remedy(compared))
-    if isinstance(condition, UnresolvedCondition):
-        names = ", ".join(condition.variables)
-        return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
-    return _judge_expectation(gated, condition, run, asked)
-
-
-def _judge_expectation(
-    gated: GatedThreshold, condition: InTop | Before | HitCount, run: Run, asked: RequestedDepth
-) -> Finding:
-    query = gated.query
-    if query is None:
-        return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
-    return judge_expectation(condition, query, run.responses.get(query.id), asked, run.checks)
-
-
-def _verdict(gated: GatedThreshold, finding: Finding, waiver: Waiver | None) -> Verdict:
-    """The verdict has all that was found, in fields of the same names."""
-    threshold, query = gated.threshold, gated.query
-    return Verdict(
-        id=gated.id,
-        threshold=threshold.text,
-        tag=threshold.tag,
-        query=query.id if query else None,
-        mark=threshold.mark,
-        waiver=waiver,
-        markers=tuple(dict.fromkeys(threshold.markers + (query.markers if query else ()))),
-        **{one.name: getattr(finding, one.name) for one in fields(finding)},
-    )

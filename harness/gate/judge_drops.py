@@ -55,7 +55,7 @@ def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fi
     """
     if condition.every:
         return _judge_every(condition, pairs)
-    before, after = pairs.means()
+    before, after = pairs.compute_means()
     drop = before - after
     passed = is_met(drop, Operator.AT_MOST, _limit(condition, before))
     subject = pairs.name if of_query else pairs.mean_name
@@ -64,11 +64,11 @@ def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Fi
         reason += f", over {count(len(pairs.before), 'query')}"
     if not passed and not of_query:
         reason += f"; {_costs(pairs)}"
-    return _drop_finding(condition, pairs, passed, reason, _observed(condition, before, drop), pairs.costliest())
+    return _drop_finding(condition, pairs, passed, reason, _observed(condition, before, drop), pairs.list_costliest())
 
 
 def _judge_every(condition: DropCondition, pairs: Pairs) -> Finding:
-    drops = pairs.drops()
+    drops = pairs.compute_drops()
     excess = {query: drops[query] - _limit(condition, pairs.before[query]) for query in drops}
     worst = max(drops, key=lambda query: (excess[query], query))
     beyond = [
@@ -124,7 +124,7 @@ def _costs(pairs: Pairs) -> str:
     """The queries that lowered the mean most, with their weights where these differ."""
     both = [
         f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{format_weight(query, pairs.weights)}"
-        for query in pairs.costliest()
+        for query in pairs.list_costliest()
     ]
     return f"{'cost' if pairs.weights else 'fell'} most: {listed(both)}"
 
@@ -150,8 +150,8 @@ def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
         FAILED where more queries fell than is allowed, with those queries, the greatest fall first; else PASSED. A
         share is taken as the decimal fraction that was written.
     """
-    drops, total = pairs.drops(), len(pairs.before)
-    worse = [query for query in pairs.fallen() if not is_met(drops[query], Operator.AT_MOST, condition.by)]
+    drops, total = pairs.compute_drops(), len(pairs.before)
+    worse = [query for query in pairs.list_fallen() if not is_met(drops[query], Operator.AT_MOST, condition.by)]
     allowed = Fraction(condition.allowed).limit_denominator(10**9)
     passed = len(worse) <= allowed * (total if condition.relative else 1)
     reason = f"{pairs.name} fell by more than {format_number(condition.by)} for {len(worse)} of {count(total, 'query')}"
@@ -191,7 +191,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
         return _finding(condition, pairs, Status.ERROR, reason)
     from harness.statistics.tests import sign_flip
 
-    differences = [-drop for drop in pairs.weighed_drops().values()]
+    differences = [-drop for drop in pairs.weigh_drops().values()]
     test = sign_flip(differences, alternative="less")
     fell = not is_met(-mean(differences), Operator.AT_MOST, 0.0)
     if fell and test.least_p > condition.level:
@@ -202,7 +202,7 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
     reason += f"{count(len(differences), 'query')})"
     if significant:
         reason += f"; {_costs(pairs)}"
-        return _finding(condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.costliest())
+        return _finding(condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.list_costliest())
     smallest = _figure(_smallest_drop(condition, pairs), pairs, differences) if fell else ""
     return _passed(condition, pairs, reason, smallest, test.p_value, condition.level)
 
@@ -217,21 +217,21 @@ def _judge_untested(
     reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
     if smallest is None:
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
-        return _finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.costliest(), unit=Unit.DROP)
+        return _finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.list_costliest(), unit=Unit.DROP)
     limit = smallest.difference
     if is_met(fall, Operator.AT_MOST, limit):
         return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit, Unit.DROP)
     found, shown = format_observed(fall, Operator.ABOVE, limit), format_observed(limit, Operator.BELOW, fall)
     reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {_costs(pairs)}"
-    return _finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.costliest(), unit=Unit.DROP)
+    return _finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.list_costliest(), unit=Unit.DROP)
 
 
 def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
     """The smallest drop of the mean that the test detects in such queries with `POWER`; None where it detects none."""
     from harness.statistics.power import detectable_by_sign_flip
 
-    drops = pairs.drops()
-    differences = [-drops[query] if taken else 0.0 for query, taken in pairs.weighed_drops().items()]
+    drops = pairs.compute_drops()
+    differences = [-drops[query] if taken else 0.0 for query, taken in pairs.weigh_drops().items()]
     weights = [pairs.weights[query] for query in drops] if pairs.weights else None
     return detectable_by_sign_flip(differences, weights=weights, level=condition.level, alternative="less")
 
@@ -244,7 +244,7 @@ def _figure(smallest: Detectable | None, pairs: Pairs, differences: Sequence[flo
     figure = f"smallest detectable drop {shown} ({POWER_TEXT})"
     if smallest.all_move:
         figure += f" if all {count(len(differences), 'query')} changed (rough: only {_moved(differences)} did)"
-    before, _ = pairs.means()
+    before, _ = pairs.compute_means()
     if pairs.least is not None and smallest.difference > before - pairs.least:
         figure += f", more than {pairs.measure.text} can fall from {before:.4f}"
     return figure
@@ -255,7 +255,7 @@ def _moved(differences: Sequence[float]) -> int:
 
 
 def _drop(pairs: Pairs) -> str:
-    before, after = pairs.means()
+    before, after = pairs.compute_means()
     return f"the drop of {pairs.mean_name}, from {before:.4f} to {after:.4f},"
 
 
@@ -324,16 +324,16 @@ def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, r
     """
     if any(map(math.isinf, (value for span in pairs.tie_ranges.values() for value in span))):
         return _inconclusive(condition, pairs, "too many orders of ties to check", remedy, of_query)
-    worst = _judge(condition, pairs.at("worst"), of_query=of_query)
+    worst = _judge(condition, pairs.take_extreme("worst"), of_query=of_query)
     if not pairs.tie_ranges:
         return _with_asides(worst, pairs, of_query=of_query)
-    best = _judge(condition, pairs.at("best"), of_query=of_query)
+    best = _judge(condition, pairs.take_extreme("best"), of_query=of_query)
     if worst.status is not best.status:
         sentence = f"with ties at their worst, {worst.reason}; at their best, {best.reason}"
         return _inconclusive(condition, pairs, sentence, remedy, of_query)
     if worst.status is Status.PASSED:
-        return _with_asides(worst, pairs.at("worst"), of_query=of_query)
-    return _with_asides(best, pairs.at("best"), of_query=of_query)
+        return _with_asides(worst, pairs.take_extreme("worst"), of_query=of_query)
+    return _with_asides(best, pairs.take_extreme("best"), of_query=of_query)
 
 
 def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
@@ -346,7 +346,7 @@ def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Fin
 
 def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     """*finding* with the facts about *pairs* added to its reason, and what weakens a pass added to its caveat."""
-    parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.reordered(), of_query=of_query)]
+    parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.list_reordered(), of_query=of_query)]
     caveats = (
         [finding.caveat, *describe_tie_changes(pairs.ties, pairs.mixed)] if finding.status is Status.PASSED else []
     )
@@ -358,7 +358,7 @@ def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, rem
     blamed = sorted(spans, key=lambda query: (-spans[query], query))
     parts = [
         f"cannot be decided: {sentence}",
-        *_asides(pairs, [*blamed, *pairs.reordered()], of_query=of_query),
+        *_asides(pairs, [*blamed, *pairs.list_reordered()], of_query=of_query),
         f"more documents may tie with the last hit in {counted(blamed, 'query')}: {remedy}",
     ]
     required = condition.level if isinstance(condition, SignificanceCondition) else condition.allowed
@@ -378,7 +378,7 @@ def _read_as(pairs: Pairs) -> str:
     """The order in which ties were judged, in words; empty where it is the order in which they came."""
     if pairs.extreme:
         return f"with ties at their {pairs.extreme}, "
-    return f"with ties as in {pairs.against}, " if pairs.reordered() else ""
+    return f"with ties as in {pairs.against}, " if pairs.list_reordered() else ""
 
 
 def _asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
@@ -392,7 +392,7 @@ def _asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
 
 
 def _as_they_came(pairs: Pairs, reordered: list[str], *, of_query: bool) -> str:
-    came = pairs.as_they_came()
+    came = pairs.restore_returned()
     subject = "it" if of_query else f"the {name_mean(pairs.weights)}"
     each = "" if of_query else f" ({_with_both(came, reordered)})"
-    return f"with ties as returned, {subject} {_change_text(*came.means(), pairs.against)}{each}"
+    return f"with ties as returned, {subject} {_change_text(*came.compute_means(), pairs.against)}{each}"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
 from typing import Literal
 
 from harness.gate.finding import (
@@ -17,29 +16,13 @@ from harness.gate.finding import (
     scope_scores,
 )
 from harness.gate.grammar import TOLERANCE
+from harness.gate.inputs import GateInputs
 from harness.gate.ties import TiedValue, read_ties, suggest_tie_break
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
-from harness.model import Measure, Query, Ranking, Reference, Run, ScoreTable, Status, Suite
+from harness.model import Measure, Query, Ranking, Reference, Status
 from harness.words import count, counted, listed
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Two runs of one suite, with their scores, and the day that decides which waivers are in force."""
-
-    suite: Suite
-    run: Run
-    scores: ScoreTable
-    reference: Reference | None
-    reference_scores: ScoreTable
-    today: date
-
-    @property
-    def ignores_ties(self) -> bool:
-        """Whether the order of ties is ignored; it counts where the request changed, perhaps to change that order."""
-        return self.reference is not None and self.reference.same_request
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,54 +63,62 @@ class Pairs:
         """The mean, as reasons call it."""
         return f"{name_mean(self.weights)} {self.name}"
 
-    def means(self) -> tuple[float, float]:
+    def compute_means(self) -> tuple[float, float]:
         """The mean before and after, weighted where the queries have weights."""
         return mean_of(self.before, self.weights), mean_of(self.after, self.weights)
 
-    def at(self, extreme: Literal["worst", "best"]) -> Pairs:
+    def take_extreme(self, extreme: Literal["worst", "best"]) -> Pairs:
         """These pairs with the queries in *tie_ranges* at their worst, or at their best."""
-        values = {
-            query: least if extreme == "worst" else greatest for query, (least, greatest) in self.tie_ranges.items()
-        }
-        return replace(self, after={**self.after, **values}, extreme=extreme if values else None)
+        if not self.tie_ranges:
+            return replace(self, extreme=None)
+        after = dict(self.after)
+        for query, (least, greatest) in self.tie_ranges.items():
+            after[query] = least if extreme == "worst" else greatest
+        return replace(self, after=after, extreme=extreme)
 
-    def as_they_came(self) -> Pairs:
+    def restore_returned(self) -> Pairs:
         """These pairs with each query's value of today as returned, ties not corrected."""
         return replace(self, after=self.today)
 
-    def reordered(self) -> list[str]:
+    def list_reordered(self) -> list[str]:
         """The queries whose value differs from the returned one, the greatest difference first."""
-        apart = {query: abs(self.today[query] - value) for query, value in self.after.items() if query in self.today}
-        return sorted((query for query in apart if apart[query] > TOLERANCE), key=lambda query: (-apart[query], query))
+        compared = self.after.keys() & self.today.keys()
+        differences = {query: abs(self.today[query] - self.after[query]) for query in compared}
+        return _sort_greatest_first(differences)
 
-    def drops(self) -> dict[str, float]:
+    def compute_drops(self) -> dict[str, float]:
         """How far each query fell below its baseline; negative where it rose."""
         return {query: self.before[query] - self.after[query] for query in self.before}
 
-    def fallen(self) -> list[str]:
+    def list_fallen(self) -> list[str]:
         """The queries that fell, the greatest fall first, equal ones by their id."""
-        drops = self.drops()
-        return sorted((query for query in drops if drops[query] > TOLERANCE), key=lambda query: (-drops[query], query))
+        return _sort_greatest_first(self.compute_drops())
 
-    def costliest(self) -> list[str]:
+    def list_costliest(self) -> list[str]:
         """The queries that fell, by how much each lowered the mean: its weight times its fall."""
-        drops = self.weighed_drops()
-        return sorted(self.fallen(), key=lambda query: (-drops[query], query))
+        drops = self.weigh_drops()
+        return sorted(self.list_fallen(), key=lambda query: (-drops[query], query))
 
-    def weighed_drops(self) -> dict[str, float]:
-        """
-        The drops, each times its weight over the mean weight: their plain mean is the drop of the weighted mean.
-
-        A difference from summing the same score in another order is not a drop.
-        """
-        drops = {query: 0.0 if abs(drop) <= TOLERANCE else drop for query, drop in self.drops().items()}
+    def weigh_drops(self) -> dict[str, float]:
+        """The drops, each times its weight over the mean weight: their plain mean is the drop of the weighted mean."""
+        drops = self.compute_drops()
+        for query, drop in drops.items():
+            # A difference from summing the same score in another order is not a drop.
+            if abs(drop) <= TOLERANCE:
+                drops[query] = 0.0
         if not self.weights:
             return drops
         scaled = weighed(list(drops.values()), [self.weights[query] for query in drops])
         return dict(zip(drops, scaled, strict=True))
 
 
-def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) -> Pairs | Finding:
+def _sort_greatest_first(differences: Mapping[str, float]) -> list[str]:
+    """The queries with a positive difference, the greatest first, equal ones by their id."""
+    positive = [query for query, difference in differences.items() if difference > TOLERANCE]
+    return sorted(positive, key=lambda query: (-differences[query], query))
+
+
+def pair_scores(inputs: GateInputs, queries: Sequence[Query], measure: Measure) -> Pairs | Finding:
     """
     Pair the scores of *queries* with those of the baseline.
 
@@ -136,20 +127,108 @@ def pair_scores(compared: Compared, queries: Sequence[Query], measure: Measure) 
         baseline is optional, where there is no baseline or it is older than the suite; FAILED where a query is
         undefined and may not be left out, or nothing is left; SKIPPED where the run is to become the baseline itself.
     """
-    now = scope_scores(queries, measure.text, compared.scores, compared.today)
+    suite = inputs.suite
+    now = scope_scores(queries, measure.text, inputs.scores, inputs.today)
+    pairing = _Pairing(inputs, queries, measure, now)
     if now.unanswered:
-        return _cannot(compared, measure, Status.ERROR, now.no_score, now, tuple(now.unanswered))
-    reference = compared.reference
+        return pairing.refuse(Status.ERROR, now.no_score, tuple(now.unanswered))
+    reference = inputs.reference
     if reference is not None and reference.updating:
         return Finding(Status.SKIPPED, "not compared: this run is saved as the baseline", measure=measure.text)
-    problem = reference_problem(reference, (*now.counted, *now.undefined), measure.cutoff or compared.suite.depth)
+    problem = explain_unusable(reference, (*now.counted, *now.undefined), measure.cutoff or suite.depth)
     if problem or reference is None or reference.run is None:
-        status = Status.WARNED if compared.suite.baseline_optional else Status.FAILED
-        return _cannot(compared, measure, status, problem, now)
-    return _pair(compared, reference, queries, measure, now)
+        return pairing.refuse(Status.WARNED if suite.baseline_optional else Status.FAILED, problem)
+    then = scope_scores(queries, measure.text, inputs.reference_scores, inputs.today)
+    failed = [query for query in then.unanswered if query in now.counted or query in now.undefined]
+    if failed:
+        sentence = f"{reference.called} has no score for {count(len(failed), 'query')}: {listed(failed)}"
+        return pairing.refuse(Status.ERROR, sentence, tuple(failed))
+    undefined_ids = {*now.undefined, *then.undefined}
+    undefined = tuple(query.id for query in queries if query.id in undefined_ids)
+    if undefined and not suite.skip_undefined:
+        return pairing.refuse(Status.FAILED, f"it {describe_undefined(undefined, now.size)}", undefined)
+    before = {query: value for query, value in then.counted.items() if query in now.counted}
+    if not before:
+        return pairing.refuse(Status.FAILED, "no query is left to compare", undefined)
+    return pairing.pair(reference, before, undefined)
 
 
-def reference_problem(reference: Reference | None, queries: Iterable[str], needed: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Pairing:
+    """The scores of *measure* for *queries* that are to be compared; *now* are those of today."""
+
+    inputs: GateInputs
+    queries: Sequence[Query]
+    measure: Measure
+    now: Scope
+
+    @property
+    def name(self) -> str:
+        """The measure as reasons call it, with the gain in force where it uses one."""
+        gain = gain_text(self.measure, self.inputs.suite)
+        return f"{self.measure.text} (gain {gain})" if gain else self.measure.text
+
+    def refuse(self, status: Status, sentence: str, blamed: tuple[str, ...] = ()) -> Finding:
+        """The finding that they cannot be compared."""
+        reference, now = self.inputs.reference, self.now
+        against = reference.called if reference else "the baseline"
+        reason = f"{self.name} cannot be compared with {against}: {sentence}"
+        return Finding(status, reason, None, None, self.measure.text, blamed, len(now.counted), len(now.skipped))
+
+    def pair(self, reference: Reference, before: Mapping[str, float], undefined: tuple[str, ...]) -> Pairs:
+        """Pair the scores of the queries in *before*, whose values of today are corrected for ties."""
+        today = {query: self.now.counted[query] for query in before}
+        after = dict(today)
+        ties, mixed, tie_ranges = [], [], {}
+        for query, tied in self._read_ties(reference, before).items():
+            if tied.only_ties:
+                if _is_different(before[query], today[query]):
+                    after[query] = before[query]
+                    ties.append(query)
+            elif _is_different(tied.least, tied.greatest):
+                tie_ranges[query] = (tied.least, tied.greatest)
+            else:
+                after[query] = tied.least
+                if _is_different(tied.least, today[query]):
+                    mixed.append(query)
+        return Pairs(
+            name=self.name,
+            measure=self.measure,
+            before=before,
+            after=after,
+            ties=tuple(ties),
+            undefined=undefined,
+            skipped=self.now.skipped,
+            changes=reference.changes,
+            against=reference.called,
+            weights=read_weights(self.queries, before),
+            today=today,
+            mixed=tuple(mixed),
+            tie_ranges=tie_ranges,
+            least=measure_range(self.measure, self.inputs.suite.gain)[0],
+        )
+
+    def _read_ties(self, reference: Reference, before: Mapping[str, float]) -> dict[str, TiedValue]:
+        """The values that the order of ties may change; none where that order counts."""
+        suite, run = self.inputs.suite, self.inputs.run
+        if reference.run is None or not self.inputs.ignores_ties:
+            return {}
+        depth = min(reference.depth, suite.depth)
+        tied_values = {}
+        for query in self.queries:
+            first, second = reference.run.responses.get(query.id), run.responses.get(query.id)
+            if query.id in before and isinstance(first, Ranking) and isinstance(second, Ranking):
+                tied = read_ties(suite, query, self.measure, first, second, depth=depth)
+                if tied is not None:
+                    tied_values[query.id] = tied
+        return tied_values
+
+
+def _is_different(first: float, second: float) -> bool:
+    return abs(first - second) > TOLERANCE
+
+
+def explain_unusable(reference: Reference | None, queries: Iterable[str], needed: int) -> str:
     """
     Why *reference* cannot be compared with, and what to do about it; empty where it can.
 
@@ -158,113 +237,39 @@ def reference_problem(reference: Reference | None, queries: Iterable[str], neede
         queries: The ids of the queries that it must have.
         needed: The number of hits per query that it must have requested.
     """
-    if reference is None or reference.run is None:
-        return reference.problem if reference is not None else "no baseline was given"
+    if reference is None:
+        return "no baseline was given"
+    if reference.run is None:
+        return reference.problem
+    subject = reference.name or f"the baseline of {reference.created} is older than the suite: it"
+    remedy = f"; {reference.remedy}" if reference.remedy else ""
     absent = [query for query in queries if query not in reference.run.responses]
     if absent:
-        return f"{_short_of(reference)} {' and '.join(_lacks(reference, absent))}{_remedy(reference)}"
+        return f"{subject} {_describe_absent(reference, absent)}{remedy}"
     if reference.depth < needed:
-        kept = f"keeps {count(reference.depth, 'hit')} per query, but {needed} are needed"
-        return f"{_short_of(reference)} {kept}{_remedy(reference)}"
+        return f"{subject} keeps {count(reference.depth, 'hit')} per query, but {needed} are needed{remedy}"
     return ""
 
 
-def _lacks(reference: Reference, absent: Sequence[str]) -> Iterator[str]:
-    """Parts of a sentence on the queries *absent*: not in *reference*, or there with another text or params."""
+def _describe_absent(reference: Reference, absent: Sequence[str]) -> str:
+    """That the queries *absent* are not in *reference*, or there with another text or params."""
     changed = reference.changed_questions
-    lacking = [query for query in absent if query not in changed]
-    if lacking:
-        yield f"does not have {counted(lacking, 'query')}"
-    asked = [describe_changed_question(query, *changed[query]) for query in absent if query in changed]
-    if asked:
-        yield f"asked something else for {count(len(asked), 'query')}: {listed(asked)}"
+    parts = []
+    unknown = [query for query in absent if query not in changed]
+    if unknown:
+        parts.append(f"does not have {counted(unknown, 'query')}")
+    changes = [describe_changed_question(query, *changed[query]) for query in absent if query in changed]
+    if changes:
+        parts.append(f"asked something else for {count(len(changes), 'query')}: {listed(changes)}")
+    return " and ".join(parts)
 
 
-def _short_of(reference: Reference) -> str:
-    return reference.name or f"the baseline of {reference.created} is older than the suite: it"
-
-
-def _remedy(reference: Reference) -> str:
-    return f"; {reference.remedy}" if reference.remedy else ""
-
-
-def _pair(
-    compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, now: Scope
-) -> Pairs | Finding:
-    then = scope_scores(queries, measure.text, compared.reference_scores, compared.today)
-    failed = [query for query in then.unanswered if query in now.counted or query in now.undefined]
-    if failed:
-        sentence = f"{reference.called} has no score for {count(len(failed), 'query')}: {listed(failed)}"
-        return _cannot(compared, measure, Status.ERROR, sentence, now, tuple(failed))
-    undefined_ids = {*now.undefined, *then.undefined}
-    undefined = tuple(query.id for query in queries if query.id in undefined_ids)
-    if undefined and not compared.suite.skip_undefined:
-        sentence = f"it {describe_undefined(undefined, now.size)}"
-        return _cannot(compared, measure, Status.FAILED, sentence, now, undefined)
-    before = {query: value for query, value in then.counted.items() if query in now.counted}
-    if not before:
-        return _cannot(compared, measure, Status.FAILED, "no query is left to compare", now, undefined)
-    weights = read_weights(queries, before)
-    today = {query: now.counted[query] for query in before}
-    tied = _read_ties(compared, reference, queries, measure, before)
-    ties = [query for query, value in tied.items() if value.only_ties and _differ(before[query], today[query])]
-    spread = {query: (value.least, value.greatest) for query, value in tied.items() if not value.only_ties}
-    settled = {query: least for query, (least, greatest) in spread.items() if not _differ(least, greatest)}
-    return Pairs(
-        name=_name(measure, compared.suite),
-        measure=measure,
-        before=before,
-        after={**today, **settled, **{query: before[query] for query in ties}},
-        ties=tuple(ties),
-        undefined=undefined,
-        skipped=now.skipped,
-        changes=reference.changes,
-        against=reference.called,
-        weights=weights,
-        today=today,
-        mixed=tuple(query for query, value in settled.items() if _differ(value, today[query])),
-        tie_ranges={query: span for query, span in spread.items() if query not in settled},
-        least=measure_range(measure, compared.suite.gain)[0],
-    )
-
-
-def _differ(first: float, second: float) -> bool:
-    return abs(first - second) > TOLERANCE
-
-
-def _read_ties(
-    compared: Compared, reference: Reference, queries: Sequence[Query], measure: Measure, before: Mapping[str, float]
-) -> dict[str, TiedValue]:
-    """The values that the order of ties may change; none where that order counts."""
-    suite, run = compared.suite, compared.run
-    if reference.run is None or not compared.ignores_ties:
-        return {}
-    depth = min(reference.depth, suite.depth)
-    found = {}
-    for query in queries:
-        first, second = reference.run.responses.get(query.id), run.responses.get(query.id)
-        if query.id in before and isinstance(first, Ranking) and isinstance(second, Ranking):
-            found[query.id] = read_ties(suite, query, measure, first, second, depth=depth)
-    return {query: value for query, value in found.items() if value is not None}
-
-
-def tie_remedy(compared: Compared) -> str:
+def suggest_tie_remedy(inputs: GateInputs) -> str:
     """How to make known which documents tie with the last hit, in words."""
-    template = compared.suite.requests.get(compared.run.request)
-    saved = compared.reference is not None and not compared.reference.name
-    ways = " or ".join(filter(None, (suggest_tie_break(template), "increase `depth`")))
-    return f"{ways}, then save the baseline again" if saved else ways
-
-
-def _cannot(
-    compared: Compared, measure: Measure, status: Status, sentence: str, now: Scope, blamed: tuple[str, ...] = ()
-) -> Finding:
-    against = compared.reference.called if compared.reference else "the baseline"
-    reason = f"{_name(measure, compared.suite)} cannot be compared with {against}: {sentence}"
-    return Finding(status, reason, None, None, measure.text, blamed, len(now.counted), len(now.skipped))
-
-
-def _name(measure: Measure, suite: Suite) -> str:
-    """The measure as reasons call it, with the gain in force where it uses one."""
-    gain = gain_text(measure, suite)
-    return f"{measure.text} (gain {gain})" if gain else measure.text
+    ways = ["increase `depth`"]
+    tie_break = suggest_tie_break(inputs.suite.requests.get(inputs.run.request))
+    if tie_break:
+        ways.insert(0, tie_break)
+    remedy = " or ".join(ways)
+    is_baseline = inputs.reference is not None and not inputs.reference.name
+    return f"{remedy}, then save the baseline again" if is_baseline else remedy

@@ -29,6 +29,7 @@ from harness.model import (
     Threshold,
     Unit,
     Verdict,
+    Waiver,
     tagged,
 )
 from harness.model.suite import in_force
@@ -50,7 +51,7 @@ class QueryFilter:
     queries: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, options: RunOptions) -> QueryFilter:
+    def from_options(cls, options: RunOptions) -> QueryFilter:
         """The filter that *options* give."""
         return cls(options.tags, options.queries)
 
@@ -59,17 +60,18 @@ class QueryFilter:
         """Whether some of a suite's queries may not be selected."""
         return bool(self.tags or self.queries)
 
-    def takes(self, query: Query) -> bool:
+    def has(self, query: Query) -> bool:
         """Whether *query* is selected."""
-        is_named = not self.queries or query.id in self.queries
-        return is_named and (not self.tags or not set(self.tags).isdisjoint(query.tags))
+        if self.queries and query.id not in self.queries:
+            return False
+        return not self.tags or not set(self.tags).isdisjoint(query.tags)
 
     def __str__(self) -> str:
         """The filter in words, to follow "other queries than"."""
-        return f"{listed(self.queries) or 'those'}{self.with_tags}"
+        return f"{listed(self.queries) or 'those'}{self.tag_words}"
 
     @property
-    def with_tags(self) -> str:
+    def tag_words(self) -> str:
         """The tags in words, to follow the queries; empty where there are none."""
         return f" with the tag {', '.join(self.tags)}" if self.tags else ""
 
@@ -86,6 +88,21 @@ class GatedThreshold:
     threshold: Threshold
     query: Query | None = None
 
+    @property
+    def condition(self) -> Condition:
+        """What the threshold requires."""
+        return self.threshold.condition
+
+    @property
+    def xfails(self) -> tuple[Waiver | None, ...]:
+        """The threshold's own `xfail`, which is the nearest, then that of its query."""
+        return self.threshold.xfail, self.query.xfail if self.query else None
+
+    @property
+    def skips(self) -> tuple[Waiver | None, ...]:
+        """The threshold's own `skip`, which is the nearest, then that of its query."""
+        return self.threshold.skip, self.query.skip if self.query else None
+
 
 def collect_thresholds(suite: Suite) -> tuple[GatedThreshold, ...]:
     """
@@ -94,19 +111,24 @@ def collect_thresholds(suite: Suite) -> tuple[GatedThreshold, ...]:
     The ids are the same whether the suite was loaded with an environment or without one. A threshold that is repeated
     is numbered.
     """
-    with_own = [query for query in suite.queries if query.thresholds]
-    names = name_queries(suite) if with_own else {}
-    gated = _gated("", suite.thresholds, None)
-    gated += [one for query in with_own for one in _gated(f"{names[query.id]}.", query.thresholds, query)]
-    taken, given = {one.id for one in gated}, set()
-    for place, one in enumerate(gated):
-        if one.id in given:
-            gated[place] = replace(one, id=unused(one.id, taken))
-        given.add(one.id)
-    return tuple(gated)
+    collected = _name_thresholds("", suite.thresholds, None)
+    queries_with_thresholds = [query for query in suite.queries if query.thresholds]
+    if queries_with_thresholds:
+        names = name_queries(suite)
+        for query in queries_with_thresholds:
+            collected += _name_thresholds(f"{names[query.id]}.", query.thresholds, query)
+    ids = {threshold.id for threshold in collected}
+    seen: set[str] = set()
+    for place, threshold in enumerate(collected):
+        if threshold.id in seen:
+            # A number that is in no other id: the first of its name, and thresholds with a number of their own, keep
+            # their ids.
+            collected[place] = replace(threshold, id=unused(threshold.id, ids))
+        seen.add(threshold.id)
+    return tuple(collected)
 
 
-def _gated(prefix: str, thresholds: Sequence[Threshold], query: Query | None) -> list[GatedThreshold]:
+def _name_thresholds(prefix: str, thresholds: Sequence[Threshold], query: Query | None) -> list[GatedThreshold]:
     ids = assign_ids(threshold.text for threshold in thresholds)
     return [GatedThreshold(prefix + ids[threshold.text], threshold, query) for threshold in thresholds]
 
@@ -126,17 +148,19 @@ def assign_ids(names: Iterable[str]) -> dict[str, str]:
     >>> assign_ids(["a b", "a/b", "a-b", "c d"])
     {'a-b': 'a-b', 'a b': 'a-b-c8687a08', 'a/b': 'a-b-c14cddc0', 'c d': 'c-d'}
     """
-    slugs = {name: _slug(name) for name in names}
+    slugs = {name: _write_slug(name) for name in names}
     uses = Counter(slugs.values())
     taken: set[str] = set()
     ids = {}
+    # Names that are their own ids come first: no other name may take one of them.
     for name in sorted(slugs, key=lambda name: slugs[name] != name):
         slug = slugs[name]
-        ids[name] = unused(slug if slug == name or uses[slug] == 1 else f"{slug}-{_digest(name)}", taken)
+        is_shared = slug != name and uses[slug] > 1
+        ids[name] = unused(f"{slug}-{_digest(name)}" if is_shared else slug, taken)
     return ids
 
 
-def is_selected(gated: GatedThreshold, query_filter: QueryFilter) -> bool:
+def is_selected(threshold: GatedThreshold, query_filter: QueryFilter) -> bool:
     """
     Whether a run of the queries of *query_filter* can decide this threshold.
 
@@ -145,16 +169,16 @@ def is_selected(gated: GatedThreshold, query_filter: QueryFilter) -> bool:
     """
     if not query_filter.is_part:
         return True
-    if gated.query is not None:
-        return query_filter.takes(gated.query)
-    return not query_filter.queries and gated.threshold.tag in query_filter.tags
+    if threshold.query is not None:
+        return query_filter.has(threshold.query)
+    return not query_filter.queries and threshold.threshold.tag in query_filter.tags
 
 
-def select_scope(gated: GatedThreshold, suite: Suite) -> Sequence[Query]:
+def select_scope(threshold: GatedThreshold, suite: Suite) -> Sequence[Query]:
     """The queries that a threshold is about, in the suite's order."""
-    if gated.query is not None:
-        return (gated.query,)
-    tag = gated.threshold.tag
+    if threshold.query is not None:
+        return (threshold.query,)
+    tag = threshold.threshold.tag
     return suite.queries if tag is None else tagged(suite.queries, tag)
 
 
@@ -171,16 +195,15 @@ class Selection:
     others: Sequence[Query] = ()
 
     @property
-    def compares(self) -> bool:
+    def needs_baseline(self) -> bool:
         """Whether a selected threshold compares with a baseline."""
         return needs_baseline(self.selected)
 
 
 def needs_baseline(suite: Suite) -> bool:
     """Whether a threshold of *suite* or of one of its queries compares with a baseline."""
-    own = [threshold for query in suite.queries for threshold in query.thresholds]
-    conditions = (threshold.condition for threshold in chain(suite.thresholds, own))
-    return any(isinstance(condition, BaselineCondition | AgreementCondition) for condition in conditions)
+    thresholds = chain(suite.thresholds, *(query.thresholds for query in suite.queries))
+    return any(isinstance(threshold.condition, BaselineCondition | AgreementCondition) for threshold in thresholds)
 
 
 def is_per_query(condition: Condition) -> bool:
@@ -202,12 +225,12 @@ def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
     selected = suite
     others: Sequence[Query] = ()
     if query_filter.is_part:
-        selected = replace(suite, queries=tuple(filter(query_filter.takes, suite.queries)))
-        others = tuple(query for query in suite.queries if not query_filter.takes(query))
+        selected = replace(suite, queries=tuple(filter(query_filter.has, suite.queries)))
+        others = tuple(query for query in suite.queries if not query_filter.has(query))
     active = selected
     if any(query.skip for query in selected.queries):
-        kept = [query for query in selected.queries if not in_force(query.skip, today)]
-        active = replace(selected, queries=tuple(replace(query, skip=None) for query in kept))
+        unskipped = [query for query in selected.queries if not in_force(query.skip, today)]
+        active = replace(selected, queries=tuple(replace(query, skip=None) for query in unskipped))
     return Selection(suite, selected, active, others)
 
 
@@ -228,7 +251,10 @@ def interleave_blamed(blamed: Iterable[Sequence[str]]) -> list[str]:
     >>> interleave_blamed([["a", "b"], ["c", "a", "d"]])
     ['a', 'c', 'b', 'd']
     """
-    return list(dict.fromkeys(query for place in zip_longest(*blamed) for query in place if query is not None))
+    interleaved: dict[str, None] = {}
+    for queries_at_place in zip_longest(*blamed):
+        interleaved.update((query, None) for query in queries_at_place if query is not None)
+    return list(interleaved)
 
 
 def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
@@ -239,7 +265,7 @@ def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
         UsageError: names every unknown tag, the nearest known one, and the known ones.
     """
     known = sorted({tag for suite in suites for query in suite.queries for tag in query.tags})
-    sentences = [_unknown_tag(tag, known) for tag in tags if tag not in known]
+    sentences = [_describe_unknown_tag(tag, known) for tag in tags if tag not in known]
     if sentences:
         raise UsageError("\n".join(sentences))
 
@@ -252,12 +278,13 @@ def check_query_ids(suites: Sequence[Suite], ids: Collection[str]) -> None:
         UsageError: names every unknown id, and the nearest known one.
     """
     known = {query.id for suite in suites for query in suite.queries}
-    sentences = [f"no query has the id {one!r}{did_you_mean(one, known)}" for one in ids if one not in known]
+    unknown = [name for name in ids if name not in known]
+    sentences = [f"no query has the id {name!r}{did_you_mean(name, known)}" for name in unknown]
     if sentences:
         raise UsageError("\n".join(sentences))
 
 
-def _unknown_tag(tag: str, known: Sequence[str]) -> str:
+def _describe_unknown_tag(tag: str, known: Sequence[str]) -> str:
     if not known:
         return f"no query has the tag {tag!r}: no query of these suites has a tag"
     return f"no query has the tag {tag!r}, known are {', '.join(known)}{did_you_mean(tag, known)}"
@@ -267,21 +294,27 @@ _OPERATOR_WORDS = ((">=", " ge "), ("<=", " le "), (">", " gt "), ("<", " lt "),
 _MARKS_OF_A_VARIABLE = re.compile(r"\$\{|:-|\$\$|\}")
 
 
-def _slug(text: str) -> str:
+def _write_slug(text: str) -> str:
     """
     *text* in letters and digits of any script, `_`, `.` and `-`; a digest stands for other characters beyond ASCII.
 
-    >>> _slug("mean P@1 >= 0.5 for 红鞋"), _slug("👟")
+    >>> _write_slug("mean P@1 >= 0.5 for 红鞋"), _write_slug("👟")
     ('mean-P-1-ge-0.5-for-红鞋', 'abd4b74f')
     """
     words = _MARKS_OF_A_VARIABLE.sub(" ", normalize("NFC", text))
     for operator, word in _OPERATOR_WORDS:
         words = words.replace(operator, word)
-    lost = {character for character in words if not _is_kept(character)}
-    slug = re.sub(f"[{re.escape(''.join(lost))}]+", "-", words).strip("-") if lost else words.strip("-")
-    if slug and all(map(str.isascii, lost)):
-        return slug
-    return f"{slug}-{_digest(text)}" if slug else _digest(text)
+    replaced = {character for character in words if not _is_kept(character)}
+    slug = words
+    if replaced:
+        slug = re.sub(f"[{re.escape(''.join(replaced))}]+", "-", words)
+    slug = slug.strip("-")
+    if not slug:
+        return _digest(text)
+    # Two names may differ by a symbol or an emoji alone, which both lose; blanks and punctuation seldom matter so.
+    if not all(map(str.isascii, replaced)):
+        return f"{slug}-{_digest(text)}"
+    return slug
 
 
 def _digest(text: str) -> str:

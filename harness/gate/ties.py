@@ -178,17 +178,18 @@ class RunBands:
     def __init__(self, suite: Suite, run: Run) -> None:
         self._suite, self._run = suite, run
 
-    def extremes(self, measure: Measure, values: Mapping[str, float]) -> Iterator[dict[str, float]]:
+    def list_extremes(self, measure: Measure, values: Mapping[str, float]) -> list[dict[str, float]]:
         """
         The *values* of queries by *measure* with the least ones over the orders of ties, then with the greatest ones;
         nothing where ties move none of them.
         """
-        bands = self._bands.get(measure.text, {})
-        moved = {query: band for query, band in bands.items() if query in values}
-        if not moved:
-            return
-        yield {**values, **{query: least for query, (least, _) in moved.items()}}
-        yield {**values, **{query: greatest for query, (_, greatest) in moved.items()}}
+        all_least, all_greatest = dict(values), dict(values)
+        are_moved = False
+        for query, (least, greatest) in self._bands.get(measure.text, {}).items():
+            if query in values:
+                all_least[query], all_greatest[query] = least, greatest
+                are_moved = True
+        return [all_least, all_greatest] if are_moved else []
 
     @cached_property
     def _bands(self) -> dict[str, dict[str, tuple[float, float]]]:

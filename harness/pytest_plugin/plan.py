@@ -173,7 +173,7 @@ def _of_query(
         skip=first_in_force(today, query.skip),
         xfail=first_in_force(today, query.xfail),
         skip_undefined=suite.skip_undefined,
-        selected=query_filter.takes(query),
+        selected=query_filter.has(query),
     )
 
 

@@ -193,7 +193,7 @@ class SessionRuns:
         """The items of *suite* under the options of this session, for each of several cells."""
         self.session.suites_collected.append(suite)
         options = self.session.options
-        query_filter = QueryFilter.of(options.run)
+        query_filter = QueryFilter.from_options(options.run)
         items = plan_items(suite, each_query=options.each_query, query_filter=query_filter, today=self.session.today)
         return for_cells(items, suite, options.requests, options.indexes)
 
@@ -249,7 +249,7 @@ class SessionRuns:
         """*done* with its suite, which is loaded again where another process ran it."""
         suite, run, others = done.suite, done.run(), done.others
         if suite is None:
-            selection = select(self.load(path, environ), QueryFilter.of(options), self.session.today)
+            selection = select(self.load(path, environ), QueryFilter.from_options(options), self.session.today)
             suite, others = selection.selected, selection.others
             used = UsedValues.of_run(suite, run)
             questions = {query.id: used.fingerprint(query) for query in suite.queries}

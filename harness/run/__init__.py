@@ -70,7 +70,7 @@ def run_suites(
     """
     with Runner(environ, progress, journal) as runner:
         reports = [run.report for run in runner.run(paths, options, matrix=matrix)]
-    return make_report(reports, undecided=explain_undecided(reports, QueryFilter.of(options)))
+    return make_report(reports, undecided=explain_undecided(reports, QueryFilter.from_options(options)))
 
 
 def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] = (), *, undecided: str = "") -> Report:
@@ -99,7 +99,7 @@ def explain_undecided(reports: Sequence[SuiteReport], query_filter: QueryFilter)
     if is_decided or not query_filter.is_part:
         return ""
     if query_filter.queries:
-        return f"no threshold belongs to {one_of(query_filter.queries)}{query_filter.with_tags}; add one to a query"
+        return f"no threshold belongs to {one_of(query_filter.queries)}{query_filter.tag_words}; add one to a query"
     tags = " or ".join(map(repr, query_filter.tags))
     return f"no threshold applies to {tags}; add 'for TAG' to one, or select no tag"
 
@@ -318,7 +318,7 @@ class Runner(Closing):
         suites = [_to_depth(suite, options.depth) for suite in suites]
         matrix = matrix or Matrix.of_one(options)
         _check_choices(suites, options, matrix)
-        selections = [select(suite, QueryFilter.of(options), options.day()) for suite in suites]
+        selections = [select(suite, QueryFilter.from_options(options), options.day()) for suite in suites]
         connections = self._connections_for(options)
         opened = self._opened(connections, selections, configs, options.budget)
         options = replace(options, hooks=connections.hooks)

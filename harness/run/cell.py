@@ -118,7 +118,7 @@ class Cell:
     @property
     def is_compared(self) -> bool:
         """Whether the run is compared with a baseline, or becomes one."""
-        return self.options.save_baseline or self.selection.compares
+        return self.options.save_baseline or self.selection.needs_baseline
 
     @property
     def needs_tails(self) -> bool:
@@ -210,7 +210,7 @@ class FinishedSuite:
             self.run,
             self.scores,
             created=options.day().isoformat(),
-            partial=QueryFilter.of(options).is_part,
+            partial=QueryFilter.from_options(options).is_part,
             others=self.others,
             file=options.baseline,
             standing=standing,
@@ -639,7 +639,7 @@ def conclude_cell(
         run,
         scores,
         today=options.day(),
-        query_filter=QueryFilter.of(options),
+        query_filter=QueryFilter.from_options(options),
         strict_xfail=options.strict_xfail,
         report_only=options.report_only,
         reference=reference,
@@ -678,7 +678,7 @@ def _with_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | 
     from harness.baseline import reference_for
     from harness.baseline.files import has_baseline
 
-    if not answered.cell.selection.compares and not (run.has_rankings and has_baseline(suite, options.baseline)):
+    if not answered.cell.selection.needs_baseline and not (run.has_rankings and has_baseline(suite, options.baseline)):
         return run, None
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))

@@ -109,9 +109,9 @@ def _unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
 
 def _deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """The queries and thresholds that the options left out."""
-    query_filter = QueryFilter.of(options)
+    query_filter = QueryFilter.from_options(options)
     if query_filter.queries and not selection.selected.queries:
-        yield f"nothing was sent: the suite has no query {one_of(query_filter.queries)}{query_filter.with_tags}"
+        yield f"nothing was sent: the suite has no query {one_of(query_filter.queries)}{query_filter.tag_words}"
     left_out = len(collect_thresholds(selection.suite)) - len(verdicts)
     if left_out:
         left = (

@@ -45,7 +45,7 @@ def cell_of(
     server: Cluster | None = None,
 ) -> Cell:
     """The selected queries of *suite*."""
-    selection = select(suite, QueryFilter.of(options), options.day())
+    selection = select(suite, QueryFilter.from_options(options), options.day())
     return Cell(selection, with_hooks(options), cluster, masker or Masker({}), server)
 
 

@@ -275,7 +275,7 @@ def test_two_requests_of_a_suite_ask_the_same_whatever_each_of_them_uses(load, k
 def test_a_resumed_run_goes_on_if_only_another_request_has_other_vectors(load):
     def header(suite, request):
         options = RunOptions(request=request, hooks=Hooks())
-        return header_of(select(suite, QueryFilter.of(options), options.day()), options, {}, "c", Masker({}))
+        return header_of(select(suite, QueryFilter.from_options(options), options.day()), options, {}, "c", Masker({}))
 
     for request, used in USES.items():
         before = header(load(), request)
