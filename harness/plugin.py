@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from harness import hookspecs
-from harness.errors import Problem
+from harness.errors import Problem, UsageError
 from harness.pytest_plugin.options import add_options, header_line, only_shows, read_options
 from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, left_out_in
 from harness.suites.discovery import is_misnamed, is_suite_name, suites_that_are_no_files
@@ -214,6 +214,11 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         raise pytest.UsageError(refusal)
     relevance.problems.extend([refusal] if refusal else [])
     has_suites = bool(relevance.suites_collected or relevance.refusals)
+    if has_suites and relevance.options.reports and not relevance.is_worker:
+        try:
+            _runs(session.config).refuse_reports()
+        except UsageError as error:
+            raise pytest.UsageError(f"--relevance-report: {error}") from None
     if not has_suites and session.items and relevance.left_out:
         from harness.config import config_path
 

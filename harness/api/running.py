@@ -43,12 +43,13 @@ from harness.model import (
 )
 from harness.model.comparison import TEST_OPTIONS
 from harness.options import Options, RunOptions
-from harness.report.outputs import SUFFIXES, output_named, write_report
+from harness.report.outputs import SUFFIXES, output_named, refuse_inputs, write_report
 from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, explain_undecided, make_report
 from harness.run.cell import FinishedSuite, Progress
 from harness.search.connection import Closing
+from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
 
 
@@ -63,6 +64,7 @@ class SuiteRun(Scores):
         """
         super().__init__(finished.suite, finished.run, depth=finished.suite.depth, today=options.day())
         self.report: SuiteReport = finished.report
+        self._options = options
         self._undecided = explain_undecided([finished.report], QueryFilter.from_options(options))
 
     def side(self, name: str) -> ComparedSide:  # noqa: ARG002
@@ -84,12 +86,13 @@ class SuiteRun(Scores):
         Write the report, as the end of the name says: `.html`, `.json`, `.md`, or `.codequality.json` for GitLab.
 
         Raises:
-            UsageError: *path* is no path, the suffix is unknown, or the file could not be written; an existing file
-                then stays.
+            UsageError: *path* is no path, the suffix is unknown, the run reads the file, or it could not be written; an
+                existing file then stays.
         """
         output = output_named(read_argument("path", path))
         if output is None:
             raise UsageError(f"{os.fspath(path)}: a report's name ends with {one_of(SUFFIXES)}")
+        refuse_inputs([output], RunInputs([Path(self.report.path)], self._options, os.environ))
         write_report(make_report([self.report], undecided=self._undecided), output)
 
     def assert_thresholds(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,7 @@ from harness.process import gc_paused
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
 from harness.report.terminal.comparison import report_renderables
 from harness.run import Runner
+from harness.suites.inputs import RunInputs
 
 QUERIES_SHOWN = 5
 
@@ -109,9 +109,10 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does
     not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
     """
-    _refuse_sides(outputs, (given["reference"], given["candidate"]))
-    with gc_paused(), outdated_removed(outputs):
-        request = _request(**given)
+    request = _request(**given)
+    suites = [] if given["suite"] is None else [given["suite"]]
+    named = [*_list_files_of_sides(given["reference"], given["candidate"]), *filter(None, [request.qrels])]
+    with gc_paused(), outdated_removed(outputs, RunInputs(suites, request.run, os.environ, named)):
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
             prepared = prepare(request, runner.run_loaded, os.environ)
         report = prepared.report()
@@ -127,13 +128,10 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     return report.exit_status
 
 
-def _refuse_sides(outputs: Iterable[Output], sides: tuple[str, str]) -> None:
-    """Refuse to replace a file that is compared."""
+def _list_files_of_sides(*sides: str) -> list[Path]:
+    """What in the texts of *sides* may be the path of a file: the whole, without the word before, without the index."""
     texts = [text for side in sides for text in (side, side.partition(":")[2])]
-    files = {Path(name).resolve() for text in texts for name in (text, text.rpartition("#")[0]) if name}
-    for output in outputs:
-        if output.path.resolve() in files:
-            raise click.UsageError(f"{output.path} is compared itself; name another file to write")
+    return [Path(name) for text in texts for name in (text, text.rpartition("#")[0]) if name]
 
 
 def _request(

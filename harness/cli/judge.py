@@ -33,7 +33,7 @@ from harness.judging.page import JudgingServer, require_installed
 from harness.judging.session import JudgeOptions, check_on_scale, choices_of, open_session
 from harness.judging.writing import GradedFiles, check_output, grades_csv, grades_json_lines
 from harness.model import Suite
-from harness.report.outputs import Output, write_output
+from harness.report.outputs import Output, is_same_file, write_output
 from harness.report.sentences import printable
 from harness.report.terminal.judgments import agreement_json, agreement_renderables
 from harness.words import count, did_you_mean
@@ -266,7 +266,7 @@ class _Target:
             UsageError: An output does.
         """
         for output in self.outputs:
-            if output.path.resolve() == self.files.suite.resolve():
+            if is_same_file(output.path, self.files.suite):
                 raise UsageError(f"{output.path} is the suite itself; write to another file")
             check_output(output.path, all_given(judges.values()))
 

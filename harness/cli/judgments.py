@@ -31,10 +31,11 @@ from harness.files.judgments import count_grades
 from harness.judging import Lint, PoolOptions, lint_suites, pool_suites
 from harness.judging.findings import parse_scale
 from harness.model import Pool
-from harness.report.outputs import Output, refuse_other_files, write_output
+from harness.report.outputs import Output, refuse_inputs, write_output
 from harness.report.pool_files import WRITERS
 from harness.report.sentences import printable
 from harness.report.terminal.judgments import closing_line, finding_lines, findings_json, pool_renderables
+from harness.suites.inputs import RunInputs
 from harness.words import count
 
 POOL_KINDS = ("csv", "yaml")
@@ -82,8 +83,8 @@ def pool(
     no answer; what the others returned is written all the same.
     """
     found = found_suites(suites, given["root"])
-    _check_files(found.suites, outputs)
     options, matrix = run_choices(**given)
+    _check_files(outputs, RunInputs(found.suites, options, os.environ))
     pooling = PoolOptions(options, matrix, depth, snippet)
     with run_progress(quiet=quiet) as progress:
         pools = pool_suites(found.suites, pooling, environ=os.environ, progress=progress)
@@ -95,24 +96,15 @@ def pool(
     return NO_ANSWER if any(one.unanswered for one in pools) else 0
 
 
-def _check_files(suites: Sequence[Path], outputs: Sequence[Output]) -> None:
-    """
-    Check that each output is for one suite and named once, and overwrites neither grades nor a suite: graded documents
-    would not be pooled again.
-    """
-    if outputs and len(suites) > 1:
-        raise UsageError(f"a file has the judgments of one suite, but {len(suites)} suites were given")
-    taken = {os.path.realpath(path): "is the suite itself" for path in suites}
+def _check_files(outputs: Sequence[Output], inputs: RunInputs) -> None:
+    """Check that each output is for one suite, and overwrites no grades: graded documents would not be pooled again."""
+    if outputs and len(inputs.suites) > 1:
+        raise UsageError(f"a file has the judgments of one suite, but {len(inputs.suites)} suites were given")
+    refuse_inputs(outputs, inputs)
     for output in outputs:
-        file = os.path.realpath(output.path)
-        why = taken.setdefault(file, "")
-        if why:
-            raise UsageError(f"{output.path} {why}; write to another file")
-        taken[file] = "is named twice"
         graded = count_grades(output.path) if output.path.is_file() else 0
         if graded:
             raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
-        refuse_other_files(output)
 
 
 def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:

@@ -25,6 +25,7 @@ from harness.report.outputs import Output
 from harness.run import Matrix, run_suites
 from harness.run.journal import read_content
 from harness.run.merging import MergedJournal
+from harness.suites.inputs import RunInputs
 
 journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -46,7 +47,7 @@ def command(
     exit status is that of `harness run`; it is 2 where the journals are not the parts of one run.
     """
     step = step_of_github(github)
-    with errors_reported_to(step), outdated_removed(outputs):
+    with errors_reported_to(step):
         deciding = run_options(**given)
         named = os.environ.get(CONFIG_VARIABLE)
         if deciding.config is None and named:
@@ -58,6 +59,7 @@ def command(
         merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
         options = merged.options(deciding)
         matrix = Matrix(**merged.matrix)
-        report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
-        merged.check_all_taken()
+        with outdated_removed(outputs, RunInputs(merged.suites, options, os.environ, journals)):
+            report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
+            merged.check_all_taken()
     return give_report(report, step, outputs, as_json=as_json, quiet=quiet)

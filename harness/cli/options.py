@@ -32,9 +32,10 @@ from harness.options import (
     read_seconds,
 )
 from harness.report.github_step import GitHubStep, github_step
-from harness.report.outputs import KINDS, Output, refuse_other_files, remove_outdated
+from harness.report.outputs import KINDS, Output, refuse_inputs, remove_outdated
 from harness.report.sentences import printable
 from harness.suites.discovery import FoundSuites, find_suites, left_out_text, misnamed_text, not_followed_text
+from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
 
 if TYPE_CHECKING:
@@ -323,18 +324,18 @@ class OutputType(click.ParamType[Output]):
             self.fail(f"{file} is a folder, expected a file", param, ctx)
         if not path.absolute().parent.is_dir():
             self.fail(f"the folder {path.parent} does not exist; create it first", param, ctx)
-        output = Output(kind, path)
-        if kind in KINDS:  # commands that write grades say themselves what they would write over
-            try:
-                refuse_other_files(output)
-            except UsageError as error:
-                self.fail(str(error), param, ctx)
-        return output
+        return Output(kind, path)
 
 
 @contextmanager
-def outdated_removed(outputs: Iterable[Output]) -> Iterator[None]:
-    """If an error ends the block, remove the *outputs* of an earlier run, and raise it again."""
+def outdated_removed(outputs: Sequence[Output], inputs: RunInputs) -> Iterator[None]:
+    """
+    If an error ends the block, remove the *outputs* of an earlier run, and raise it again.
+
+    Raises:
+        UsageError: As `refuse_inputs`; then the block is not entered, and nothing is removed.
+    """
+    refuse_inputs(outputs, inputs)
     try:
         yield
     except BaseException:

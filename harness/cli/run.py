@@ -40,6 +40,7 @@ from harness.report.terminal.run import report_renderables
 from harness.run import Matrix, Runner, run_suites
 from harness.run.journal import Journal
 from harness.run.merging import MergedJournal
+from harness.suites.inputs import RunInputs
 from harness.words import count, one_of
 
 
@@ -100,28 +101,30 @@ def command(
     or the command line is wrong, 3 where the engine could not answer.
     """
     step = step_of_github(github)
-    with errors_reported_to(step), outdated_removed(outputs):
+    with errors_reported_to(step):
         is_kept = any(one is not None for one in (scheduler, given["shard"], given["journal"]))  # for any report later
         options, matrix = run_choices(**given, all_titles=is_kept or as_json or shows_all_hits(outputs))
         check_outputs(options, outputs)
-        found = found_suites(suites, options.root)
         if scheduler is not None and (options.shard or options.journal or options.resume):
             raise click.UsageError("--scheduler makes parts of its own; remove --shard, --journal and --resume")
         if options.repeat is not None and (scheduler or options.shard):
             raise click.UsageError("a part of the queries is sent once; remove --repeat")
         if options.shard is not None:
             _check_part(options, is_reported=bool(outputs or as_json or github))
-        journal = None if scheduler is not None else _journal(options, outputs)
-        if options.shard is not None and journal is not None:
-            return _run_part(found.suites, options, matrix, journal, quiet=quiet)
-        answers: Journal | MergedJournal | None = journal
-        if scheduler is not None:
-            tell = (lambda _: None) if quiet else _tell
-            answers = MergedJournal(run_on_scheduler(scheduler, found.suites, options, matrix, tell))
-        with run_progress(quiet=quiet or scheduler is not None) as progress:
-            report = run_suites(
-                found.suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=answers
-            )
+        found = found_suites(suites, options.root)
+        named = [] if options.journal is None else [options.journal]
+        with outdated_removed(outputs, RunInputs(found.suites, options, os.environ, named)):
+            journal = None if scheduler is not None else _journal(options, outputs)
+            if options.shard is not None and journal is not None:
+                return _run_part(found.suites, options, matrix, journal, quiet=quiet)
+            answers: Journal | MergedJournal | None = journal
+            if scheduler is not None:
+                tell = (lambda _: None) if quiet else _tell
+                answers = MergedJournal(run_on_scheduler(scheduler, found.suites, options, matrix, tell))
+            with run_progress(quiet=quiet or scheduler is not None) as progress:
+                report = run_suites(
+                    found.suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=answers
+                )
     status = give_report(report, step, outputs, as_json=as_json, quiet=quiet)
     if journal is not None:
         journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))

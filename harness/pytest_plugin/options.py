@@ -27,7 +27,7 @@ from harness.options import (
     read_seconds,
 )
 from harness.report.github_step import GitHubStep, github_step, in_github_actions
-from harness.report.outputs import SUFFIXES, Output, output_named, refuse_other_files, shows_all_hits
+from harness.report.outputs import SUFFIXES, Output, output_named, shows_all_hits
 from harness.words import one_of
 
 PYTEST = EntryPoint.PYTEST
@@ -290,10 +290,6 @@ def _report(path: Path) -> Output:
         raise pytest.UsageError(f"--relevance-report {path.name}: the name of a report ends with {one_of(SUFFIXES)}")
     if path.is_dir():
         raise pytest.UsageError(f"--relevance-report {path}: is a folder, expected a file")
-    try:
-        refuse_other_files(output)
-    except UsageError as error:
-        raise pytest.UsageError(f"--relevance-report: {error}") from None
     return output
 
 

@@ -26,7 +26,7 @@ from filelock import FileLock
 from harness.baseline import reference_for
 from harness.baseline.questions import UsedValues
 from harness.config import Configs
-from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError
+from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError, UsageError
 from harness.gate.selection import QueryFilter, needs_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment
@@ -41,10 +41,11 @@ from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
 from harness.pytest_plugin.run_files import Failed, Finished, read_folder, read_run, write_run
 from harness.pytest_plugin.session import Assertion, RelevanceSession, from_here
 from harness.report.github_step import GitHubStep
-from harness.report.outputs import remove_outdated, write_report
+from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
 from harness.suites import load_suite
+from harness.suites.inputs import RunInputs
 
 
 class RunFailed(HarnessError):
@@ -305,8 +306,27 @@ class SessionRuns:
         for path in sorted({Path(each.report.path) for each in done}):
             yield self.finished(path, options, Environment(os.environ))
 
+    def refuse_reports(self) -> None:
+        """
+        Refuse reports that would overwrite what the suites of the session read, of those that are known by now.
+
+        Raises:
+            UsageError: One of them would.
+        """
+        session = self.session
+        paths = [suite.path for suite in session.suites_collected]
+        paths += [*session.uncollected, *(path for path, _, _ in session.due)]
+        paths += [done.path if isinstance(done, Failed) else done.report.path for done in self._runs.all()]
+        suites = [Path(path) for path in dict.fromkeys(paths)]
+        refuse_inputs(session.options.reports, RunInputs(suites, self.run_options(), Environment(os.environ)))
+
     def _write_reports(self, report: Report | None) -> None:
         session = self.session
+        try:
+            self.refuse_reports()
+        except UsageError as error:
+            session.problems.append(f"--relevance-report: {error}")
+            return
         if report is None:
             if session.is_due or self.failures():
                 session.removed, problems = remove_outdated(session.options.reports)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from harness.files.writing import is_device, write_whole
 
 if TYPE_CHECKING:
     from harness.model import ComparisonReport, Report
+    from harness.suites.inputs import RunInputs
 
 
 KINDS = ("html", "json", "markdown", "codequality")
@@ -23,24 +23,6 @@ COMPARISON_KINDS = ("html", "json", "markdown")
 
 SUFFIXES = {".html": "html", ".codequality.json": "codequality", ".json": "json", ".md": "markdown"}
 """The kind of a report by the end of its file name; the first that fits counts."""
-
-
-_FIRST_BYTES = 65_536
-
-_REPORT = re.compile(
-    rb"""<!doctype\ html>.{,500}content="relevance-harness"
-    | \{\s*"timing":.{,200}"harness":
-    | \#\#\ [^\n]*\n\n(?:[0-9,]+\ suites?(?:\ in\ [0-9,]+\ cells)?,\ )?[0-9,]+\ quer(?:y|ies)\b  # below the headline
-    | \[\s*(?:\]\s*\Z|\{.*"check_name":\ "relevance")
-    | \Z""",
-    re.VERBOSE | re.DOTALL,
-)
-_GRADES = {
-    "csv": re.compile(rb"(\xef\xbb\xbf)?query,document,grade|\Z"),
-    "jsonl": re.compile(rb'\{"query":|\Z'),
-    "yaml": re.compile(rb"# [^\n]*: unjudged documents|\Z"),
-}
-"""How files begin that a file of the kind replaces, by kind; those of other kinds replace `_REPORT`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +44,39 @@ def output_named(path: Path) -> Output | None:
     return next((Output(kind, path) for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
 
 
-def refuse_other_files(output: Output) -> None:
+def refuse_inputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
     """
-    Refuse to replace a file that is none of the harness's own, such as a suite or its judgments.
+    Refuse outputs that the run reads, that are folders, or that are one file: they are overwritten, as by every tool.
+
+    Files are compared by where they are, so that links to one are seen.
 
     Raises:
-        UsageError: there is such a file.
+        UsageError: One of *outputs* is such a file.
     """
-    if is_device(output.path) or not output.path.is_file():
-        return
+    files = [output.path for output in outputs if not is_device(output.path)]
+    for number, path in enumerate(files):
+        if path.is_dir():
+            raise UsageError(f"{path} is a folder, expected a file")
+        if any(is_same_file(path, other) for other in files[:number]):
+            raise UsageError(f"{path} is named for two outputs; name another file for one of them")
+    read = [*inputs.named]
+    if any(path.exists() for path in files):
+        read += inputs.list_files()
+    for path in files:
+        same = next((other for other in read if is_same_file(path, other)), None)
+        if same is not None:
+            which = "" if str(same) == str(path) else f", as {same}"
+            raise UsageError(f"{path} is read by this run{which}; name another file to write")
+
+
+def is_same_file(path: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, by links too; of files that do not exist yet, whether they would."""
+    if os.path.realpath(path) == os.path.realpath(other):
+        return True
     try:
-        with output.path.open("rb") as file:
-            begin = file.read(_FIRST_BYTES)
-    except OSError as error:
-        raise UsageError(f"{output.path} exists and cannot be read: {error.strerror or error}") from None
-    if not _GRADES.get(output.kind, _REPORT).match(begin):
-        what = "holds other documents than those to grade" if output.kind in _GRADES else "is not a report"
-        raise UsageError(f"{output.path} exists and {what}: name another file, or remove it")
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def shows_all_hits(outputs: Iterable[Output]) -> bool:
@@ -136,9 +134,8 @@ def write_output(output: Output, text: str | Iterable[str], called: str) -> None
     errors.
 
     Raises:
-        UsageError: the file could not be written, or is none of the harness's own.
+        UsageError: the file could not be written.
     """
-    refuse_other_files(output)
     try:
         output.path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(output.path, text)
@@ -147,17 +144,18 @@ def write_output(output: Output, text: str | Iterable[str], called: str) -> None
 
 
 def remove_outdated(outputs: Iterable[Output]) -> tuple[list[Path], list[str]]:
-    """Remove the reports of an earlier run; returns those removed, and sentences on those that could not be."""
+    """
+    Remove the reports of an earlier run; returns those removed, and sentences on those that could not be.
+
+    What the run reads must have been refused before, by `refuse_inputs`.
+    """
     removed, problems = [], []
     for output in outputs:
         path = output.path
         if not path.is_file() or is_device(path):
             continue
         try:
-            refuse_other_files(output)
             path.unlink()
-        except UsageError as error:
-            problems.append(str(error))
         except OSError as error:
             problems.append(f"{path}: the report of an earlier session could not be removed: {error.strerror or error}")
         else:

@@ -54,16 +54,6 @@ def test_a_report_may_not_be_a_folder(pytester: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines("ERROR: *out.html: is a folder*")
 
 
-def test_a_report_is_not_written_over_another_file(pytester: pytest.Pytester) -> None:
-    pytester.path.joinpath("keep.html").write_text("<p>mine</p>")
-
-    result = pytester.runpytest("--relevance-report", "keep.html")
-
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines("ERROR: --relevance-report: *keep.html exists and is not a report: name another*")
-    assert pytester.path.joinpath("keep.html").read_text() == "<p>mine</p>"
-
-
 @pytest.mark.parametrize(
     ("options", "header"),
     [

@@ -177,6 +177,43 @@ def test_where_what_should_run_does_not_no_earlier_report_is_left(
     result.stdout.fnmatch_lines([f"no suite ran: removed the report of an earlier session from {yesterdays}"])
 
 
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+@pytest.mark.parametrize("text", ["judgments: graded.json", "judgments: [graded.json"])  # either is an error
+@pytest.mark.parametrize("name", ["graded.json", "linked.json"])
+def test_what_a_session_reads_is_neither_removed_nor_overwritten(
+    suite: Suite, run: Run, pytester: pytest.Pytester, name: str, text: str, workers: tuple[str, ...]
+) -> None:
+    suite(text)
+    graded = pytester.path / "graded.json"
+    graded.write_text("{}")
+    (pytester.path / "linked.json").symlink_to(graded)
+
+    result = run("--relevance-report", name, "--relevance-report", "page.html", *workers)
+
+    assert result.ret != pytest.ExitCode.OK
+    said = result.stdout.str() + result.stderr.str()
+    assert f"--relevance-report: {pytester.path / name} is read by this run" in said
+    assert graded.read_text() == "{}"
+    assert not (pytester.path / "page.html").exists()
+
+
+@pytest.mark.parametrize("workers", [(), ("-p", "xdist", "-n1")])
+def test_a_baseline_is_no_report_and_any_other_file_is_overwritten(
+    suite: Suite, run: Run, pytester: pytest.Pytester, workers: tuple[str, ...]
+) -> None:
+    suite(MEAN)
+    kept = pytester.path / "shop.baseline.json"
+    kept.write_text("{}")
+    (pytester.path / "page.html").write_text("<p>mine</p>")
+
+    result = run("--relevance-report", "shop.baseline.json", *workers)
+
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert kept.read_text() == "{}"
+    assert run("--relevance-report", "page.html", *workers).ret == pytest.ExitCode.OK
+    assert "mine" not in (pytester.path / "page.html").read_text()
+
+
 def one_is_wrong(pytester: pytest.Pytester) -> tuple[str, ...]:
     path = pytester.path / "b.relevance.yaml"
     path.write_text(path.read_text().replace("0.8", "eight"))

@@ -182,7 +182,7 @@ def test_a_report_that_is_compared_is_not_replaced(shop, capsys, side):
     save_all(capsys)
     before = Path("old.json").read_bytes()
     assert main(["compare", side, "request:candidate", *SUITE_WORDS, "--output", "json=./old.json"]) == 2
-    assert "old.json is compared itself; name another file to write" in capsys.readouterr().err
+    assert "old.json is read by this run" in capsys.readouterr().err
     assert Path("old.json").read_bytes() == before
 
 

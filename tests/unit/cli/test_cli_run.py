@@ -204,13 +204,43 @@ def test_a_run_that_comes_to_nothing_leaves_no_report_of_an_earlier_one(pipeline
     assert f"removed {page}, the report of an earlier run" in capsys.readouterr().err
 
 
-def test_what_is_not_a_report_is_neither_removed_nor_written_over(pipeline, tmp_path, capsys):
+@pytest.mark.parametrize("text", ["suite: a\njudgments: graded.csv\n", "suite: a\njudgments: [graded.csv\n"])
+@pytest.mark.parametrize("name", ["a.relevance.yaml", "graded.csv", "kept.json", "linked.json"])
+def test_what_a_run_reads_is_neither_removed_nor_overwritten(pipeline, tmp_path, monkeypatch, capsys, name, text):
     """The suite itself was removed, as `the report of an earlier run`, where it had a mistake."""
-    suite = tmp_path / "a.relevance.yaml"
-    suite.write_text("suite: a\n")
-    assert main(["run", str(suite), "--output", f"json={suite}"]) == 2
-    assert "exists and is not a report: name another file, or remove it" in capsys.readouterr().err
-    assert suite.read_text() == "suite: a\n"
+    monkeypatch.chdir(tmp_path)
+    Path("a.relevance.yaml").write_text(text)
+    Path("graded.csv").write_text("query,document,grade\nq,d,3\n")
+    Path("kept.json").write_text("{}")
+    Path("linked.json").symlink_to("graded.csv")
+    before = Path(name).read_bytes()
+    pipeline.answer = SuiteError([])
+    words = ["run", "a.relevance.yaml", "--baseline", "kept.json"]
+    assert main([*words, "--output", "html=page.html", "--output", f"json=./{name}"]) == 2
+    assert f"{name} is read by this run" in capsys.readouterr().err
+    assert Path(name).read_bytes() == before
+
+
+def test_a_report_overwrites_what_the_run_does_not_read(pipeline, tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<p>mine</p>")
+    assert main(["run", "a.yaml", "--output", f"html={page}"]) == 0
+    assert "<p>mine</p>" not in page.read_text()
+
+
+@pytest.mark.parametrize("second", ["html=r.json", "json=./r.json", "markdown=linked.md"])
+def test_a_file_for_two_reports_is_refused(pipeline, tmp_path, monkeypatch, capsys, second):
+    monkeypatch.chdir(tmp_path)
+    Path("linked.md").symlink_to("r.json")
+    assert main(["run", "a.yaml", "--output", "json=r.json", "--output", second]) == 2
+    assert "is named for two outputs" in capsys.readouterr().err
+    assert not Path("r.json").exists()
+
+
+def test_a_report_is_not_written_to_the_journal(pipeline, tmp_path, capsys):
+    path = tmp_path / "run.json"
+    assert main(["run", "a.yaml", "--journal", str(path), "--output", f"json={path}"]) == 2
+    assert "run.json is read by this run" in capsys.readouterr().err
 
 
 def test_a_report_goes_to_a_device_that_an_error_leaves_alone(pipeline, tmp_path):

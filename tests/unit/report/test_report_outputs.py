@@ -2,33 +2,30 @@
 
 import errno
 import os
+import re
 import stat
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from builders.comparisons import comparison_report
-from builders.reports import products, report_of
 from harness.errors import UsageError
 from harness.files.writing import write_whole
-from harness.model import ComparisonReport, Report, ReportTiming
+from harness.model import Report, ReportTiming
+from harness.options import RunOptions
 from harness.report import json
-from harness.report.annotations import code_quality
 from harness.report.outputs import (
-    COMPARISON_KINDS,
     KINDS,
     SUFFIXES,
     Output,
     output_named,
+    refuse_inputs,
     remove_outdated,
-    render,
-    render_comparison,
     write_output,
     write_report,
 )
+from harness.suites.inputs import RunInputs
 
 REPORT = Report(ReportTiming("2026-11-21T06:00:00+00:00"), "0.1.0", (), 0)
 
@@ -104,77 +101,105 @@ def test_outdated_files_are_removed_and_what_cannot_be_is_told(tmp_path, monkeyp
     assert (removed, problem.endswith("could not be removed: Permission denied")) == ([], True)
 
 
-FULL = report_of(products())
+@pytest.mark.parametrize("content", ["query,document,grade\nq,d,3\n", "<p>mine</p>", '{"harness": "1"}', ""])
+def test_whatever_the_run_does_not_read_is_overwritten(tmp_path, content):
+    path = tmp_path / "any"
+    path.write_text(content)
+    output = Output("json", path)
+    refuse_inputs([output], RunInputs([], RunOptions(), {}))
+    write_output(output, "new", "the report")
+    assert path.read_text() == "new"
 
 
-def written(kind, report):
-    text = render_comparison(report, kind) if isinstance(report, ComparisonReport) else render(report, kind)
-    return text if isinstance(text, str) else "".join(text)
+SUITE = """\
+suite: shop
+target: {index: products}
+request: {query: {match: {title: "{{text}}"}}}
+queries: {file: queries.tsv, inline: [{id: words, text: words.txt}]}
+judgments: {files: [qrels.txt, "${RELEVANCE_MORE}"], ungraded: ignore}
+vectors: {near: {file: near.npy, ids: near.ids}}
+fixture: {documents: sub/documents.jsonl}
+"""
+READ = (
+    "shop.relevance.yaml",
+    "shop.baseline.json",
+    "queries.tsv",
+    "qrels.txt",
+    "more.csv",
+    "near.npy",
+    "near.ids",
+    "sub/documents.jsonl",
+    "harness.toml",
+    "ca.pem",
+    "kept.json",
+)
+NOT_READ = ("words.txt", "shop", "products", "other.csv", "other.relevance.yaml")
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.fixture
+def inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("sub").mkdir()
+    for name in (*READ, *NOT_READ):
+        Path(name).write_text(name)
+    Path("shop.relevance.yaml").write_text(SUITE)
+    Path("harness.toml").write_text('[clusters.c]\nurl = "https://h:9200"\nca_certs = "ca.pem"\n')
+    options = RunOptions(baseline=Path("kept.json"))
+    return RunInputs([Path("shop.relevance.yaml")], options, {"RELEVANCE_MORE": "more.csv"})
+
+
+@pytest.mark.parametrize("name", READ)
+@pytest.mark.parametrize("form", ["{}", "./{}", "sub/../{}", "{folder}/{}", "link", "hard"])
+def test_what_the_run_reads_is_refused_by_any_path(inputs, tmp_path, name, form):
+    if form == "link":
+        Path(form).symlink_to(name)
+    if form == "hard":
+        Path(form).hardlink_to(name)
+    path = Path(form.format(name, folder=tmp_path))
+    with pytest.raises(UsageError, match=f"^{re.escape(str(path))} is read by this run.*; name another file to write"):
+        refuse_inputs([Output("json", path)], inputs)
+
+
+@pytest.mark.parametrize("name", NOT_READ)
+def test_a_name_in_a_suite_that_is_no_file_of_its_is_not_refused(inputs, name):
+    refuse_inputs([Output("json", Path(name))], inputs)
+
+
 @pytest.mark.parametrize(
-    "begin",
+    "mistake",
     [
-        *(written(kind, FULL) for kind in KINDS),
-        *(written(kind, comparison_report()) for kind in COMPARISON_KINDS),
-        written("markdown", replace(FULL, suites=(products(), replace(products(), request="candidate")))),
-        code_quality(report_of(replace(products(), verdicts=(), queries=())), Path()),
-        "",
+        "judgments: [{file: qrels.txt}]",
+        "judgements: qrels.txt",
+        "judgments: a.csv\njudgments: qrels.txt",
+        "judgments: qrels.txt\nthresholds: {",
+        "judgments: [a.csv, 'qrels.txt'\n- b",
+        "queries: [qrels.txt]",
+        "[qrels.txt]",
     ],
 )
-def test_a_report_replaces_a_report_of_any_kind(tmp_path, kind, begin):
-    (tmp_path / "report").write_text(begin, encoding="utf-8")
-    write_output(Output(kind, tmp_path / "report"), "new", "the report")
-    assert (tmp_path / "report").read_text() == "new"
+def test_what_a_suite_with_mistakes_names_is_refused_too(inputs, mistake):
+    Path("shop.relevance.yaml").write_text(f"suite: shop\n{mistake}\n")
+    with pytest.raises(UsageError, match=r"qrels\.txt is read by this run"):
+        refuse_inputs([Output("json", Path("qrels.txt"))], inputs)
 
 
-OTHERS = [
-    "suite: products\n",
-    "query,document,grade\nq,d,3\n",
-    "q 0 d 3\n",
-    '{"harness": "1"}',
-    "[]]",
-    '[{"check_name": "eslint"}]',
-    "## Notes\n",
-    "<!doctype html><title>ours</title>",
-    '{"query": "q", "document": "d", "grade": 3}\n',
-]
+def test_the_configuration_that_is_named_or_beside_a_suite_is_refused(inputs, tmp_path):
+    other = tmp_path / "sub" / "mine.toml"
+    other.write_text("")
+    (tmp_path / "sub" / "harness.toml").write_text("")
+    below = RunInputs([tmp_path / "sub" / "b.relevance.yaml"], RunOptions(config=other), {})
+    for path in (other, tmp_path / "sub" / "harness.toml"):
+        with pytest.raises(UsageError, match="is read by this run"):
+            refuse_inputs([Output("json", path)], below)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("begin", OTHERS)
-def test_no_other_file_is_replaced_or_removed(tmp_path, kind, begin):
-    path = tmp_path / "judged"
-    path.write_text(begin)
-    output = Output(kind, path)
-    with pytest.raises(UsageError, match="judged exists and is not a report: name another file, or remove it"):
-        write_output(output, "new", "the report")
-    removed, [problem] = remove_outdated([output])
-    assert (removed, "is not a report" in problem) == ([], True)
-    assert path.read_text() == begin
-
-
-@pytest.mark.parametrize(
-    ("kind", "begin", "is_replaced"),
-    [
-        ("csv", "\ufeffquery,document,grade,text,title,snippet,rank\n", True),
-        ("yaml", "# products: unjudged documents of the top 10; write a grade\n", True),
-        ("jsonl", '{"query": "q", "document": "d", "grade": 3}\n', True),
-        ("csv", '{"id": "sku-1"}\n', False),
-        ("yaml", "suite: products\n", False),
-        ("jsonl", '{"id": "sku-1", "title": "Tent"}\n', False),
-    ],
-)
-def test_grades_replace_grades_only(tmp_path, kind, begin, is_replaced):
-    path = tmp_path / "file"
-    path.write_text(begin, encoding="utf-8")
-    if not is_replaced:
-        with pytest.raises(UsageError, match="holds other documents than those to grade"):
-            write_output(Output(kind, path), "new", "the grades")
-    else:
-        write_output(Output(kind, path), "new", "the grades")
-    assert path.read_text(encoding="utf-8") == ("new" if is_replaced else begin)
+def test_a_file_for_two_outputs_and_a_folder_are_refused(inputs, tmp_path):
+    Path("link").symlink_to("new")
+    with pytest.raises(UsageError, match=r"^link is named for two outputs"):
+        refuse_inputs([Output("json", Path("new")), Output("html", Path("link"))], inputs)
+    with pytest.raises(UsageError, match=r"^sub is a folder, expected a file"):
+        refuse_inputs([Output("json", Path("sub"))], inputs)
+    refuse_inputs([Output("json", Path("/dev/stdout")), Output("html", Path("/dev/stdout"))], inputs)
 
 
 def test_a_device_that_leads_to_a_file_is_written_to_and_stays(tmp_path):

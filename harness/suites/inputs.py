@@ -1,0 +1,121 @@
+"""The files that a run reads: the suites, the files that they name, their baselines, and the configuration."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.baseline.files import baseline_path
+from harness.config import Configs, config_path
+from harness.config.trust import FILES_OF_A_CLUSTER
+from harness.errors import HarnessError, InputError
+from harness.options import RunOptions
+
+if TYPE_CHECKING:
+    from harness.suites.yaml import MappingNode, Node
+
+FILE_KEYS = ("queries", "vectors", "judgments", "fixture")
+"""The keys of a suite that name files."""
+
+_BETWEEN_TEXTS = re.compile(r"""[\n,\[\]{}"'#]|:\s|-\s""")
+"""What stands before and behind a text in YAML."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunInputs:
+    """
+    What a run reads: *suites*, under *options*, and *named* files.
+
+    *environ* is where variables are looked up, as for `harness.run.run_suites`.
+    """
+
+    suites: Sequence[Path]
+    options: RunOptions
+    environ: Mapping[str, str]
+    named: Sequence[Path] = ()
+
+    def list_files(self) -> list[Path]:
+        """
+        The files that exist, also those of suites with mistakes.
+
+        Judgments, queries, vectors and documents are found, but not read.
+        """
+        files = [*self.named, *self.suites]
+        if self.options.baseline is not None:
+            files.append(self.options.baseline)
+        configs = Configs()
+        try:
+            configs = Configs.of(self.options, self.environ)
+            files += _list_files_of_configuration(configs)
+        except HarnessError:
+            pass  # the run raises it too
+        for suite in self.suites:
+            beside = config_path(suite.parent)
+            files += [baseline_path(suite), *([] if beside is None else [beside])]
+            files += _list_named_files(suite, self.environ, configs)
+        return [path for path in files if path.exists()]
+
+
+def _list_files_of_configuration(configs: Configs) -> list[Path]:
+    """The trusted harness.toml, and the certificates and keys that it names."""
+    if configs.path is None:
+        return []
+    files = [configs.path]
+    config = configs.read_trusted()
+    for cluster in [] if config is None else config.clusters.values():
+        names = [getattr(cluster, key) for key in FILES_OF_A_CLUSTER]
+        files += [configs.path.parent / name for name in names if name]
+    return files
+
+
+def _list_named_files(suite: Path, environ: Mapping[str, str], configs: Configs) -> list[Path]:
+    """The files that exist and that *suite* names, relative to its folder."""
+    from harness.suites.reading import MOST_BYTES, read_suite_file
+
+    if not suite.is_file():
+        return []
+    try:
+        texts = _list_texts_of_suite(read_suite_file(suite, environ, configs).root)
+    except InputError:
+        # This is no YAML. Whatever in it is the path of a file may be one that it names.
+        if suite.stat().st_size > MOST_BYTES:
+            return []
+        content = suite.read_text(encoding="utf-8", errors="replace")
+        texts = [text.strip() for text in _BETWEEN_TEXTS.split(content)]
+    paths = [suite.parent / text for text in dict.fromkeys(texts) if text]
+    return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  # Path.is_file raises for a long text
+
+
+def _list_texts_of_suite(root: MappingNode) -> list[str]:
+    """The texts below the keys that name files, and below unknown keys, which may be misspelled."""
+    from harness.suites.shape import SuiteShape
+    from harness.suites.yaml import ListNode, MappingNode
+
+    others = SuiteShape.model_fields.keys() - FILE_KEYS
+    texts: list[str] = []
+    for key, node in (*root.items(), *((repeat.key, repeat.value) for repeat in root.repeats)):
+        if key in others:
+            continue
+        if key != "queries":
+            texts += _list_texts(node)
+        # An inline query names no file, even if its text or its id is the name of one.
+        elif isinstance(node, MappingNode):
+            texts += [value for value in node.values() if isinstance(value, str)]
+        elif isinstance(node, ListNode):
+            texts += [item for item in node if isinstance(item, str)]
+        else:
+            texts.append(node)
+    return texts
+
+
+def _list_texts(node: Node) -> Iterator[str]:
+    if isinstance(node, str):
+        yield node
+        return
+    children = node.values() if isinstance(node, dict) else node
+    for child in children:
+        yield from _list_texts(child)
