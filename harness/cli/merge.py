@@ -57,7 +57,7 @@ def command(
             if any(journal.samefile(other) for other in journals[:number]):
                 raise UsageError(f"{journal} is given twice")
         merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
-        options = merged.options(deciding)
+        options = merged.add_options(deciding)
         matrix = Matrix(**merged.matrix)
         with outdated_removed(outputs, RunInputs(merged.suites, options, os.environ, journals)):
             report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)

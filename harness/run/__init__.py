@@ -29,7 +29,7 @@ from harness.run.cell import (
 )
 from harness.run.checks import Targets
 from harness.run.connections import Connections, FixtureBuilds, OpenCluster
-from harness.run.header import header_of
+from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
 from harness.run.merging import MergedJournal
 from harness.search.connection import Closing
@@ -359,7 +359,7 @@ class Runner(Closing):
         """What has an earlier run of *cell*, and keeps this one; *selection* has the queries of all shards."""
         if self._journal is not None:
             options = replace(cell.options, config=configs.path)
-            header = header_of(selection, options, asdict(matrix), cell.cluster, cell.masker)
+            header = make_header(selection, options, asdict(matrix), cell.cluster, cell.masker)
             return self._journal.section(header, cell.masker)
         return make_rerun(selection, earlier)
 

@@ -25,7 +25,7 @@ NOT_ASKED = Engine("not asked")
 COMPARED = ("uuids", "documents")
 """What of two states of a target is compared."""
 
-Cell: TypeAlias = tuple[str, Json, Json]
+CellKey: TypeAlias = tuple[str, Json, Json]
 """What identifies a cell in a journal: the suite, and the request and the index that were selected."""
 
 
@@ -64,34 +64,35 @@ class Header:
         return len(range(self.queries)[self.shard.number - 1 :: self.shard.parts])
 
     @property
-    def cell(self) -> Cell:
-        """The cell of the section."""
+    def cell_key(self) -> CellKey:
+        """Identifies the cell of the section."""
         return self.suite, self.options.get("request"), self.options.get("index")
 
-    def differences(self, other: Header) -> list[str]:
+    def list_differences(self, other: Header) -> list[str]:
         """The parts in which *other* differs."""
-        parts, others = ({**one.parts, "part of the queries": str(one.shard)} for one in (self, other))
-        return [name for name in {**parts, **others} if parts.get(name) != others.get(name)]
+        parts = {**self.parts, "part of the queries": str(self.shard)}
+        other_parts = {**other.parts, "part of the queries": str(other.shard)}
+        return [name for name in {**parts, **other_parts} if parts.get(name) != other_parts.get(name)]
 
-    def change_since(self, other: Header) -> str:
+    def describe_change_since(self, other: Header) -> str:
         """How the target differs from that of *other*; empty if it does not, or if that is not known."""
         if NOT_ASKED in (self.engine, other.engine):
             return ""
         if self.engine != other.engine:
             return f"{other.engine} is {self.engine} now"
-        if self.known != other.known:
+        if self.known_facts != other.known_facts:
             return "the state of the index could not be read each time"
-        before, now = other.comparable(other.state), self.comparable(self.state)
+        before, now = other.make_comparable(other.state), self.make_comparable(self.state)
         if before is None or now is None:
             return ""
         return explain_changed_target(Run({}, self.engine, states=(before, now)))
 
     @property
-    def known(self) -> list[str]:
+    def known_facts(self) -> list[str]:
         """The names among `COMPARED` that are known of the target's state."""
         return [name for name in COMPARED if getattr(self.state, name, None) is not None]
 
-    def comparable(self, state: IndexState | None) -> IndexState | None:
+    def make_comparable(self, state: IndexState | None) -> IndexState | None:
         """*state*, without what differs between two builds of the same index."""
         if state is None or state.uuids is None or not self.builds_index:
             return state
@@ -108,14 +109,16 @@ KINDS: Mapping[str, tuple[type, ...]] = {
 MATRIX = ("requests", "indexes", "all_requests")
 
 
-def wrong_in(header: Header) -> str:
+def find_problem(header: Header) -> str:
     """A value in *header* that no run writes, for an error; empty if there is none."""
     for what, given, known in (("options", header.options, SENT_BY), ("matrix", header.matrix, MATRIX)):
         for name, value in given.items():
             if name not in known:
                 return f"found {name!r} in {what}, expected one of {', '.join(known)}"
-            is_known = type(value) in KINDS.get(name, (str,))
-            if not is_known or (isinstance(value, list) and not all(isinstance(one, str) for one in value)):
+            has_known_type = type(value) in KINDS.get(name, (str,))
+            if isinstance(value, list) and not all(isinstance(text, str) for text in value):
+                has_known_type = False
+            if not has_known_type:
                 return f"found {value!r} as {what}.{name}"
             if name in ("budget", "warm_up") and not 0 <= value < float("inf"):
                 return f"found {value!r} as {what}.{name}"
@@ -129,7 +132,7 @@ def wrong_in(header: Header) -> str:
     return ""
 
 
-def header_of(
+def make_header(
     selection: Selection, options: RunOptions, matrix: Mapping[str, Json], cluster: str, masker: Masker
 ) -> Header:
     """
@@ -144,15 +147,15 @@ def header_of(
     """
     mask = masker.mask
     suite = selection.suite
+    queries = suite.queries
     request = options.request or next(iter(suite.requests))
     template = suite.requests.get(request)
-    given = {name: getattr(options, name) for name in SENT_BY}
+    # Hooks may use any value of a query.
     used = UsedValues.of_all(suite) if options.hooks.concern_searches else UsedValues.of_request(suite, request)
-    queries = suite.queries
     values: dict[str, Iterable[Json]] = {
-        "judgments": chain([suite.gain, suite.grades], ([one.id, one.judgments] for one in queries)),
+        "judgments": chain([suite.gain, suite.grades], ([query.id, query.judgments] for query in queries)),
         "queries": chain(
-            (_sent_parts(query, used) for query in queries), (query.id for query in selection.active.queries)
+            (_describe_query(query, used) for query in queries), (query.id for query in selection.active.queries)
         ),
         "request": [template, suite.depth, suite.title_field],
         "thresholds": chain(
@@ -165,49 +168,56 @@ def header_of(
         "index": [options.index, suite.target.index],
         "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
     }
-    parts = {name: _fingerprint(some, mask) for name, some in values.items()}
+    parts = {name: _fingerprint(part_values, mask) for name, part_values in values.items()}
     open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
     parts["variables of the environment"] = fingerprint(open_values)
     parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
     parts["hooks"] = mask(", ".join(options.hooks.in_force()))
     parts["version of the harness"] = __version__
+    given: dict[str, Json] = {}
+    for name in SENT_BY:
+        value = getattr(options, name)
+        if value:
+            given[name] = mask(str(value)) if isinstance(value, str | Path) else value
     return Header(
-        SCHEMA,
-        suite.path,
-        mask(suite.name),
-        mask(cluster),
-        len(selection.active.queries),
-        parts,
-        {name: mask(str(value)) if isinstance(value, str | Path) else value for name, value in given.items() if value},
-        options.shard or ALL_QUERIES,
-        matrix,
-        suite.fixture is not None,
+        journal=SCHEMA,
+        suite=suite.path,
+        name=mask(suite.name),
+        cluster=mask(cluster),
+        queries=len(selection.active.queries),
+        parts=parts,
+        options=given,
+        shard=options.shard or ALL_QUERIES,
+        matrix=matrix,
+        builds_index=suite.fixture is not None,
     )
 
 
 def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
-    """One fingerprint of all *values*, secrets masked; the values need not be in memory at once."""
-    found = ""
+    """One fingerprint of all *values*, secrets masked."""
+    chained = ""
     for value in values:
-        found = fingerprint([found, mask(json.dumps(value, default=_plain))])
-    return found
+        chained = fingerprint([chained, mask(json.dumps(value, default=_make_plain))])
+    return chained
 
 
-def _sent_parts(query: Query, used: UsedValues) -> Json:
+def _describe_query(query: Query, used: UsedValues) -> Json:
     """
     The parts of *query* that decide what is sent and how it counts, without judgments and thresholds: of its params
     and vectors those that are *used*.
     """
     left_out = ("judgments", "thresholds", "skip", "mark", "params", "masked")
-    parts = [getattr(query, part.name) for part in fields(query) if part.name not in left_out]
-    return [*parts, used.fingerprint(query)]
+    values = [getattr(query, value.name) for value in fields(query) if value.name not in left_out]
+    return [*values, used.fingerprint(query)]
 
 
-def _plain(value: object) -> Json:
+def _make_plain(value: object) -> Json:
     """A value of a suite as JSON, without its places in files and without values of the environment."""
     if is_dataclass(value):
-        left_out = {"mark", *(("path", "variables") if isinstance(value, Suite) else ())}
-        return {one.name: getattr(value, one.name) for one in fields(value) if one.name not in left_out}
+        left_out = {"mark", "path", "variables"} if isinstance(value, Suite) else {"mark"}
+        return {part.name: getattr(value, part.name) for part in fields(value) if part.name not in left_out}
     if isinstance(value, Mapping):
         return dict(value)
-    return sorted(value) if isinstance(value, set | frozenset) else str(value)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    return str(value)

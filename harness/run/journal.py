@@ -24,7 +24,7 @@ from harness.errors import FormatError, UsageError
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
-from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, Cell, Header, wrong_in
+from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, CellKey, Header, find_problem
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -70,40 +70,46 @@ def parse_journal(content: bytes, path: str) -> tuple[list[Recorded], bool]:
     Raises:
         FormatError: It is no journal, or one of another version.
     """
-    found: dict[Cell, Recorded] = {}
-    cell: Cell | None = None
+    found: dict[CellKey, Recorded] = {}
+    cell: CellKey | None = None
     is_reported = False
     for number, line in enumerate(content.split(b"\n")[:-1], start=1):
         try:
             raw = json.loads(line)
             if "journal" in raw:
-                header = _header_of(raw, path, number)
-                cell, is_reported = header.cell, False
-                before = found.get(cell) if header.continues else None
-                found[cell] = replace(before, rest=None) if before and before.answered else Recorded(header, {})
+                header = _read_header(raw, path, number)
+                cell = header.cell_key
+                is_reported = False
+                before = found.get(cell)
+                if header.continues and before is not None and before.answered:
+                    found[cell] = replace(before, rest=None)
+                else:
+                    found[cell] = Recorded(header, {})
             elif cell is None:
                 raise FormatError.at(path, number, 1, NO_JOURNAL)
             elif "query" in raw:
-                found[cell].responses[raw["query"]] = _response_of(raw)
+                found[cell].responses[raw["query"]] = _read_response(raw)
             elif "reported" in raw:
                 is_reported = True
             else:
-                found[cell] = replace(found[cell], rest=_adapter(Run).validate_python({"responses": {}, **raw["end"]}))
+                rest = _adapter(Run).validate_python({"responses": {}, **raw["end"]})
+                found[cell] = replace(found[cell], rest=rest)
         except (ValueError, TypeError, KeyError, RecursionError):
             raise FormatError.at(path, number, 1, NO_JOURNAL) from None
     return list(found.values()), is_reported
 
 
-def _header_of(raw: Json, path: str, number: int) -> Header:
+def _read_header(raw: Json, path: str, number: int) -> Header:
     if raw["journal"] != SCHEMA:
         raise FormatError.at(path, number, 1, f"found version {raw['journal']!r} of a journal, expected {SCHEMA}")
     header: Header = _adapter(Header).validate_python(raw)
-    if wrong := wrong_in(header):
-        raise FormatError.at(path, number, 1, f"{wrong}; the journal was not written by `harness run`")
+    problem = find_problem(header)
+    if problem:
+        raise FormatError.at(path, number, 1, f"{problem}; the journal was not written by `harness run`")
     return header
 
 
-def _response_of(raw: Json) -> Response:
+def _read_response(raw: Json) -> Response:
     response: Response
     if "ranking" in raw:
         response = _adapter(Ranking).validate_python(raw["ranking"])
@@ -112,17 +118,17 @@ def _response_of(raw: Json) -> Response:
     return response
 
 
-def _line(value: Json) -> bytes:
+def _write_line(value: Json) -> bytes:
     return json.dumps(value).encode() + b"\n"
 
 
-def _line_of(query: str, response: Response) -> bytes:
+def _write_response(query: str, response: Response) -> bytes:
     if isinstance(response, Ranking):
         name, adapter = "ranking", _adapter(Ranking)
     else:
         name, adapter = "failure", _adapter(Failure)
     # json.dumps escapes a lone surrogate, which pydantic's own writer refuses.
-    return _line({"query": query, name: adapter.dump_python(response, mode="json", exclude_defaults=True)})
+    return _write_line({"query": query, name: adapter.dump_python(response, mode="json", exclude_defaults=True)})
 
 
 @cache
@@ -191,8 +197,10 @@ class Rerun:
     @property
     def is_whole(self) -> bool:
         """Whether each query has a ranking."""
-        responses = {} if self.earlier is None else self.earlier.responses
-        return self.earlier is not None and all(isinstance(responses.get(query.id), Ranking) for query in self._queries)
+        if self.earlier is None:
+            return False
+        responses = self.earlier.responses
+        return all(isinstance(responses.get(query.id), Ranking) for query in self._queries)
 
     def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:  # noqa: ARG002
         """True: the target is not compared."""
@@ -268,11 +276,11 @@ class Section:
         """
         if self._recorded is None or self.earlier is None:
             return False
-        header = self._hidden(replace(self._header, engine=engine, state=state))
+        header = self._mask_header(replace(self._header, engine=engine, state=state))
         last = self.earlier.states[-1] if self.earlier.states else None
-        change = header.change_since(replace(self._recorded.header, state=last))
+        change = header.describe_change_since(replace(self._recorded.header, state=last))
         if self.asks:
-            self._compare(header, change)
+            self._keep_or_drop_earlier(header, change)
         return not change
 
     def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
@@ -282,30 +290,30 @@ class Section:
         Returns:
             The earlier run, to be continued; None if the target is another by now.
         """
-        header = self._hidden(replace(self._header, engine=engine, state=state))
+        header = self._mask_header(replace(self._header, engine=engine, state=state))
         if self._recorded is not None:
-            self._compare(header, header.change_since(self._recorded.header))
+            self._keep_or_drop_earlier(header, header.describe_change_since(self._recorded.header))
         if self._recorded is not None:
             answered = f"{self._recorded.answered:,} of {count(header.own_queries, 'query')} answered"
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
         header = replace(header, continues=self._recorded is not None)
-        self._write(_line(_adapter(Header).dump_python(header, mode="json")))
+        self._write(_write_line(_adapter(Header).dump_python(header, mode="json")))
         self._has_header = True
         return self.earlier
 
-    def _compare(self, header: Header, change: str) -> None:
+    def _keep_or_drop_earlier(self, header: Header, change: str) -> None:
         """Continue *earlier* only if there is no *change*; record where a change could not be detected."""
         if change:
             self._tell(f"{header.name}: starting anew: {change}")
             self._recorded = self.earlier = None
-        elif self.earlier is not None and self.earlier.has_rankings and header.known != list(COMPARED):
+        elif self.earlier is not None and self.earlier.has_rankings and header.known_facts != list(COMPARED):
             self.earlier = replace(self.earlier, target_unknown=True)
 
     def add(self, query: str, response: Response) -> None:
         """Write the *response* to *query*."""
         self._written[query] = response
         masked = redact(response, self._masker.mask) if self._masker else response
-        self._write(_line_of(query, masked))
+        self._write(_write_response(query, masked))
 
     def end(self, run: Run) -> None:
         """
@@ -320,27 +328,29 @@ class Section:
         for query, response in run.responses.items():
             if written.get(query) != response:
                 self.add(query, response)
-        masked = self._masked(run)
-        repeats = tuple(replace(one, responses=dict(one.responses)) for one in masked.repeats)
+        masked = self._mask_run(run)
+        repeats = tuple(replace(repeat, responses=dict(repeat.responses)) for repeat in masked.repeats)
         plain = replace(masked, responses={}, repeats=repeats)
         rest = _adapter(Run).dump_python(plain, mode="json", exclude_defaults=True)
-        self._write(_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
+        self._write(_write_line({"end": {name: value for name, value in rest.items() if name != "responses"}}))
 
-    def _hidden(self, header: Header) -> Header:
-        """*header* without secrets in the names of indexes; `header_of` masked the rest."""
+    def _mask_header(self, header: Header) -> Header:
+        """*header* without secrets in the names of indexes; `make_header` masked the rest."""
         if not self._masker:
             return header
         return replace(
             header,
             options={name: self._masker.mask_json(value) for name, value in header.options.items()},
             matrix={name: self._masker.mask_json(value) for name, value in header.matrix.items()},
-            state=header.state and redact(header.state, self._masker.mask),
+            state=None if header.state is None else redact(header.state, self._masker.mask),
         )
 
-    def _masked(self, run: Run) -> Run:
+    def _mask_run(self, run: Run) -> Run:
         if not self._masker:
             return run
-        return redact(replace(run, index=run.index and self._masker.mask(run.index)), self._masker.mask)
+        if run.index is not None:
+            run = replace(run, index=self._masker.mask(run.index))
+        return redact(run, self._masker.mask)
 
 
 class Journal:
@@ -364,13 +374,13 @@ class Journal:
         self._resumes = resume
         self._tell = tell
         self._file: IO[bytes] | None = None
-        self._recorded: dict[Cell, Recorded] = {}
+        self._recorded: dict[CellKey, Recorded] = {}
         self._size = self._whole_lines = 0
         if path.exists() and not (path.is_file() and _is_journal(path)):
             raise UsageError(f"{path} is there and is no journal; remove it, or name another file")
-        self._refusal = self._why_anew() if resume else ""
+        self._refusal = self._read_earlier() if resume else ""
 
-    def _why_anew(self) -> str:
+    def _read_earlier(self) -> str:
         """Read the file; returns why the run in it cannot be continued, empty if it may."""
         if not self._path.exists():
             return f"there is no journal {self._path}"
@@ -382,19 +392,21 @@ class Journal:
         self._size, self._whole_lines = len(content), content.rfind(b"\n") + 1
         if is_reported:
             return f"the run in {self._path} is finished"
-        self._recorded = {one.header.cell: one for one in recorded}
+        self._recorded = {cell.header.cell_key: cell for cell in recorded}
         return ""
 
     def section(self, header: Header, masker: Masker) -> Section:
         """The section of the cell of *header*, with the records of an earlier run of the same cell."""
-        recorded = self._recorded.get(header.cell)
-        why = self._refusal
-        if recorded is not None and (names := recorded.header.differences(header)):
-            recorded, why = None, f"the run in {self._path} differs in {listed(names)}"
-        elif recorded is None:
-            why = why or f"there is no run of it in {self._path}"
-        if self._resumes and why:
-            self._tell(f"{header.name}: starting anew: {why}")
+        recorded = self._recorded.get(header.cell_key)
+        if recorded is None:
+            reason = self._refusal or f"there is no run of it in {self._path}"
+        else:
+            names = recorded.header.list_differences(header)
+            reason = f"the run in {self._path} differs in {listed(names)}" if names else ""
+        if reason:
+            recorded = None
+            if self._resumes:
+                self._tell(f"{header.name}: starting anew: {reason}")
         return Section(header, masker, self._write, recorded, self._tell)
 
     def finish(self, *, is_complete: bool) -> None:
@@ -402,7 +414,7 @@ class Journal:
         if self._file is None and not self._recorded:
             return
         if is_complete and self._is_kept:
-            self._write(_line({"reported": True}))
+            self._write(_write_line({"reported": True}))
         if is_complete and not self._is_kept:
             self._path.unlink(missing_ok=True)
         if self._file is not None:
@@ -410,16 +422,21 @@ class Journal:
 
     def _write(self, data: bytes) -> None:
         try:
-            if self._file is None:
-                if not self._recorded and self._path.exists():
-                    with self._path.open("rb") as there:
-                        self._lock(there)
-                self._file = self._continued() if self._recorded else self._begun(data)
-                data = data if self._recorded else b""
-            self._file.write(data)
+            if self._file is None and self._recorded:
+                self._file = self._open_existing()
+                self._file.write(data)
+            elif self._file is None:
+                if self._path.exists():
+                    # A run that writes the file that is about to be replaced holds its lock.
+                    with self._path.open("rb") as existing:
+                        self._lock(existing)
+                self._file = self._create(data)
+            else:
+                self._file.write(data)
             self._file.flush()
+            # Where the system has no locks, another run may have put its file in this place.
             if self._path.exists() and not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
-                raise self._taken()
+                raise self._refuse_second_writer()
         except OSError as error:
             raise UsageError(f"{self._path}: the journal could not be written: {error.strerror or error}") from None
 
@@ -430,24 +447,24 @@ class Journal:
         try:
             flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
         except BlockingIOError:
-            raise self._taken() from None
+            raise self._refuse_second_writer() from None
         except OSError:
             return  # a disk without locks
 
-    def _taken(self) -> UsageError:
+    def _refuse_second_writer(self) -> UsageError:
         return UsageError(f"{self._path}: another run writes this journal; wait for it, or name another file")
 
-    def _continued(self) -> IO[bytes]:
+    def _open_existing(self) -> IO[bytes]:
         """The existing file, without a last line that was cut short."""
         file = self._path.open("r+b")
         self._lock(file)
         if os.fstat(file.fileno()).st_size != self._size:
-            raise self._taken()
+            raise self._refuse_second_writer()
         file.truncate(self._whole_lines)
         file.seek(self._whole_lines)
         return file
 
-    def _begun(self, data: bytes) -> IO[bytes]:
+    def _create(self, data: bytes) -> IO[bytes]:
         """A new file with *data*, which is never visible without it."""
         part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
         try:

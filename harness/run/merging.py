@@ -15,9 +15,9 @@ from typing import Any
 from harness.errors import UsageError
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker
-from harness.model import IndexState, Json, Run, TailSearch, TargetChecks
+from harness.model import IndexState, Json, Response, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions
-from harness.run.header import COMPARED, NOT_ASKED, Cell, Header
+from harness.run.header import COMPARED, NOT_ASKED, CellKey, Header
 from harness.run.journal import Recorded, Section, parse_journal
 from harness.words import count, grouped, listed
 
@@ -37,7 +37,7 @@ class _Part:
         return self.recorded.header
 
     def __str__(self) -> str:
-        return f"part {self.header.shard} of {_called(self.header)}"
+        return f"part {self.header.shard} of {_name_cell(self.header)}"
 
 
 class MergedJournal:
@@ -57,28 +57,31 @@ class MergedJournal:
             UsageError: The journals are not the parts of one run; names every reason.
         """
         parts = grouped(
-            (recorded.header.cell, _Part(file, recorded))
+            (recorded.header.cell_key, _Part(file, recorded))
             for file, content in contents
             for recorded in parse_journal(content, file)[0]
         )
-        problems = list(_problems([file for file, _ in contents], parts))
+        problems = list(_find_problems([file for file, _ in contents], parts))
         if problems:
             raise UsageError("\n".join(problems))
-        self._left = {cell: _merged([one.recorded for one in found]) for cell, found in parts.items()}
+        self._not_taken: dict[CellKey, Recorded] = {}
+        """The merged cells that no suite has asked for yet."""
+        for cell_key, parts_of_cell in parts.items():
+            self._not_taken[cell_key] = _merge_parts([part.recorded for part in parts_of_cell])
         self.suites = list(dict.fromkeys(Path(suite) for suite, _, _ in parts))
         self._first = next(iter(parts.values()))[0].header
 
     @property
     def matrix(self) -> Mapping[str, Any]:
         """The fields of the `Matrix` that the parts ran with."""
-        return {name: _hashable(one) for name, one in self._first.matrix.items()}
+        return {name: _make_hashable(value) for name, value in self._first.matrix.items()}
 
     @property
     def is_offline(self) -> bool:
         """Whether the server was an embedded node, which ended with the run."""
         return "embedded" in self._first.options
 
-    def options(self, others: RunOptions) -> RunOptions:
+    def add_options(self, others: RunOptions) -> RunOptions:
         """
         *others* with the options of the parts that decided what was sent and where.
 
@@ -89,7 +92,7 @@ class MergedJournal:
         if others.config is None and recorded is not None and Path(recorded).is_file():
             given["config"] = Path(recorded)
         given["variables"] = (*given.get("variables", ()), *others.variables)
-        return replace(others, **{name: _hashable(one) for name, one in given.items()})
+        return replace(others, **{name: _make_hashable(value) for name, value in given.items()})
 
     def check_all_taken(self) -> None:
         """
@@ -98,9 +101,9 @@ class MergedJournal:
         Raises:
             UsageError: A suite was changed after it ran.
         """
-        left = [_called(recorded.header) for recorded in self._left.values()]
-        if left:
-            raise UsageError(f"{listed(left)} cannot be run any more: the suite was changed after it ran")
+        names = [_name_cell(recorded.header) for recorded in self._not_taken.values()]
+        if names:
+            raise UsageError(f"{listed(names)} cannot be run any more: the suite was changed after it ran")
 
     def section(self, header: Header, masker: Masker) -> Section:
         """
@@ -109,80 +112,85 @@ class MergedJournal:
         Raises:
             UsageError: The suite changed.
         """
-        recorded = self._left.pop(header.cell, None)
+        recorded = self._not_taken.pop(header.cell_key, None)
         if recorded is None:
-            raise UsageError(f"{_called(header)} is in none of the journals: the suite was changed after it ran")
-        names = [name for name in recorded.header.differences(header) if name not in ANOTHER_PLACE]
+            raise UsageError(f"{_name_cell(header)} is in none of the journals: the suite was changed after it ran")
+        names = [name for name in recorded.header.list_differences(header) if name not in ANOTHER_PLACE]
         if names:
             raise UsageError(f"{header.suite}: the suite was changed after it ran; it differs in {listed(names)}")
         return Section(header, masker, lambda _: None, recorded, lambda _: None, asks=False)
 
 
-def _hashable(value: Json) -> Json:
+def _make_hashable(value: Json) -> Json:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _called(header: Header) -> str:
+def _name_cell(header: Header) -> str:
     chosen = [f"{name} {header.options[name]}" for name in ("request", "index") if name in header.options]
     return ", ".join([header.name, *chosen])
 
 
-def _problems(files: Sequence[str], parts: Mapping[Cell, Sequence[_Part]]) -> Iterator[str]:
+def _find_problems(files: Sequence[str], parts: Mapping[CellKey, Sequence[_Part]]) -> Iterator[str]:
     """Why the journals called *files* are not the parts of one run, a sentence for each reason."""
-    filled = {part.file for part in chain.from_iterable(parts.values())}
-    yield from (f"{file}: the journal is empty" for file in files if file not in filled)
-    every = list(chain.from_iterable(parts.values()))
-    others = [part for part in every if part.header.matrix != every[0].header.matrix]
-    yield from (
-        f"{part.file}: {part} is of another run than {every[0]} in {every[0].file}:"
-        " other requests or indexes were named"
-        for part in others
-    )
+    all_parts = list(chain.from_iterable(parts.values()))
+    filled = {part.file for part in all_parts}
+    for file in files:
+        if file not in filled:
+            yield f"{file}: the journal is empty"
+    others = [part for part in all_parts if part.header.matrix != all_parts[0].header.matrix]
+    for part in others:
+        yield (
+            f"{part.file}: {part} is of another run than {all_parts[0]} in {all_parts[0].file}:"
+            " other requests or indexes were named"
+        )
     if others:
         return
-    for found in parts.values():
-        first = found[0]
-        unlike = [part for part in found if _unlike(first, part)]
-        yield from (
-            f"{part.file}: {part} is of another run than {first.file}: {_unlike(first, part)}" for part in unlike
-        )
-        if not unlike:
-            yield from _gaps(found)
-            yield from _unfinished(found)
-            yield from _moved(found)
+    for parts_of_cell in parts.values():
+        first = parts_of_cell[0]
+        is_one_run = True
+        for part in parts_of_cell:
+            difference = _describe_difference(first, part)
+            if difference:
+                is_one_run = False
+                yield f"{part.file}: {part} is of another run than {first.file}: {difference}"
+        if is_one_run:
+            yield from _find_repeated_and_missing(parts_of_cell)
+            yield from _find_unfinished(parts_of_cell)
+            yield from _find_changed_targets(parts_of_cell)
 
 
-def _unlike(first: _Part, part: _Part) -> str:
+def _describe_difference(first: _Part, part: _Part) -> str:
     """How *part* shows that it is of another run than *first*; empty if it is of the same."""
     if first.header.shard.parts != part.header.shard.parts:
         return f"it is one of {part.header.shard.parts} parts, and the other one of {first.header.shard.parts}"
-    names = first.header.differences(replace(part.header, shard=first.header.shard))
+    names = first.header.list_differences(replace(part.header, shard=first.header.shard))
     return f"it differs in {listed(names)}" if names else ""
 
 
-def _gaps(found: Sequence[_Part]) -> Iterator[str]:
-    by_number = grouped((part.header.shard.number, part) for part in found)
+def _find_repeated_and_missing(parts: Sequence[_Part]) -> Iterator[str]:
+    by_number = grouped((part.header.shard.number, part) for part in parts)
     for same in by_number.values():
         if len(same) > 1:
             yield f"{same[0]} is in {listed([part.file for part in same])}"
-    parts, name = found[0].header.shard.parts, _called(found[0].header)
-    missing = [f"{number}/{parts}" for number in range(1, parts + 1) if number not in by_number]
+    number_of_parts = parts[0].header.shard.parts
+    missing = [f"{number}/{number_of_parts}" for number in range(1, number_of_parts + 1) if number not in by_number]
     if missing:
-        yield f"{name} lacks {'part' if len(missing) == 1 else 'parts'} {listed(missing)}"
+        noun = "part" if len(missing) == 1 else "parts"
+        yield f"{_name_cell(parts[0].header)} lacks {noun} {listed(missing)}"
 
 
-def _unfinished(found: Sequence[_Part]) -> Iterator[str]:
-    for part in found:
+def _find_unfinished(parts: Sequence[_Part]) -> Iterator[str]:
+    for part in parts:
         known, queries = len(part.recorded.responses), part.header.own_queries
         if part.recorded.rest is None or known != queries:
             yield f"{part.file}: {part} did not end, with {known:,} of {count(queries, 'query')}; go on with --resume"
 
 
-def _moved(found: Sequence[_Part]) -> Iterator[str]:
+def _find_changed_targets(parts: Sequence[_Part]) -> Iterator[str]:
     """How the target of a part differs from the target of the first."""
-    asked = [part for part in found if _is_asked(part.header)]
+    asked = [part for part in parts if _is_asked(part.header)]
     for part in asked[1:]:
-        change = part.header.change_since(asked[0].header)
+        change = part.header.describe_change_since(asked[0].header)
         if change:
             yield f"{part.file}: {part} is of another target than {asked[0].file}: {change}"
 
@@ -192,64 +200,79 @@ def _is_asked(header: Header) -> bool:
     return header.engine != NOT_ASKED and header.own_queries > 0
 
 
-def _merged(parts: Sequence[Recorded]) -> Recorded:
+def _merge_parts(parts: Sequence[Recorded]) -> Recorded:
     """One run of all *parts*."""
+    # A part that asked no target says nothing about it.
     asked = [part for part in parts if _is_asked(part.header)] or list(parts)
-    runs = [part.run for part in asked]
-    every = [part.run for part in parts]
-    responses = dict(chain.from_iterable(run.responses.items() for run in every))
-    titles = dict(chain.from_iterable(run.titles.items() for run in every))
-    run = replace(
-        runs[0],
-        responses=responses,
-        seconds=sum(run.seconds for run in every),
-        tails=_all_tails([run.tails for run in every if run.tails is not None]),
+    runs_asked = [part.run for part in asked]
+    responses: dict[str, Response] = {}
+    titles: dict[str, str] = {}
+    resent: dict[str, str] = {}
+    tails: list[TailSearch] = []
+    checks: list[TargetChecks] = []
+    seconds = 0.0
+    for part in parts:
+        run = part.run
+        responses.update(run.responses)
+        titles.update(run.titles)
+        resent.update(run.resent)
+        seconds += run.seconds
+        if run.tails is not None:
+            tails.append(run.tails)
+        if run.checks is not None:
+            checks.append(run.checks)
+    is_state_unknown = len(asked) > 1 and any(part.header.known_facts != list(COMPARED) for part in asked)
+    rest = replace(
+        runs_asked[0],
+        responses={},
+        seconds=seconds,
+        tails=_merge_tails(tails),
         titles=titles,
-        resent=dict(chain.from_iterable(run.resent.items() for run in every)),
-        checks=_all_checks([run.checks for run in every if run.checks is not None], is_titled=bool(titles)),
-        states=_states(runs),
-        window_is_full=any(run.window_is_full for run in runs),
-        target_unknown=any(run.target_unknown for run in runs) or (len(runs) > 1 and _lacks_state(asked)),
+        resent=resent,
+        checks=_merge_checks(checks, is_titled=bool(titles)),
+        states=_choose_states(runs_asked),
+        window_is_full=any(run.window_is_full for run in runs_asked),
+        target_unknown=is_state_unknown or any(run.target_unknown for run in runs_asked),
     )
-    return Recorded(replace(asked[0].header, shard=ALL_QUERIES), responses, replace(run, responses={}))
+    return Recorded(replace(asked[0].header, shard=ALL_QUERIES), responses, rest)
 
 
-def _all_tails(tails: Sequence[TailSearch]) -> TailSearch | None:
+def _merge_tails(tails: Sequence[TailSearch]) -> TailSearch | None:
     if not tails:
         return None
+    problems = [part.problem for part in tails if part.problem]
     return TailSearch(
-        sum(one.queries for one in tails),
-        max(one.hits for one in tails),
-        sum(one.seconds for one in tails),
-        sum(one.left_open for one in tails),
-        next((one.problem for one in tails if one.problem), ""),
+        sum(part.queries for part in tails),
+        max(part.hits for part in tails),
+        sum(part.seconds for part in tails),
+        sum(part.left_open for part in tails),
+        problems[0] if problems else "",
     )
 
 
-def _all_checks(checks: Sequence[TargetChecks], *, is_titled: bool) -> TargetChecks | None:
+def _merge_checks(checks: Sequence[TargetChecks], *, is_titled: bool) -> TargetChecks | None:
     """The checks of all parts as one: a document that any part returned is not absent, and any title is enough."""
     if not checks:
         return None
-    untitled = next((one.untitled for one in checks if one.untitled is not None), None)
-    absent = {
-        document: next((one.absent[document] for one in checks if one.absent[document] is not None), None)
-        for document in checks[0].absent
-        if all(document in one.absent for one in checks)
-    }
+    absent: dict[str, str | None] = {}
+    for document in checks[0].absent:
+        if all(document in part.absent for part in checks):
+            similar = [part.absent[document] for part in checks if part.absent[document] is not None]
+            absent[document] = similar[0] if similar else None
+    untitled = [part.untitled for part in checks if part.untitled is not None]
     return replace(
         checks[0],
         absent=absent,
-        unknown_fields=tuple(dict.fromkeys(chain.from_iterable(one.unknown_fields for one in checks))),
-        untitled=None if is_titled else untitled,
-        problems=tuple(dict.fromkeys(chain.from_iterable(one.problems for one in checks))),
+        unknown_fields=tuple(dict.fromkeys(chain.from_iterable(part.unknown_fields for part in checks))),
+        untitled=untitled[0] if untitled and not is_titled else None,
+        problems=tuple(dict.fromkeys(chain.from_iterable(part.problems for part in checks))),
     )
 
 
-def _lacks_state(parts: Sequence[Recorded]) -> bool:
-    return any(part.header.known != list(COMPARED) for part in parts)
-
-
-def _states(runs: Sequence[Run]) -> tuple[IndexState, ...]:
+def _choose_states(runs: Sequence[Run]) -> tuple[IndexState, ...]:
     """The states of the part during which the target changed, else of the first part that has some."""
-    moving = [run for run in runs if explain_changed_target(run)]
-    return next((run.states for run in [*moving, *runs] if run.states), ())
+    changed = [run for run in runs if explain_changed_target(run)]
+    for run in [*changed, *runs]:
+        if run.states:
+            return run.states
+    return ()

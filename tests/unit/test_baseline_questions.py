@@ -31,7 +31,7 @@ from harness.model import (
 )
 from harness.model import Query as PlainQuery
 from harness.options import RunOptions
-from harness.run.header import header_of
+from harness.run.header import make_header
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 
@@ -275,15 +275,17 @@ def test_two_requests_of_a_suite_ask_the_same_whatever_each_of_them_uses(load, k
 def test_a_resumed_run_goes_on_if_only_another_request_has_other_vectors(load):
     def header(suite, request):
         options = RunOptions(request=request, hooks=Hooks())
-        return header_of(select(suite, QueryFilter.from_options(options), options.day()), options, {}, "c", Masker({}))
+        return make_header(
+            select(suite, QueryFilter.from_options(options), options.day()), options, {}, "c", Masker({})
+        )
 
     for request, used in USES.items():
         before = header(load(), request)
         for change, values in CHANGES.items():
-            found = before.differences(header(load(**values), request))
+            found = before.list_differences(header(load(**values), request))
             expected = ["queries"] if change in used or change == "text" else []
             assert found == expected, (request, change)
-    assert header(load(WITHOUT_VECTORS), "lexical").differences(header(load(), "lexical")) == []
+    assert header(load(WITHOUT_VECTORS), "lexical").list_differences(header(load(), "lexical")) == []
 
 
 # ----------------------------------------------------------------------------------------------- what a person sees

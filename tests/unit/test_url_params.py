@@ -45,7 +45,7 @@ def shop(tmp_path, monkeypatch):
     return write
 
 
-def header_of(request):
+def make_header(request):
     return json.loads(entry_of(0, request).lines.splitlines()[0])
 
 
@@ -56,7 +56,7 @@ def test_they_are_filled_for_each_query_and_go_into_the_header_of_an_msearch(sho
     assert first.url_params == {**own, "routing": "north"}
     assert second.url_params == {**own, "routing": "south"}
     harness = {"index": "products", "allow_partial_search_results": False}
-    assert header_of(first) == {**harness, **own, "routing": "north"}
+    assert make_header(first) == {**harness, **own, "routing": "north"}
 
 
 def test_an_msearch_carries_what_both_engines_take(shop):
