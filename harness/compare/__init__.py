@@ -222,13 +222,13 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
 
     selection, run = answered.cell.selection, answered.run
     suite = selection.selected
-    refuse_unanswered(suite, answered.masked_run(), "nothing is compared with a run with errors")
+    refuse_unanswered(suite, answered.mask_run(), "nothing is compared with a run with errors")
     entry = read_entry(suite, run.request, file)
     if answered.search is not None:
         kept = (document for query in entry.queries.values() for document, _ in query.ranking)
         documents = islice(chain(find_untitled_hits(run), kept), TITLES_AT_MOST)
         run = look_up_titles(suite, run, answered.search, documents, budget=answered.budget)
-    run = replace(answered, run=run).masked_run()
+    run = replace(answered, run=run).mask_run()
     deeper = [measure.text for measure in common_measures(suite) if (measure.cutoff or 0) > entry.depth]
     measures = tuple(measure for measure in common_measures(suite) if measure.text not in deeper)
     notes = [f"{text} is not compared: the baseline keeps {count(entry.depth, 'hit')} a query" for text in deeper]

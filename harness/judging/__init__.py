@@ -254,7 +254,9 @@ def lint_suites(
         clusters = _open(connections, online, configs)
         for one in read:
             cluster = clusters.get(one.suite.path)
-            masker = cluster.masker(one.suite, environ, connections.hooks) if cluster else Masker(one.suite.variables)
+            masker = (
+                cluster.make_masker(one.suite, environ, connections.hooks) if cluster else Masker(one.suite.variables)
+            )
             known = _knowledge(one, cluster, lint, masker, offline=offline)
             scales = (*scales_of(one.suite), *(() if scale is None else (scale,)))
             found = find_in(one.judged, scales, known)

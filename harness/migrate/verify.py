@@ -122,7 +122,7 @@ class _Verifying:
 
     @classmethod
     def of(cls, answered: AnsweredCell, tolerance: float) -> _Verifying:
-        run, suite = answered.masked_run(), answered.cell.selection.selected
+        run, suite = answered.mask_run(), answered.cell.selection.selected
         ranked = tuple(query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
         built = build_requests(replace(on_index(suite, run.index), queries=ranked), run.request) if ranked else ()
         requests = {one.query: answered.sent.get(one.query, one) for one in built}

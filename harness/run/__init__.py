@@ -15,7 +15,7 @@ from harness.errors import InputError, Problem, SearchError, SuiteError, UsageEr
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.model import Cluster, MissingSuite, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
-from harness.options import RunOptions, Shard, baseline_refusal
+from harness.options import RunOptions, baseline_refusal
 from harness.run.cell import (
     AnsweredCell,
     Cell,
@@ -104,18 +104,12 @@ def explain_undecided(reports: Sequence[SuiteReport], query_filter: QueryFilter)
     return f"no threshold applies to {tags}; add 'for TAG' to one, or select no tag"
 
 
-def _part(selection: Selection, shard: Shard) -> Selection:
-    """*selection* with the queries of *shard* as those that run."""
-    return replace(selection, active=replace(selection.active, queries=shard.take(selection.active.queries)))
-
-
-def _to_depth(suite: Suite, depth: int | None) -> Suite:
-    return suite if depth is None else replace(suite, depth=max(suite.depth, depth))
-
-
 def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:
     """Refuse tags, queries, requests and indexes that suites do not have or cannot search, all in one error."""
-    refusals = [refusal] if (refusal := baseline_refusal(options.baseline, len(suites))) else []
+    refusals = []
+    refusal = baseline_refusal(options.baseline, len(suites))
+    if refusal:
+        refusals.append(refusal)
     checks = (
         partial(check_tags, suites, options.tags),
         partial(check_query_ids, suites, options.queries),
@@ -142,23 +136,27 @@ class Matrix:
     all_requests: bool = False
 
     @classmethod
-    def of_one(cls, options: RunOptions) -> Matrix:
+    def from_options(cls, options: RunOptions) -> Matrix:
         """The matrix that *options* describe: one cell per suite."""
-        return cls(_given(options.request), _given(options.index))
+        requests = () if options.request is None else (options.request,)
+        indexes = () if options.index is None else (options.index,)
+        return cls(requests, indexes)
 
-    def cells(self, suite: Suite, options: RunOptions) -> tuple[RunOptions, ...]:
+    def list_cells(self, suite: Suite, options: RunOptions) -> tuple[RunOptions, ...]:
         """
         The options of each cell of *suite*: every index for the first request, then for the next.
 
         Each is *options* with another request or index.
         """
-        every = tuple(suite.requests) if len(suite.requests) > 1 else ()  # the only one is the suite's own anyway
-        requests = every if self.all_requests else _each_once(self.requests)
-        return tuple(
-            replace(options, request=request, index=index)
-            for request in requests or (None,)
-            for index in _each_once(self.indexes) or (None,)
-        )
+        requests: list[str | None] = list(dict.fromkeys(self.requests))
+        if self.all_requests:
+            # The only request of a suite is its own anyway.
+            requests = list(suite.requests) if len(suite.requests) > 1 else []
+        indexes: list[str | None] = list(dict.fromkeys(self.indexes))
+        cells: list[RunOptions] = []
+        for request in requests or [None]:
+            cells += [replace(options, request=request, index=index) for index in indexes or [None]]
+        return tuple(cells)
 
     def check(self, suites: Sequence[Suite]) -> None:
         """
@@ -173,47 +171,56 @@ class Matrix:
         if "" in self.indexes:
             raise UsageError("an index without a name was asked for")
         for index in self.indexes:
-            if sentence := index_problem(index):
+            sentence = index_problem(index)
+            if sentence:
                 raise UsageError(f"found the index {index!r}, {sentence}")
-        problems = [*_lacking(suites, self.requests), *self._bound(suites)]
+        problems = [*self._find_missing_requests(suites), *self._find_bound_suites(suites)]
         if problems:
             raise UsageError("\n".join(problems))
 
-    def _bound(self, suites: Sequence[Suite]) -> Iterator[str]:
+    def _find_missing_requests(self, suites: Sequence[Suite]) -> Iterator[str]:
+        """A sentence for each suite and each named request that it lacks."""
+        for suite in suites:
+            for request in dict.fromkeys(self.requests):
+                if request not in suite.requests:
+                    known = ", ".join(suite.requests)
+                    guess = did_you_mean(request, suite.requests)
+                    yield f"{suite.path}: found no request {request!r}, known are {known}{guess}"
+
+    def _find_bound_suites(self, suites: Sequence[Suite]) -> Iterator[str]:
         """A sentence for each suite that cannot search another index than its own."""
         if not self.indexes:
             return
         for suite in suites:
-            sent = suite.requests if self.all_requests else self.requests or tuple(suite.requests)[:1]
-            reason = _why_bound(suite, [suite.requests[name] for name in sent if name in suite.requests])
+            names = suite.requests if self.all_requests else self.requests or tuple(suite.requests)[:1]
+            reason = _explain_own_index(suite, [suite.requests[name] for name in names if name in suite.requests])
             if reason:
                 yield f"{suite.path}: {reason}, so that no other index can be asked for"
 
 
-def _lacking(suites: Sequence[Suite], requests: Sequence[str]) -> Iterator[str]:
-    for suite in suites:
-        for request in _each_once(requests):
-            if request not in suite.requests:
-                known = ", ".join(suite.requests)
-                guess = did_you_mean(request, suite.requests)
-                yield f"{suite.path}: found no request {request!r}, known are {known}{guess}"
-
-
-def _why_bound(suite: Suite, templates: Sequence[RequestTemplate]) -> str | None:
+def _explain_own_index(suite: Suite, templates: Sequence[RequestTemplate]) -> str | None:
+    """Why *suite* cannot search another index than its own; None where it can."""
     if suite.fixture is not None:
         return "the suite builds its index itself, from its fixture"
     if suite.target.service != "engine":
         return "the suite asks an HTTP service, which has no index to choose"
-    pinned = [template.name for template in templates if isinstance(template.body, Mapping) and "pit" in template.body]
-    return f"the request {pinned[0]!r} searches a point in time, which is one of its own index" if pinned else None
+    for template in templates:
+        if isinstance(template.body, Mapping) and "pit" in template.body:
+            return f"the request {template.name!r} searches a point in time, which is one of its own index"
+    return None
 
 
-def _given(name: str | None) -> tuple[str, ...]:
-    return () if name is None else (name,)
+@dataclass(frozen=True, slots=True)
+class _LoadedSuites:
+    """Suites that are loaded, and how they run."""
 
-
-def _each_once(names: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(names))
+    suites: Sequence[Suite]
+    options: RunOptions
+    matrix: Matrix
+    configs: Configs
+    """What was read of harness.toml."""
+    earlier: FinishedSuite | None = None
+    """Has the responses of an earlier run in this process."""
 
 
 SERVER = ("url", "listed_addresses", "embedded", "engine_version", "cluster", "client", "hooks", "allow_write", "entry")
@@ -238,7 +245,7 @@ class Runner(Closing):
         self._journal = journal
         self._environ = environ
         self._progress = progress
-        self._open: list[tuple[RunOptions, Connections]] = []
+        self._connections: list[tuple[RunOptions, Connections]] = []
 
     def run(
         self,
@@ -254,14 +261,15 @@ class Runner(Closing):
         Where *earlier* has the same suite under the same options, only the queries that had no response are sent; the
         others keep theirs.
         """
-        suites, configs = self._loaded(paths, options)
-        with closing(self._answered(suites, options, matrix, configs, earlier)) as answered:
-            finished = []
-            for cell in answered:
-                concluded = conclude_cell(cell, self._progress)
-                report = replace(concluded.report, configuration=configs.name_files(cell.cell.server))
+        suites, configs = self._load(paths, options)
+        loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs, earlier)
+        finished = []
+        with closing(self._answer_cells(loaded)) as answered_cells:
+            for answered in answered_cells:
+                concluded = conclude_cell(answered, self._progress)
+                report = replace(concluded.report, configuration=configs.name_files(answered.cell.server))
                 finished.append(replace(concluded, report=report))
-            return finished
+        return finished
 
     def answer(
         self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
@@ -271,64 +279,63 @@ class Runner(Closing):
 
         *configs* holds what was read of harness.toml already.
         """
-        answered = []
-        for one in self._answered(suites, replace(options, repeat=None), matrix, configs, None):
-            answered.append(one)
+        options = replace(options, repeat=None)
+        loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs)
+        answered_cells = []
+        for answered in self._answer_cells(loaded):
+            answered_cells.append(answered)
             if self._progress is not None:
-                self._progress.suite_finished(one.run, None)
-        return answered
+                self._progress.suite_finished(answered.run, None)
+        return answered_cells
 
     def answer_files(
         self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None
     ) -> list[AnsweredCell]:
         """As `answer`, for suites that are not loaded; raises as `run_suites`."""
-        suites, configs = self._loaded(paths, options)
+        suites, configs = self._load(paths, options)
         return self.answer(suites, options, matrix=matrix, configs=configs)
 
     def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
         """As `answer`, for one suite; secrets in what servers returned are masked."""
         [answered] = self.answer([suite], options, configs=configs)
-        return answered.masked_run()
+        return answered.mask_run()
 
-    def _loaded(self, paths: Sequence[Path], options: RunOptions) -> tuple[Sequence[Suite], Configs]:
+    def _load(self, paths: Sequence[Path], options: RunOptions) -> tuple[Sequence[Suite], Configs]:
         """The suites at *paths*, with what was read of harness.toml; contradictions of *options* are refused first."""
         from harness.suites import load_suites
 
         configs = Configs.of(options, self._environ)
-        self._connections_for(options)
+        self._find_connections(options)
         return load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs), configs
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""
-        while self._open:
-            self._open.pop()[1].close()
+        while self._connections:
+            _, connections = self._connections.pop()
+            connections.close()
 
-    def _answered(
-        self,
-        suites: Sequence[Suite],
-        options: RunOptions,
-        matrix: Matrix | None,
-        configs: Configs,
-        earlier: FinishedSuite | None,
-    ) -> Generator[AnsweredCell]:
+    def _answer_cells(self, loaded: _LoadedSuites) -> Generator[AnsweredCell]:
         """
-        Yield cell by cell, while its connection and its point in time are open. An error of a request that cannot be
-        sent is raised when all other cells are done.
+        Yield cell by cell, while its connection and its point in time are open: what decides may look things up.
+
+        An error of a request that cannot be sent is raised when all other cells are done.
         """
-        suites = [_to_depth(suite, options.depth) for suite in suites]
-        matrix = matrix or Matrix.of_one(options)
-        _check_choices(suites, options, matrix)
+        options = loaded.options
+        suites = loaded.suites
+        if options.depth is not None:
+            suites = [replace(suite, depth=max(suite.depth, options.depth)) for suite in suites]
+        _check_choices(suites, options, loaded.matrix)
         selections = [select(suite, QueryFilter.from_options(options), options.day()) for suite in suites]
-        connections = self._connections_for(options)
-        opened = self._opened(connections, selections, configs, options.budget)
+        connections = self._find_connections(options)
+        clusters = self._open_clusters(connections, selections, loaded)
         options = replace(options, hooks=connections.hooks)
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
         services = Services(builds, Targets(), self._progress)
         problems: dict[Problem, None] = {}
         for selection in selections:
-            cluster = opened.get(selection.suite.path)
-            for cell in self._cells_of(selection, options, matrix, cluster):
-                record = self._record_of(cell, selection, matrix, configs, earlier)
+            cluster = clusters.get(selection.suite.path)
+            for cell in self._list_cells(selection, options, loaded.matrix, cluster):
+                record = self._open_record(cell, selection, loaded)
                 try:
                     with ExitStack() as resources:
                         if cluster is not None and cluster.search is not None:
@@ -341,49 +348,54 @@ class Runner(Closing):
         if problems:
             raise SuiteError(list(problems))
 
-    def _cells_of(
+    def _list_cells(
         self, selection: Selection, options: RunOptions, matrix: Matrix, cluster: OpenCluster | None
-    ) -> Iterator[Cell]:
+    ) -> list[Cell]:
         """The cells of *selection*, each with the queries of its shard; *cluster* is None if no query is to be sent."""
         suite = selection.suite
-        name = suite.target.cluster if cluster is None else cluster.name
-        server = None if cluster is None else cluster.cluster
-        masker = (cluster or OpenCluster(Cluster(name))).masker(suite, self._environ, options.hooks)
-        part = selection if options.shard is None else _part(selection, options.shard)
-        for cell_options in matrix.cells(suite, options):
-            yield Cell(part, cell_options, name, masker, server)
+        if cluster is None:
+            name, server = suite.target.cluster, None
+            masker = OpenCluster(Cluster(name)).make_masker(suite, self._environ, options.hooks)
+        else:
+            name, server = cluster.name, cluster.cluster
+            masker = cluster.make_masker(suite, self._environ, options.hooks)
+        if options.shard is not None:
+            active = selection.active
+            selection = replace(selection, active=replace(active, queries=options.shard.take(active.queries)))
+        return [Cell(selection, of_cell, name, masker, server) for of_cell in matrix.list_cells(suite, options)]
 
-    def _record_of(
-        self, cell: Cell, selection: Selection, matrix: Matrix, configs: Configs, earlier: FinishedSuite | None
-    ) -> RunRecord:
+    def _open_record(self, cell: Cell, selection: Selection, loaded: _LoadedSuites) -> RunRecord:
         """What has an earlier run of *cell*, and keeps this one; *selection* has the queries of all shards."""
-        if self._journal is not None:
-            options = replace(cell.options, config=configs.path)
-            header = make_header(selection, options, asdict(matrix), cell.cluster, cell.masker)
-            return self._journal.section(header, cell.masker)
-        return make_rerun(selection, earlier)
+        if self._journal is None:
+            return make_rerun(selection, loaded.earlier)
+        options = replace(cell.options, config=loaded.configs.path)
+        header = make_header(selection, options, asdict(loaded.matrix), cell.cluster, cell.masker)
+        return self._journal.section(header, cell.masker)
 
-    def _opened(
-        self, connections: Connections, selections: Sequence[Selection], configs: Configs, budget: float | None
+    def _open_clusters(
+        self, connections: Connections, selections: Sequence[Selection], loaded: _LoadedSuites
     ) -> dict[str, OpenCluster]:
         """The clusters of the suites that have queries to send, by the suites' paths; a merge needs none."""
-        sent = [selection.suite for selection in selections if selection.active.queries]
+        suites = [selection.suite for selection in selections if selection.active.queries]
         merged = self._journal if isinstance(self._journal, MergedJournal) else None
         if merged is not None and merged.is_offline:
             return {}
         try:
-            clusters = connections.open_all(sent, configs, budget=budget)
+            clusters = connections.open_all(suites, loaded.configs, budget=loaded.options.budget)
         except (InputError, UsageError):
+            # A merge sends nothing, and may be made where the clusters of its parts are not known.
             if merged is None:
                 raise
             return {}
-        return dict(zip((suite.path for suite in sent), clusters, strict=True))
+        return dict(zip((suite.path for suite in suites), clusters, strict=True))
 
-    def _connections_for(self, options: RunOptions) -> Connections:
-        wanted = RunOptions(**{name: getattr(options, name) for name in SERVER})
-        for known, connections in self._open:
-            if known == wanted and known.client is wanted.client and known.hooks is wanted.hooks:
+    def _find_connections(self, options: RunOptions) -> Connections:
+        """The open connections of the same servers, or new ones."""
+        servers = RunOptions(**{name: getattr(options, name) for name in SERVER})
+        for known, connections in self._connections:
+            # Clients and hooks may be equal without being the same.
+            if known == servers and known.client is servers.client and known.hooks is servers.hooks:
                 return connections
-        opened = Connections(self._environ, wanted)
-        self._open.append((wanted, opened))
-        return opened
+        connections = Connections(self._environ, servers)
+        self._connections.append((servers, connections))
+        return connections

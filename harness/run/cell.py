@@ -179,7 +179,7 @@ class AnsweredCell:
         """The name of the server in reports."""
         return self.recorded_cluster or self.cell.cluster
 
-    def masked_run(self) -> Run:
+    def mask_run(self) -> Run:
         """The run, with secrets masked in what servers returned."""
         masker = self.cell.masker
         return redact(self.run, masker.mask) if masker else self.run
@@ -292,8 +292,8 @@ def start_progress(cell: Cell, services: Services, earlier: Run | None) -> None:
     if services.progress is None:
         return
     queries = cell.selection.active.queries
-    kept = kept_rankings(earlier)
-    unanswered = [query for query in queries if query.id not in kept]
+    rankings = pick_rankings(earlier)
+    unanswered = [query for query in queries if query.id not in rankings]
     services.progress.suite_started(
         cell.selection.suite, len(unanswered) + cell.repeats * len(queries), cell.options.chosen()
     )
@@ -338,11 +338,14 @@ def read_state_now(
     if search is None or index is None:
         return None
     suite = cell.suite
-    try:
-        suite = build_fixture(suite, services, search) if record.asks else suite
-    except SearchError:
-        return None
-    watch = watch_cell(cell, suite if suite.target.index is not None else on_index(suite, index), search)
+    if record.asks:
+        try:
+            suite = build_fixture(suite, services, search)
+        except SearchError:
+            return None
+    if suite.target.index is None:
+        suite = on_index(suite, index)
+    watch = watch_cell(cell, suite, search)
     watch.read_state()
     return watch.first_state
 
@@ -403,7 +406,7 @@ def plan_first_pass(cell: Cell, services: Services, target: OpenTarget) -> Searc
 def send_first_pass(cell: Cell, services: Services, record: RunRecord, plan: SearchPlan, target: OpenTarget) -> Run:
     """Send *plan*, except for the queries that the earlier run of *record* has a ranking of."""
     needed = NeededHits(target.hooked, plan)
-    kept = kept_rankings(record.earlier)
+    kept = pick_rankings(record.earlier)
     warm_up(cell, plan, needed, kept, target.watch)
     source = RecordedSearch(follow(services, target, needed), record, kept)
     with gc_paused():
@@ -510,10 +513,11 @@ def send_without_checks(
     return again
 
 
-def kept_rankings(earlier: Run | None) -> dict[str, Ranking]:
+def pick_rankings(earlier: Run | None) -> dict[str, Ranking]:
     """The rankings of an *earlier* run, whose queries are not sent again."""
-    responses = {} if earlier is None else earlier.responses
-    return {query: response for query, response in responses.items() if isinstance(response, Ranking)}
+    if earlier is None:
+        return {}
+    return {query: response for query, response in earlier.responses.items() if isinstance(response, Ranking)}
 
 
 def join_runs(run: Run, earlier: Run | None) -> Run:
@@ -537,7 +541,7 @@ def make_failed_run(cell: Cell, suite: Suite, engine: Engine, error: SearchError
     """A run of *suite* whose queries failed for *error*, except those that *earlier* has a ranking of."""
     from harness.suites.requests import choose_template
 
-    kept = kept_rankings(earlier)
+    kept = pick_rankings(earlier)
     template = choose_template(suite, cell.options.request)
     failure = Failure(FailureKind.ERROR, error.text(cell.options.entry) if error else "")
     responses: dict[str, Response] = {query.id: kept.get(query.id, failure) for query in suite.queries}
@@ -550,7 +554,7 @@ def search_open_tails(cell: Cell, run: Run, earlier: Run | None, target: OpenTar
         return run
     suite = target.suite
     if earlier is not None and earlier.tails is not None:
-        kept = kept_rankings(earlier)
+        kept = pick_rankings(earlier)
         suite = replace(suite, queries=tuple(query for query in suite.queries if query.id not in kept))
     return search_tails(suite, run, target.hooked, budget=target.watch.seconds_left)
 
@@ -631,9 +635,9 @@ def conclude_cell(
     cell = answered.cell
     selection, options, masker = cell.selection, cell.options, cell.masker
     suite, selected = selection.suite, selection.selected
-    run = answered.masked_run()
+    run = answered.mask_run()
     scores = score_run(selected, run)
-    run, reference = _with_reference(answered, run)
+    run, reference = _load_reference(answered, run)
     verdicts = decide(
         suite,
         run,
@@ -645,7 +649,7 @@ def conclude_cell(
         reference=reference,
         repeated=[score_run(selected, replace(run, responses=repeat.responses)) for repeat in run.repeats],
     )
-    run = _with_shown_titles(answered, run, verdicts, reference)
+    run = _add_shown_titles(answered, run, verdicts, reference)
     worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
     connection = LookUpConnection(answered.search, answered.budget)
     located, notes = locate_worst(selected, answered.run, connection, worst, options)
@@ -654,7 +658,7 @@ def conclude_cell(
         deselected=len(selection.others),
         decides=inspected is None,
         report_only=options.report_only,
-        sent={} if inspected is not None else _sent(answered, run, verdicts),
+        sent={} if inspected is not None else _describe_requests(answered, run, verdicts),
         searched=options.searched(),
     )
     decided = DecidedRun(selected, run, scores, verdicts, reference, located)
@@ -665,7 +669,7 @@ def conclude_cell(
     return FinishedSuite(selected, run, scores, report, selection.others)
 
 
-def _with_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | None]:
+def _load_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | None]:
     """
     *run* with the facts on its index, and the baseline that thresholds and the report compare it with.
 
@@ -685,7 +689,7 @@ def _with_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | 
     return run, reference_for(suite, run, options.baseline, options.searched(), answered.cell.selection.others)
 
 
-def _with_shown_titles(
+def _add_shown_titles(
     answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict], reference: Reference | None
 ) -> Run:
     """*run* with the titles of the hits of the worst queries, and of documents that only the baseline ranks."""
@@ -694,18 +698,21 @@ def _with_shown_titles(
     options, search = answered.cell.options, answered.search
     if search is None or not options.locate or not run.has_rankings:
         return run
-    blamed = chain(
-        interleave_blamed([verdict.blamed for verdict in verdicts]), run.responses if options.report_only else ()
-    )
-    answered_ones = (query for query in dict.fromkeys(blamed) if isinstance(run.responses.get(query), Ranking))
-    worst = None if options.all_titles else list(islice(answered_ones, QUERIES_TITLED))
-    own = () if worst is None else find_untitled_hits(run, worst)
-    documents = chain(own, islice(find_dropped_documents(run, reference, worst), TITLES_AT_MOST))
-    titled = look_up_titles(answered.cell.selection.selected, run, search, documents, budget=answered.budget)
-    return redact(titled, answered.cell.masker.mask) if answered.cell.masker else titled
+    worst: list[str] | None = None
+    documents: list[str] = []
+    if not options.all_titles:  # else those of the hits were looked up with the searches
+        blamed = list(interleave_blamed([verdict.blamed for verdict in verdicts]))
+        if options.report_only:
+            blamed += run.responses
+        ranked = [query for query in dict.fromkeys(blamed) if isinstance(run.responses.get(query), Ranking)]
+        worst = ranked[:QUERIES_TITLED]
+        documents += find_untitled_hits(run, worst)
+    documents += islice(find_dropped_documents(run, reference, worst), TITLES_AT_MOST)
+    run = look_up_titles(answered.cell.selection.selected, run, search, documents, budget=answered.budget)
+    return redact(run, answered.cell.masker.mask) if answered.cell.masker else run
 
 
-def _sent(answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
+def _describe_requests(answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
     """The requests that the report shows, masked; none if the service's address is not known, or a hook fails."""
     from harness.run.sent_requests import describe_request, list_sent_requests
 

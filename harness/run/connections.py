@@ -45,7 +45,7 @@ class OpenCluster:
         name, url = self.given_name or self.cluster.name, self.cluster.url
         return name if url is None or "://" in name else f"{name} ({url})"
 
-    def masker(self, suite: Suite, environ: Mapping[str, str], hooks: Hooks) -> Masker:
+    def make_masker(self, suite: Suite, environ: Mapping[str, str], hooks: Hooks) -> Masker:
         """
         A masker of values from the environment: the logins of the cluster, the variables of *suite* that may be
         secrets, and with *hooks* whatever these may have read.

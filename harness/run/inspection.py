@@ -84,7 +84,7 @@ def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequ
     suite = answered.cell.selection.selected
     [query] = suite.queries
     report = conclude_cell(answered, inspected=query.id).report
-    response = answered.masked_run().responses[query.id]
+    response = answered.mask_run().responses[query.id]
     ranking = response if isinstance(response, Ranking) else None
     [request] = rebuild_requests(suite, answered.run, answered.cell.options.hooks, answered.sent)
     explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()

@@ -20,7 +20,7 @@ from harness.run.cell import (
     answer_cell,
     answer_without_connection,
     conclude_cell,
-    kept_rankings,
+    pick_rankings,
     send_plan,
 )
 from harness.run.checks import CheckedSearches, Targets
@@ -109,7 +109,7 @@ def search_suite(
     if targets is not None:
         searches = CheckedSearches(plan.template, suite.queries, plan.requests, search)
         plan = replace(plan, check=targets.prepare_check(whole or suite, searches, state))
-    source = RecordedSearch(NeededHits(search, plan), Rerun(), kept_rankings(earlier))
+    source = RecordedSearch(NeededHits(search, plan), Rerun(), pick_rankings(earlier))
     return send_plan(plan, source, OpenTarget(suite, search, search, TargetWatch(None, budget=budget)))
 
 

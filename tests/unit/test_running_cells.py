@@ -16,7 +16,7 @@ def suite_of(*requests, path="s.relevance.yaml", index="products", **fields):
 
 
 def cells(matrix, suite):
-    return [(cell.request, cell.index) for cell in matrix.cells(suite, RunOptions())]
+    return [(cell.request, cell.index) for cell in matrix.list_cells(suite, RunOptions())]
 
 
 def test_what_is_not_named_is_the_suite_s_own():
@@ -42,13 +42,13 @@ def test_all_requests_are_those_of_each_suite():
 
 def test_the_other_options_hold_for_every_cell():
     options = RunOptions(url="http://x:9200", tags=("head",), request="left", index="out")
-    found = Matrix(("current",), ("v1", "v2")).cells(suite_of("current"), options)
+    found = Matrix(("current",), ("v1", "v2")).list_cells(suite_of("current"), options)
     assert found == tuple(replace(options, request="current", index=index) for index in ("v1", "v2"))
 
 
 @pytest.mark.parametrize("options", [RunOptions(), RunOptions(request="candidate"), RunOptions("u", index="v1")])
 def test_options_alone_are_a_matrix_of_one_cell(options):
-    assert Matrix.of_one(options).cells(suite_of("current", "candidate"), options) == (options,)
+    assert Matrix.from_options(options).list_cells(suite_of("current", "candidate"), options) == (options,)
 
 
 # ------------------------------------------------------------------------------------------------ refusals

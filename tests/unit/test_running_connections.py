@@ -215,14 +215,16 @@ def test_logins_and_variables_are_hidden(folder):
         headers_env={"X-Token": "TOKEN", "X-Two": "UNSET"},
     )
     environ = {"KEY": "k3y-1", "PASSWORD": "word", "TOKEN": "t0ken", "OTHER": "visible"}
-    masker = OpenCluster(cluster).masker(suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ, Hooks())
+    masker = OpenCluster(cluster).make_masker(
+        suite_at(folder, variables={"SIGNED": "s1gned-parameter"}), environ, Hooks()
+    )
     assert masker.mask("k3y-1 word t0ken visible s1gned-parameter") == "${KEY} ${PASSWORD} ${TOKEN} visible ${SIGNED}"
 
 
 def test_a_login_of_fewer_than_four_characters_is_not_hidden(folder):
     """It is in most sentences by chance, such as the number of a tenant."""
     cluster = Cluster("c", url="http://c", headers_env={"X-Tenant": "TENANT"})
-    masker = OpenCluster(cluster).masker(suite_at(folder), {"TENANT": "1"}, Hooks())
+    masker = OpenCluster(cluster).make_masker(suite_at(folder), {"TENANT": "1"}, Hooks())
     assert masker.mask("mean nDCG@10 is 1") == "mean nDCG@10 is 1"
 
 
