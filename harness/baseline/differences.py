@@ -96,7 +96,7 @@ def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
     """The documents of tie groups that are at the same places with the same documents on both sides."""
     found: set[str] = set()
     for group, match in pair_groups(group_ties(second), group_ties(first)):
-        if match is not None and group.holds_as(match):
+        if match is not None and group.is_interchangeable_with(match):
             found.update(group.shown, match.shown)
     return frozenset(found)
 

@@ -17,7 +17,7 @@ from harness.gate.finding import (
 )
 from harness.gate.grammar import TOLERANCE
 from harness.gate.inputs import GateInputs
-from harness.gate.ties import TiedValue, read_ties, suggest_tie_break
+from harness.gate.ties import TiedValue, read_ties, suggest_tie_break, truncate_ranking
 from harness.means import mean_of, weighed
 from harness.metrics import measure_range
 from harness.metrics.score import gain_text
@@ -216,11 +216,13 @@ class _Pairing:
         depth = min(reference.depth, suite.depth)
         tied_values = {}
         for query in self.queries:
-            first, second = reference.run.responses.get(query.id), run.responses.get(query.id)
-            if query.id in before and isinstance(first, Ranking) and isinstance(second, Ranking):
-                tied = read_ties(suite, query, self.measure, first, second, depth=depth)
-                if tied is not None:
-                    tied_values[query.id] = tied
+            earlier, today = reference.run.responses.get(query.id), run.responses.get(query.id)
+            if query.id not in before or not isinstance(earlier, Ranking) or not isinstance(today, Ranking):
+                continue
+            earlier, today = truncate_ranking(earlier, depth), truncate_ranking(today, depth)
+            tied = read_ties(suite, query, self.measure, earlier, today)
+            if tied is not None:
+                tied_values[query.id] = tied
         return tied_values
 
 

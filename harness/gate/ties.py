@@ -42,25 +42,30 @@ def suggest_tie_break(template: RequestTemplate | None) -> str:
     """How to give tied documents an order, in words; empty where *template* does not allow it."""
     if template is not None and template.http is not None:
         return "make the service break ties"
-    body = {} if template is None else _body_of(template)
+    body: Mapping[str, Json] = {}
+    if template is not None:
+        body = _read_body(template)
     if sort_places(body):
         return "end the `sort` of the request with a unique field"
-    takes_none = any(key in body for key in _UNSORTED) or any(key == "hybrid" for key, _ in members(body))
-    return "" if takes_none else "break ties in the request (`sort: [_score, FIELD]`)"
+    # Engines refuse `sort` beside these keys, and OpenSearch beside a hybrid query.
+    if not body.keys().isdisjoint(_UNSORTED) or "hybrid" in dict(members(body)):
+        return ""
+    return "break ties in the request (`sort: [_score, FIELD]`)"
 
 
 def has_sort(template: RequestTemplate) -> bool:
     """Whether the request says by what its hits are sorted; a template that the engine stores does not show it."""
-    return "sort" in _body_of(template)
+    return "sort" in _read_body(template)
 
 
-def _body_of(template: RequestTemplate) -> Mapping[str, Json]:
+def _read_body(template: RequestTemplate) -> Mapping[str, Json]:
     """The body of a search; empty for a template that is stored in the engine, or written as a text."""
-    body = template.body if isinstance(template.body, Mapping) else {}
-    inner = body.get("template")
-    if not isinstance(inner, Mapping):
-        return body
-    source = inner.get("source")
+    if not isinstance(template.body, Mapping):
+        return {}
+    stored = template.body.get("template")
+    if not isinstance(stored, Mapping):
+        return template.body
+    source = stored.get("source")
     return source if isinstance(source, Mapping) else {}
 
 
@@ -85,21 +90,24 @@ class TieGroup:
         """All documents that are known to belong to the group."""
         return frozenset((*self.shown, *self.below))
 
-    def holds_as(self, other: TieGroup) -> bool:
+    def is_interchangeable_with(self, other: TieGroup) -> bool:
         """
         Whether it is at the place of *other*, and each document that either shows is known to be in both.
 
         The order of one is then a possible order of the other. Their scores and sort values may differ.
         """
-        alike = (self.start, len(self.shown)) == (other.start, len(other.shown))
-        return alike and self.known.issuperset(other.shown) and other.known.issuperset(self.shown)
+        if self.start != other.start or len(self.shown) != len(other.shown):
+            return False
+        return self.known.issuperset(other.shown) and other.known.issuperset(self.shown)
 
 
 def group_ties(ranking: Ranking) -> list[TieGroup]:
     """The groups of tied documents, best first, most of them of one; none where it is unknown which documents tie."""
     hits = ranking.hits
-    if any(hit.score is None if hit.sort is None else not hit.sort for hit in hits):
-        return []
+    for hit in hits:
+        has_order = bool(hit.sort) if hit.sort is not None else hit.score is not None
+        if not has_order:
+            return []
     exact = ranking.exact_scores
     starts: list[int] = []
     for place, hit in enumerate(hits):
@@ -117,13 +125,14 @@ def group_ties(ranking: Ranking) -> list[TieGroup]:
 
 def truncate_ranking(ranking: Ranking, depth: int) -> Ranking:
     """*ranking* with at most *depth* hits; the hits below that tie with the last become its tail."""
-    hits, rest = ranking.hits[:depth], ranking.hits[depth:]
-    if not rest:
+    hits, below = ranking.hits[:depth], ranking.hits[depth:]
+    if not below:
         return ranking
-    tail = tuple(takewhile(lambda hit: is_tie(hits[-1], hit, exact=ranking.exact_scores), rest))
-    if len(tail) < len(rest):
-        return replace(ranking, hits=hits, tail=tail, closed=True)
-    return replace(ranking, hits=hits, tail=(*tail, *ranking.tail))
+    tied = tuple(takewhile(lambda hit: is_tie(hits[-1], hit, exact=ranking.exact_scores), below))
+    # A hit below that does not tie ends the group: no other document can belong to it.
+    if len(tied) < len(below):
+        return replace(ranking, hits=hits, tail=tied, closed=True)
+    return replace(ranking, hits=hits, tail=(*tied, *ranking.tail))
 
 
 def is_tie(first: Hit, second: Hit, *, exact: bool) -> bool:
@@ -157,14 +166,17 @@ def compute_bands(
     The least and the greatest value of each of *measures* over all orders of tied documents, or over a sample; without
     those that ties do not move, and those that are undefined.
     """
-    groups = [(*group.shown, *group.below) for group in group_ties(_as_measured(ranking, suite.profile))]
-    depth, found = len(ranking.hits), {}
-    for measure in measures if groups else ():
+    groups = [(*group.shown, *group.below) for group in group_ties(_order_by_profile(ranking, suite.profile))]
+    if not groups:
+        return {}
+    depth = len(ranking.hits)
+    bands = {}
+    for measure in measures:
         with suppress(UndefinedScore, MeasureError):
             band = tie_range(measure, groups, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
             if band.least < band.greatest:
-                found[measure.text] = band.least, band.greatest
-    return found
+                bands[measure.text] = band.least, band.greatest
+    return bands
 
 
 class RunBands:
@@ -194,38 +206,49 @@ class RunBands:
     @cached_property
     def _bands(self) -> dict[str, dict[str, tuple[float, float]]]:
         """The least and the greatest value that ties allow, by measure and query, where ties move it."""
-        found: dict[str, dict[str, tuple[float, float]]] = {}
-        common = lru_cache(maxsize=64)(self._measures_of_tags)
+        bands: dict[str, dict[str, tuple[float, float]]] = {}
+        # Many queries share few combinations of tags.
+        list_measures_for_tags = lru_cache(maxsize=64)(self._list_measures_for_tags)
         for query in self._suite.queries:
             ranking = self._run.responses.get(query.id)
             if not isinstance(ranking, Ranking) or not _has_ties(ranking):
                 continue
-            if _grades_tie(query, group_ties(ranking)):
-                measures = common(query.tags) | _scored_by(query.thresholds)
+            if _has_tied_grades(query, group_ties(ranking)):
+                measures = list_measures_for_tags(query.tags) | _list_measures(query.thresholds)
                 for measure, band in compute_bands(self._suite, query, ranking, measures.values()).items():
-                    found.setdefault(measure, {})[query.id] = band
-        return found
+                    bands.setdefault(measure, {})[query.id] = band
+        return bands
 
-    def _measures_of_tags(self, tags: Collection[str]) -> dict[str, Measure]:
+    def _list_measures_for_tags(self, tags: Collection[str]) -> dict[str, Measure]:
         """The measures of the suite's thresholds on queries with *tags*."""
-        return _scored_by(one for one in self._suite.thresholds if one.tag is None or one.tag in tags)
+        thresholds = self._suite.thresholds
+        return _list_measures(threshold for threshold in thresholds if threshold.tag is None or threshold.tag in tags)
 
 
-def _scored_by(thresholds: Iterable[Threshold]) -> dict[str, Measure]:
+def _list_measures(thresholds: Iterable[Threshold]) -> dict[str, Measure]:
     """The measures whose scores *thresholds* compare with a number, by their text."""
-    conditions = (one.condition for one in thresholds)
-    return {one.measure.text: one.measure for one in conditions if isinstance(one, ScoreCondition)}
+    measures = {}
+    for threshold in thresholds:
+        if isinstance(threshold.condition, ScoreCondition):
+            measures[threshold.condition.measure.text] = threshold.condition.measure
+    return measures
 
 
 def _has_ties(ranking: Ranking) -> bool:
     """Whether any tied documents are known, found out faster than by grouping them."""
+    if ranking.tail:
+        return True
     exact = ranking.exact_scores
-    return bool(ranking.tail) or any(is_tie(first, second, exact=exact) for first, second in pairwise(ranking.hits))
+    return any(is_tie(first, second, exact=exact) for first, second in pairwise(ranking.hits))
 
 
-def _grades_tie(query: Query, groups: Iterable[TieGroup]) -> bool:
+def _has_tied_grades(query: Query, groups: Iterable[TieGroup]) -> bool:
     """Whether documents of different grades are in one of *groups*; no grade equals that of an unjudged document."""
-    return any(len({query.judgments.get(one) for one in group.known}) > 1 for group in groups)
+    for group in groups:
+        grades = {query.judgments.get(document) for document in group.known}
+        if len(grades) > 1:
+            return True
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +266,7 @@ class TiedValue:
     only_ties: bool = False
 
 
-def read_ties(
-    suite: Suite, query: Query, measure: Measure, before: Ranking, after: Ranking, *, depth: int
-) -> TiedValue | None:
+def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, after: Ranking) -> TiedValue | None:
     """
     Read today's ranking with ties in the baseline's order, as far as the same documents tie.
 
@@ -253,9 +274,8 @@ def read_ties(
         suite: Gives the gain and the profile.
         query: Gives the judgments.
         measure: Looks down to its cutoff; a group of ties that begins there is looked at whole.
-        before: The baseline's ranking.
-        after: The ranking of today.
-        depth: The number of hits that both requested.
+        before: The baseline's ranking, no deeper than both runs requested.
+        after: The ranking of today, as deep.
 
     Returns:
         A group at the same place with the same documents, and the same sort values if it has any, counts in the
@@ -264,25 +284,29 @@ def read_ties(
         with them in the baseline and are not elsewhere in today's ranking. None where the rankings are the same, or it
         is unknown which documents tie.
     """
-    first, second = (_as_measured(truncate_ranking(one, depth), suite.profile) for one in (before, after))
-    old, new = group_ties(first), group_ties(second)
-    known = new and (old or not first.hits)
-    if not known or [hit.id for hit in first.hits] == [hit.id for hit in second.hits]:
+    first, second = _order_by_profile(before, suite.profile), _order_by_profile(after, suite.profile)
+    if [hit.id for hit in first.hits] == [hit.id for hit in second.hits]:
         return None
-    condensed = settings_of(measure).values.get("judged_only")
-    limit = depth if condensed or measure.cutoff is None else measure.cutoff
+    groups_before, groups_today = group_ties(first), group_ties(second)
+    # Hits without groups: it is unknown which of them tie.
+    if not groups_today or (first.hits and not groups_before):
+        return None
+    # A measure that leaves unjudged documents out looks beyond its cutoff.
+    limit: float = math.inf
+    if measure.cutoff is not None and not settings_of(measure).values.get("judged_only"):
+        limit = measure.cutoff
     only_ties = min(limit, len(first.hits)) == min(limit, len(second.hits))
+    # Each group of documents in *order* may come in any order; a group of one stays at its place.
     order: list[Sequence[str]] = []
-    for group, match in pair_groups(new, old):
-        if match is not None and group.holds_as(match):
+    for group, match in pair_groups(groups_today, groups_before):
+        if match is not None and group.is_interchangeable_with(match):
             order += [(document,) for document in match.shown]
             continue
         only_ties = only_ties and group.start >= limit
-        was_closed = match is None or match.closed or not _has_score_of(group, match)
-        if group.closed and was_closed:
+        if group.closed and not _was_open(group, match):
             order += [(document,) for document in group.shown]
         else:
-            order.append(_candidates(group, old, second))
+            order.append(_list_candidates(group, groups_before, second))
     try:
         depth = len(second.hits)
         found = tie_range(measure, order, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
@@ -290,8 +314,22 @@ def read_ties(
         return TiedValue(-math.inf, math.inf)
     if found.exact:
         return TiedValue(found.least, found.greatest, only_ties)
+    return _take_bounds(measure, suite)
+
+
+def _was_open(group: TieGroup, match: TieGroup | None) -> bool:
+    """Whether other documents may have tied with those of *group* in the baseline, whose group *match* is."""
+    return match is not None and not match.closed and _has_score_of(group, match)
+
+
+def _take_bounds(measure: Measure, suite: Suite) -> TiedValue:
+    """The value where there are too many orders: it is somewhere between the bounds of the measure."""
     least, greatest = measure_range(measure, suite.gain, suite.profile)
-    return TiedValue(-math.inf if least is None else least, math.inf if greatest is None else greatest)
+    if least is None:
+        least = -math.inf
+    if greatest is None:
+        greatest = math.inf
+    return TiedValue(least, greatest)
 
 
 def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[str, ...]:
@@ -299,7 +337,11 @@ def restore_tie_order(before: Ranking, after: Ranking, *, depth: int) -> tuple[s
     first, second = truncate_ranking(before, depth), truncate_ranking(after, depth)
     order: list[str] = []
     for group, match in pair_groups(group_ties(second), group_ties(first)):
-        order += match.shown if match is not None and group.holds_as(match) else group.shown
+        if match is not None and group.is_interchangeable_with(match):
+            order += match.shown
+        else:
+            order += group.shown
+    # No groups: it is unknown which documents tie.
     return tuple(order) or tuple(hit.id for hit in second.hits)
 
 
@@ -312,7 +354,9 @@ def pair_groups(groups: Iterable[TieGroup], before: Iterable[TieGroup]) -> Itera
     at_place = {group.start: group for group in before}
     for group in groups:
         match = at_place.get(group.start)
-        yield group, match if match is not None and match.hit.sort == group.hit.sort else None
+        if match is not None and match.hit.sort != group.hit.sort:
+            match = None
+        yield group, match
 
 
 def _has_score_of(group: TieGroup, other: TieGroup) -> bool:
@@ -320,24 +364,27 @@ def _has_score_of(group: TieGroup, other: TieGroup) -> bool:
     return is_tie(group.hit, other.hit, exact=group.exact_scores or other.exact_scores)
 
 
-def _as_measured(ranking: Ranking, profile: Profile) -> Ranking:
+def _order_by_profile(ranking: Ranking, profile: Profile) -> Ranking:
     """*ranking* in the order that *profile* scores, which may be by score and id, whatever the engine sorted by."""
     if not rules_of(profile).sorts or any(hit.score is None for hit in ranking.hits):
         return ranking
-    is_sorted = any(hit.sort is not None for hit in ranking.hits)
-    by_id = {hit.id: replace(hit, sort=None) if is_sorted else hit for hit in ranking.hits}
+    if any(hit.sort is not None for hit in ranking.hits):
+        # Scored in another order than the engine's: neither its sort values nor what tied by them counts.
+        hits = tuple(replace(hit, sort=None) for hit in ranking.hits)
+        ranking = replace(ranking, hits=hits, tail=())
+    by_id = {hit.id: hit for hit in ranking.hits}
     ordered = by_score(list(by_id), [hit.score for hit in by_id.values()])
-    tail = () if is_sorted else ranking.tail
-    return replace(ranking, hits=tuple(by_id[document] for document in ordered), tail=tail)
+    return replace(ranking, hits=tuple(by_id[document] for document in ordered))
 
 
-def _candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> tuple[str, ...]:
+def _list_candidates(group: TieGroup, before: Sequence[TieGroup], today: Ranking) -> tuple[str, ...]:
     """The documents that may be at the place of *group* today."""
-    found = dict.fromkeys((*group.shown, *group.below))
+    candidates = [*group.shown, *group.below]
     if not group.closed:
-        elsewhere = {hit.id for hit in today.hits}
-        tied = (one for one in before if _has_score_of(group, one))
-        found |= dict.fromkeys(
-            document for one in tied for document in (*one.shown, *one.below) if document not in elsewhere
-        )
-    return tuple(found)
+        # What tied with them in the baseline may still do so, below the last hit, unless it is elsewhere by now.
+        returned = {hit.id for hit in today.hits}
+        for earlier_group in before:
+            if _has_score_of(group, earlier_group):
+                documents = (*earlier_group.shown, *earlier_group.below)
+                candidates += [document for document in documents if document not in returned]
+    return tuple(dict.fromkeys(candidates))
