@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, pairwise
+from itertools import groupby, pairwise
 from typing import TypeVar
 
 from harness.gate.finding import Finding, format_number
 from harness.gate.ties import is_tie, suggest_tie_break
 from harness.model import (
-    Definitions,
     IndexState,
     Instability,
     Query,
@@ -53,72 +52,84 @@ def explain_changed_target(run: Run, before: Run | None = None) -> str:
     if run.target_changed:
         return run.target_changed
     if before is not None:
-        changed_before = explain_changed_target(before)
-        if changed_before:
-            return changed_before
-        if before.index != run.index or not _uuids_of(before) & _uuids_of(run):
+        change_before = explain_changed_target(before)
+        if change_before:
+            return change_before
+        if before.index != run.index or not _collect_uuids(before) & _collect_uuids(run):
             return explain_changed_target(run)
         run = replace(run, states=(*before.states, *run.states))
     changes = [
-        *_moved([state.uuids for state in run.states if state.uuids is not None]),
-        *_strange_hits(run),
-        *_grown([state.documents for state in run.states if state.documents is not None]),
-        *_filtered_otherwise([state.filters for state in run.states if state.filters is not None]),
-        *_redefined([state.definitions for state in run.states if state.definitions is not None]),
+        *_describe_moved_alias(run.states),
+        *_describe_strange_hits(run),
+        *_describe_document_counts(run.states),
+        *_describe_filters(run.states),
+        *_describe_definitions(run.states),
     ]
-    changes = changes or [*_rewritten([state.writes for state in run.states if state.writes is not None])]
-    changes = changes or [*_became_visible(run.states)]
-    return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}" if changes else ""
+    # Each of these changes writes documents and makes them visible: only where none was seen, that is the news.
+    if not changes:
+        changes = list(_describe_writes(run.states))
+    if not changes:
+        changes = list(_describe_refresh(run.states))
+    if not changes:
+        return ""
+    return f"{run.index or 'the target'} changed during the run: {'; '.join(changes)}"
 
 
-def _uuids_of(run: Run) -> set[str]:
+def _collect_uuids(run: Run) -> set[str]:
     """The UUIDs of the indexes that *run* searched; another cluster may have an index of the same name."""
-    return {uuid for state in run.states for uuid in (state.uuids or {}).values()}
+    uuids: set[str] = set()
+    for state in run.states:
+        if state.uuids is not None:
+            uuids.update(state.uuids.values())
+    return uuids
 
 
-def _moved(uuids: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    names = _each_change([sorted(one) for one in uuids])
-    if len(names) > 1:
-        *before, now = map(listed, names)
-        yield f"it stood for {', then '.join(before)} and stands for {now}"
-    rebuilt = {
-        name
-        for before, after in pairwise(uuids)
-        for name in before.keys() & after.keys()
-        if before[name] != after[name]
-    }
+def _describe_moved_alias(states: Sequence[IndexState]) -> Iterator[str]:
+    uuids = [state.uuids for state in states if state.uuids is not None]
+    index_names = _drop_repeated([sorted(uuids_by_name) for uuids_by_name in uuids])
+    if len(index_names) > 1:
+        *earlier, now = map(listed, index_names)
+        yield f"it stood for {', then '.join(earlier)} and stands for {now}"
+    rebuilt: set[str] = set()
+    for before, after in pairwise(uuids):
+        rebuilt.update(name for name in before.keys() & after.keys() if before[name] != after[name])
     if rebuilt:
         yield f"{listed(sorted(rebuilt))} was deleted and created again"
 
 
-def _strange_hits(run: Run) -> Iterator[str]:
+def _describe_strange_hits(run: Run) -> Iterator[str]:
     """Hits in an index that was in no state: the alias was moved and moved back between two looks."""
-    known = {name for state in run.states for name in state.uuids or ()}
-    found: set[str] = set()
+    index_names: set[str] = set()
+    for state in run.states:
+        index_names.update(state.uuids or ())
+    searched: set[str] = set()
     for responses in (run.responses, *(repeat.responses for repeat in run.repeats)):
         for response in responses.values():
             if isinstance(response, Ranking):
-                found.update(response.indexes)
+                searched.update(response.indexes)
     # A state does not list the indexes of remote clusters, whose names have a colon.
-    strange = sorted(name for name in found - known if ":" not in name)
-    if known and strange:
+    strange = sorted(name for name in searched - index_names if ":" not in name)
+    if index_names and strange:
         yield f"some hits are in {listed(strange)}, for which it did not stand whenever that was looked up"
 
 
-def _grown(documents: Sequence[int]) -> Iterator[str]:
-    found = _each_change(documents)
-    if len(found) > 1:
-        first, *between, now = found
-        yield f"it had {count(first, 'document')}{''.join(f', then {one:,}' for one in between)} and has {now:,}"
+def _describe_document_counts(states: Sequence[IndexState]) -> Iterator[str]:
+    counts = _drop_repeated([state.documents for state in states if state.documents is not None])
+    if len(counts) > 1:
+        first, *between, now = counts
+        earlier = [count(first, "document"), *(f"{documents:,}" for documents in between)]
+        yield f"it had {', then '.join(earlier)} and has {now:,}"
 
 
-def _filtered_otherwise(filters: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    if len(_each_change(filters)) > 1:
+def _describe_filters(states: Sequence[IndexState]) -> Iterator[str]:
+    filters = [state.filters for state in states if state.filters is not None]
+    if len(_drop_repeated(filters)) > 1:
         yield "the filter of its alias is another one"
 
 
-def _redefined(definitions: Sequence[Definitions]) -> Iterator[str]:
+def _describe_definitions(states: Sequence[IndexState]) -> Iterator[str]:
     """The places whose definitions changed, as far as they were read before and after."""
+    definitions = [state.definitions for state in states if state.definitions is not None]
     changed: dict[str, set[str]] = {}
     for before, after in pairwise(definitions):
         for place in before.named.keys() & after.named.keys():
@@ -131,34 +142,35 @@ def _redefined(definitions: Sequence[Definitions]) -> Iterator[str]:
                 changed.setdefault(place, set()).update(parts)
     for place, parts in sorted(changed.items()):
         names = listed(sorted(filter(None, parts)))
-        yield f"the {place} changed{names and f' ({names})'}"
+        yield f"the {place} changed ({names})" if names else f"the {place} changed"
 
 
-def _became_visible(states: Sequence[IndexState]) -> Iterator[str]:
+def _describe_refresh(states: Sequence[IndexState]) -> Iterator[str]:
     """Documents that were written before: no number of `IndexState` but these two need change then."""
-    newest = _each_change([state.newest for state in states if state.newest is not None])
+    newest = _drop_repeated([state.newest for state in states if state.newest is not None])
     latest: dict[str, int] = {}
-    is_risen = False
+    has_more = False
     for state in states:
         for copy, documents in (state.visible or {}).items():
-            is_risen |= documents > latest.get(copy, documents)
+            if documents > latest.get(copy, documents):
+                has_more = True
             latest[copy] = documents
-    if len(newest) > 1 or is_risen:
+    if len(newest) > 1 or has_more:
         yield "documents that were written before became visible to searches (a refresh)"
 
 
-def _rewritten(writes: Sequence[Mapping[str, int]]) -> Iterator[str]:
+def _describe_writes(states: Sequence[IndexState]) -> Iterator[str]:
     """Writes to shards that existed before and after, while the number of documents stayed the same."""
-    written = sum(
-        abs(after[shard] - before[shard])
-        for before, after in pairwise(writes)
-        for shard in before.keys() & after.keys()
-    )
-    if written:
-        yield f"documents were replaced, or others added and deleted ({count(written, 'write')})"
+    writes = [state.writes for state in states if state.writes is not None]
+    changed = 0
+    for before, after in pairwise(writes):
+        for shard in before.keys() & after.keys():
+            changed += abs(after[shard] - before[shard])
+    if changed:
+        yield f"documents were replaced, or others added and deleted ({count(changed, 'write')})"
 
 
-def _each_change(values: Sequence[T]) -> list[T]:
+def _drop_repeated(values: Sequence[T]) -> list[T]:
     """*values* without those that equal the one before."""
     return [value for value, _ in groupby(values)]
 
@@ -168,48 +180,57 @@ def _each_change(values: Sequence[T]) -> list[T]:
 
 def find_unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
     """The queries whose ranking is not the same in each repeat of *run*, in its order, each with the first cause."""
+    if not run.repeats:
+        return ()
     is_moving = bool(explain_changed_target(run))
-    found = []
-    for query, first in run.responses.items() if run.repeats else ():
-        others = [(repeat, repeat.responses[query]) for repeat in run.repeats if query in repeat.responses]
-        different = {_ids(response) for _, response in others} - {_ids(first)}
+    unstable = []
+    for query, first in run.responses.items():
+        first_ids = _list_ids(first)
+        others = [repeat for repeat in run.repeats if query in repeat.responses]
+        different = [repeat for repeat in others if _list_ids(repeat.responses[query]) != first_ids]
         if not different:
             continue
-        repeat, other = next(pair for pair in others if _ids(pair[1]) != _ids(first))
-        cause = Instability.MOVING if is_moving else _cause(run, first, repeat, other)
-        found.append(UnstableQuery(query, cause, rankings=len(different) + 1))
-    return tuple(found)
+        cause = Instability.MOVING if is_moving else _find_cause(run, query, different[0])
+        rankings = {first_ids, *(_list_ids(repeat.responses[query]) for repeat in different)}
+        unstable.append(UnstableQuery(query, cause, rankings=len(rankings)))
+    return tuple(unstable)
 
 
-def _ids(response: Response) -> tuple[str, ...] | None:
+def _list_ids(response: Response) -> tuple[str, ...] | None:
     """The ranking by ids; None where there is none."""
     return tuple(hit.id for hit in response.hits) if isinstance(response, Ranking) else None
 
 
-def _cause(run: Run, first: Response, repeat: Repeat, other: Response) -> Instability:
+def _find_cause(run: Run, query: str, repeat: Repeat) -> Instability:
+    """Why the ranking of *query* is another one in *repeat*."""
+    first, other = run.responses[query], repeat.responses[query]
     if not (isinstance(first, Ranking) and isinstance(other, Ranking)):
         return Instability.UNANSWERED
-    if _differ_in_ties(first, other):
+    if _is_reordered_by_ties(first, other):
         return Instability.TIES
-    before = next((state.copies for state in run.states if state.copies), None)
-    return Instability.COPIES if _are_others(before, repeat.copies) else Instability.UNKNOWN
+    copies = next((state.copies for state in run.states if state.copies), None)
+    return Instability.COPIES if _has_other_copy(copies, repeat.copies) else Instability.UNKNOWN
 
 
-def _differ_in_ties(first: Ranking, other: Ranking) -> bool:
+def _is_reordered_by_ties(first: Ranking, other: Ranking) -> bool:
     """Whether each document ties with itself in the other, and with the one at its rank there."""
     if len(first.hits) != len(other.hits):
         return False
     exact = first.exact_scores or other.exact_scores
-    at_ranks = zip(first.hits, other.hits, strict=True)
-    known = {hit.id: hit for hit in first.hits}
-    with_themselves = [(known[hit.id], hit) for hit in other.hits if hit.id in known]
-    return all(is_tie(hit, counterpart, exact=exact) for hit, counterpart in chain(at_ranks, with_themselves))
+    first_hits = {hit.id: hit for hit in first.hits}
+    for first_hit, hit in zip(first.hits, other.hits, strict=True):
+        if not is_tie(first_hit, hit, exact=exact):
+            return False
+        same_document = first_hits.get(hit.id)
+        if same_document is not None and not is_tie(same_document, hit, exact=exact):
+            return False
+    return True
 
 
-def _are_others(
+def _has_other_copy(
     before: Mapping[str, Sequence[ShardCopy]] | None, after: Mapping[str, Sequence[ShardCopy]] | None
 ) -> bool:
-    """Whether another copy of a shard answered."""
+    """Whether another copy of a shard answered: the first of each shard answers, the others only stand ready."""
     if before is None or after is None:
         return False
     return any(before[shard][:1] != after[shard][:1] for shard in before.keys() & after.keys())
@@ -235,44 +256,57 @@ def judge_repeats(
         template: The request, which the remedy is about.
     """
     findings = [first, *others]
-    observed = [one.observed for one in findings if one.observed is not None and one.unit is first.unit]
-    repeats = (min(observed), max(observed)) if observed and min(observed) != max(observed) else None
-    if all(one.status is first.status for one in findings):
+    # The figure may have another unit in a repeat: a drop where its significance could not be tested.
+    same_unit = [finding for finding in findings if finding.unit is first.unit]
+    observed = [finding.observed for finding in same_unit if finding.observed is not None]
+    repeats = None
+    if observed and min(observed) != max(observed):
+        repeats = (min(observed), max(observed))
+    if all(finding.status is first.status for finding in findings):
         return replace(first, repeats=repeats)
-    tally = Counter(_TALLIED.get(one.status, "undecided") for one in findings)
-    outcomes = ", ".join(f"{outcome} in {times}" for outcome, times in tally.items())
+    tally = Counter(_TALLIED.get(finding.status, "undecided") for finding in findings)
+    decision = ", ".join(f"{word} in {times}" for word, times in tally.items())
+    if repeats is not None:
+        decision += f", {_format_interval(*repeats, first.unit)}"
+    parts = [f"the decision is not stable over {len(findings)} repeats: {decision}"]
     ids = {query.id for query in scope}
-    concerned = [one for one in unstable if one.query in ids]
-    parts = [f"the decision is not stable over {len(findings)} repeats: {outcomes}{_moves(repeats, first.unit)}"]
-    if concerned:
-        parts.append(f"other rankings of {listed([one.query for one in concerned])}")
-    undecided = [one.reason for one in findings if one.status not in _TALLIED]
-    parts += [_remedy(first, concerned, template), *undecided[:1], first.reason]
+    unstable_in_scope = [query for query in unstable if query.query in ids]
+    if unstable_in_scope:
+        parts.append(f"other rankings of {listed([query.query for query in unstable_in_scope])}")
+    parts.append(_suggest_remedy(first, unstable_in_scope, template))
+    undecided = [finding.reason for finding in findings if finding.status not in _TALLIED]
+    parts += [*undecided[:1], first.reason]
     reason = "; ".join(dict.fromkeys(filter(None, parts)))
     return replace(first, status=Status.INCONCLUSIVE, reason=reason, blamed=(), repeats=repeats)
 
 
-def _moves(repeats: tuple[float, float] | None, unit: Unit | None) -> str:
-    if repeats is None:
-        return ""
+def _format_interval(least: float, greatest: float, unit: Unit | None) -> str:
+    """``from 0.7500 to 1.0000``, in *unit*."""
     if unit is Unit.SHARE:
-        least, greatest = (f"{format_number(100 * one)}%" for one in repeats)
-    else:
-        decimal = unit in (None, Unit.DROP, Unit.P_VALUE)
-        least, greatest = (f"{one:.4f}" if decimal else format_number(one) for one in repeats)
-    named = f"{unit} " if unit in (Unit.RANK, Unit.DROP, Unit.P_VALUE) else ""
-    return f", from {named}{least} to {greatest}{' ms' * (unit is Unit.MILLISECONDS)}"
+        return f"from {format_number(100 * least)}% to {format_number(100 * greatest)}%"
+    if unit is Unit.MILLISECONDS:
+        return f"from {format_number(least)} to {format_number(greatest)} ms"
+    if unit is None:
+        return f"from {least:.4f} to {greatest:.4f}"
+    if unit in (Unit.DROP, Unit.P_VALUE):
+        return f"from {unit} {least:.4f} to {greatest:.4f}"
+    if unit is Unit.RANK:
+        return f"from {unit} {format_number(least)} to {format_number(greatest)}"
+    return f"from {format_number(least)} to {format_number(greatest)}"
 
 
-def _remedy(finding: Finding, unstable: Sequence[UnstableQuery], template: RequestTemplate | None) -> str:
+def _suggest_remedy(finding: Finding, unstable: Sequence[UnstableQuery], template: RequestTemplate | None) -> str:
     """How to make the decision the same each time, in words."""
     if finding.unit is Unit.MILLISECONDS:
         return "warm the engine up (`warm_up`), or leave more room"
-    causes = {one.cause for one in unstable}
-    remedies = [suggest_tie_break(template)] if Instability.TIES in causes else []
+    causes = {query.cause for query in unstable}
+    remedies = []
+    tie_break = suggest_tie_break(template)
+    if Instability.TIES in causes and tie_break:
+        remedies.append(tie_break)
     is_service = template is not None and template.http is not None
     if Instability.COPIES in causes and not is_service:
         remedies.append(PIN)
     if Instability.UNKNOWN in causes and not is_service:
         remedies.append("search a point in time, and give random functions a `seed`")
-    return "; ".join(filter(None, remedies))
+    return "; ".join(remedies)

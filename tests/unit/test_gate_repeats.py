@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from harness.gate.finding import Finding
-from harness.gate.stability import judge_repeats
-from harness.model import Status, Unit
+from harness.gate.stability import find_unstable_queries, judge_repeats
+from harness.model import Engine, Hit, IndexState, Instability, Ranking, Repeat, Run, ShardCopy, Status, Unit
 
 
 def finding(status: Status, observed: float, unit: Unit | None) -> Finding:
@@ -37,3 +37,25 @@ def test_a_share_moves_in_percent() -> None:
     flips = judge_repeats(first, [other], (), (), None)
     assert flips.repeats == (0.5, 0.75)
     assert "failed in 1, passed in 1, from 50% to 75%; " in flips.reason
+
+
+FIRST_NODE, SECOND_NODE, THIRD_NODE = ShardCopy("n1", "x", primary=True), ShardCopy("n2", "y"), ShardCopy("n3", "z")
+
+
+@pytest.mark.parametrize(
+    ("copies", "cause"),
+    [
+        ((FIRST_NODE, SECOND_NODE, THIRD_NODE), Instability.UNKNOWN),
+        ((FIRST_NODE, THIRD_NODE, SECOND_NODE), Instability.UNKNOWN),
+        ((FIRST_NODE,), Instability.UNKNOWN),
+        ((SECOND_NODE, FIRST_NODE, THIRD_NODE), Instability.COPIES),
+    ],
+)
+def test_only_the_copy_that_answers_explains_another_ranking(copies: tuple[ShardCopy, ...], cause: Instability) -> None:
+    ranking, other = Ranking((Hit("a", 3.0), Hit("b", 1.0))), Ranking((Hit("b", 2.0), Hit("a", 1.0)))
+    state = IndexState(copies={"products[0]": (FIRST_NODE, SECOND_NODE, THIRD_NODE)})
+    repeat = Repeat({"shoes": other}, copies={"products[0]": copies})
+
+    [unstable] = find_unstable_queries(Run({"shoes": ranking}, Engine("fake"), states=(state,), repeats=(repeat,)))
+
+    assert unstable.cause is cause
