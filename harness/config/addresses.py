@@ -57,6 +57,9 @@ def engine_problem(text: str) -> str | None:
     )
 
 
+_ROUNDING = re.compile("/[yMwdhHms](?=[-+{}])")
+"""What rounds a date in the name of an index, as in `<logs-{now/d}>` and `<logs-{now/M-1M{yyyy.MM}}>`."""
+
 NAMED_INDEXES = "expected the name of an index before and after each comma, as an empty one may stand for all indexes"
 
 
@@ -64,8 +67,10 @@ def index_problem(text: str) -> str | None:
     """
     What is expected in place of *text*, if it does not name an index, or several with a comma between.
 
-    >>> [index_problem(text) is None for text in ("shop,books-*", "_all", "<logs-{now/d}>", ",", "..", "_scripts")]
-    [True, True, True, False, False, False]
+    >>> [index_problem(text) is None for text in ("shop,books-*", "_all", "<logs-{now/d}>", "<a-{now/M-1M{yyyy.MM}}>")]
+    [True, True, True, True]
+    >>> [index_problem(text) is None for text in (",", "..", "_scripts", "shop/_doc")]
+    [False, False, False, False]
     """
     names = [decode_all(name).strip() for name in text.split(",")]
     if not all(names):
@@ -75,6 +80,10 @@ def index_problem(text: str) -> str | None:
         return "expected the name of an index, which does not begin with _"
     if {".", ".."}.intersection(part for name in names for part in split_path(name)):
         return "expected the name of an index, not . or .. in a path"
+    # a gateway before an engine may decode a slash: POST /shop/_doc/_search would write the document `_search`
+    plain = [unicodedata.normalize("NFKC", _ROUNDING.sub("", name)) for name in names]
+    if any("/" in name or "\\" in name for name in plain):
+        return "expected the name of an index, which has no / but in a date such as <logs-{now/d}>"
     return None
 
 

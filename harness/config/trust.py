@@ -17,6 +17,7 @@ from pathlib import Path
 from harness.config.addresses import VARIABLE_PATTERN, lacks_scheme, url_problem
 from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
 from harness.errors import ConfigError, Option, UsageError
+from harness.files.border import is_quotable
 from harness.masking import names_login
 from harness.model import AddressOrigin, Cluster, Target
 from harness.options import RunOptions
@@ -27,6 +28,11 @@ CONFIG_VARIABLE = "RELEVANCE_CONFIG"
 
 SUITE_PREFIX = "RELEVANCE_"
 """Begins the names of the variables that every suite may read."""
+
+NOT_FOLLOWED = (
+    "this link is not followed: what it leads to is hidden, or its name does not end in .toml; if it is yours, run "
+    "with --config FILE"
+)
 
 FILES_OF_A_CLUSTER = ("ca_certs", "client_cert", "client_key")
 """The keys of a cluster that name files, relative to the folder of the configuration."""
@@ -106,13 +112,19 @@ class Configs:
         Its addresses are those of a suite: nobody who may use a login has written them.
 
         Raises:
-            ConfigError: With everything that is wrong in it.
+            ConfigError: With everything that is wrong in it; or it is a link to another kind of file, which is not
+                opened.
         """
         path = config_path(folder)
         if path is None:
             return None
         is_trusted = self.path is not None and path.exists() and path.samefile(self.path)
-        return None if is_trusted else self._read_once(path)
+        if is_trusted:
+            return None
+        # errors name keys, and those of a file of secrets are nobody else's business
+        if not is_quotable(path, [path.suffix]):
+            raise ConfigError.at(str(path), 0, 0, NOT_FOLLOWED)
+        return self._read_once(path)
 
     def _read_once(self, path: Path) -> Config:
         if path not in self._read:

@@ -75,9 +75,9 @@ def check_found(path: Path, folder: Path) -> None:
         raise InputError.at(path, 0, 0, f"this is not read, as what it leads to {sentence}")
 
 
-def is_quotable(path: Path) -> bool:
+def is_quotable(path: Path, suffixes: Sequence[str] = QUOTED) -> bool:
     """
-    Whether errors may quote the content of the file at *path*: its real name has the suffix of a known format.
+    Whether errors may quote the content of the file at *path*: its real name has one of *suffixes*, of known formats.
 
     A file that a link leads to must not be hidden either: `~/.config/gh/hosts.yml` holds a token.
 
@@ -88,7 +88,7 @@ def is_quotable(path: Path) -> bool:
     if real != folder / path.name and _find_hidden(real.relative_to(_common_folder(real, folder)).parts):
         return False
     name = real.with_suffix("") if real.suffix.lower() in PACKED else real
-    return name.suffix.lower() in QUOTED
+    return name.suffix.lower() in suffixes
 
 
 def conceal(problem: Problem) -> Problem:

@@ -617,6 +617,17 @@ def test_a_link_beside_a_suite_to_another_file_is_beside_the_suite(suites, tmp_p
         resolve(Target("secure"), suites)
 
 
+@pytest.mark.parametrize("name", [".cargo/credentials.toml", ".env", "shop.env", "token", "hidden/.secrets.toml"])
+def test_a_link_beside_a_suite_to_another_kind_of_file_is_not_opened(suites, tmp_path, name):
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text('SHOP_DATABASE = "postgres"\n')
+    (suites / "harness.toml").symlink_to(path)
+    with pytest.raises(ConfigError, match="this link is not followed") as caught:
+        resolve(Target("nowhere"), suites)
+    assert "SHOP_DATABASE" not in str(caught.value)
+
+
 def test_a_repository_below_the_working_directory_is_not_trusted(write, suites):
     (suites / ".git").mkdir()
     (suites / "harness.toml").write_text(SECURE)

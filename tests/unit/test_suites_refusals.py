@@ -306,6 +306,10 @@ CASES = {
         for indexes, expected in (
             (("_scripts", "shop,_tasks", " _x", "%5fscripts"), "which does not begin with _"),
             (("..", "shop,..", "../_all", "a/../b", "..%2fb", "%252e%252e", "."), "not . or .. in a path"),
+            (
+                ("shop/_doc", "a,shop%252F_doc", "b%5C_doc", "<a-{now/d}>/_doc"),
+                "which has no / but in a date such as <logs-{now/d}>",
+            ),
         )
         for index in indexes
     },
