@@ -42,9 +42,9 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.run.checks import CheckedSearches, Targets
-from harness.run.connections import FixtureBuilds, targeting
+from harness.run.connections import FixtureBuilds, retarget
 from harness.run.journal import Rerun, RunRecord
-from harness.run.notes import run_notes
+from harness.run.notes import describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
 from harness.run.report import DecidedRun, ReportDetails, assemble
 from harness.run.streams import (
@@ -103,7 +103,7 @@ class Cell:
         suite = self.selection.active
         if self.options.index is not None:
             return on_index(suite, self.options.index)
-        return suite if suite.fixture is None else targeting(suite, None)
+        return suite if suite.fixture is None else retarget(suite, None)
 
     @property
     def repeats(self) -> int:
@@ -370,7 +370,7 @@ def build_fixture(suite: Suite, services: Services, search: Search) -> Suite:
     """*suite* on the index of its fixture, if it has one."""
     if suite.fixture is None:
         return suite
-    return targeting(suite, services.builds.index_of(suite, suite.fixture, search))
+    return retarget(suite, services.builds.index_of(suite, suite.fixture, search))
 
 
 def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
@@ -654,7 +654,7 @@ def conclude_cell(
     connection = LookUpConnection(answered.search, answered.budget)
     located, notes = locate_worst(selected, answered.run, connection, worst, options)
     details = ReportDetails(
-        notes=[*run_notes(selection, run, options, answered.cell.server, verdicts), *notes],
+        notes=[*describe_run(selection, run, options, answered.cell.server, verdicts), *notes],
         deselected=len(selection.others),
         decides=inspected is None,
         report_only=options.report_only,

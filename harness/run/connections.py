@@ -52,8 +52,9 @@ class OpenCluster:
         """
         from harness.masking import Masker, login_secrets, login_values
 
-        read = login_values(environ) if any(hooks.in_force()) else {}
-        return Masker({**read, **suite.variables, **login_secrets(self.cluster, environ)})
+        # Hooks may have read any variable.
+        read_by_hooks = login_values(environ) if any(hooks.in_force()) else {}
+        return Masker({**read_by_hooks, **suite.variables, **login_secrets(self.cluster, environ)})
 
 
 SECONDS_TO_IDENTIFY = 1.0
@@ -78,6 +79,7 @@ class Connections(Closing):
         self.hooks: Hooks = options.hooks or installed_hooks()
         self._node: str | None = None
         self._opened: list[tuple[str | None, OpenCluster]] = []
+        """With the engine that the suite stated."""
         self._resources = ExitStack()
 
     @property
@@ -98,12 +100,12 @@ class Connections(Closing):
             EngineStartError: the embedded node could not be started.
         """
         self._opened = [(engine, cluster) for engine, cluster in self._opened if cluster.search is not None]
-        found: list[OpenCluster] = []
+        clusters: list[OpenCluster] = []
         problems: set[Problem] = set()
         refusals: dict[str, Suite] = {}
         for suite in suites:
             try:
-                found.append(self._open(suite, configs, budget))
+                clusters.append(self._open(suite, configs, budget))
             except InputError as error:
                 problems.update(error.problems)
             except UsageError as error:
@@ -113,28 +115,30 @@ class Connections(Closing):
             raise ConfigError(sorted(problems))
         if refusals:
             raise UsageError("\n".join(refusals))
-        return found
+        return clusters
 
     def _open(self, suite: Suite, configs: Configs, budget: float | None) -> OpenCluster:
         if self._options.embedded and self._node is None:
             self._node = self._start_node()
-        target = self._target_of(suite)
-        cluster = self._cluster_of(suite, target, configs)
-        stated = None if self._url else target.engine
-        given = cluster.name if self._options.client is not None else self._url or target.cluster
-        for engine, known in self._opened:
-            if known.cluster == cluster and engine == stated:
-                return known if known.given_name == given else replace(known, given_name=given)
-        opened = replace(self._connect(cluster, stated, budget), given_name=given)
-        self._opened.append((stated, opened))
+        target = self._choose_target(suite)
+        cluster = self._choose_cluster(suite, target, configs)
+        stated_engine = None if self._url else target.engine
+        given_name = self._url or target.cluster
+        if self._options.client is not None:
+            given_name = cluster.name
+        for engine, opened in self._opened:
+            if opened.cluster == cluster and engine == stated_engine:
+                return replace(opened, given_name=given_name)
+        opened = replace(self._connect(cluster, stated_engine, budget), given_name=given_name)
+        self._opened.append((stated_engine, opened))
         return opened
 
-    def _target_of(self, suite: Suite) -> Target:
+    def _choose_target(self, suite: Suite) -> Target:
         """The suite's target; the engine that it states does not apply to another cluster."""
         name = self._options.cluster
         return suite.target if name is None else replace(suite.target, cluster=name, engine=None)
 
-    def _cluster_of(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
+    def _choose_cluster(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
         """The suite's cluster; a client object knows its server, so harness.toml need not define it."""
         if self._options.client is not None:
             return Cluster("client")
@@ -150,8 +154,9 @@ class Connections(Closing):
         try:
             refuse_cluster(cluster, only_listed=self._options.listed_addresses or lists_addresses)
         except UsageError as error:
-            is_of_suite = cluster.origin is AddressOrigin.SUITE and target.mark.line
-            place = f"{target.mark}: " if is_of_suite else ""
+            place = ""
+            if cluster.origin is AddressOrigin.SUITE and target.mark.line:
+                place = f"{target.mark}: "
             raise UsageError(place, *error.parts) from None
 
     def _connect(self, cluster: Cluster, stated: str | None, budget: float | None) -> OpenCluster:
@@ -188,7 +193,7 @@ class Connections(Closing):
         self._resources.close()
 
 
-def targeting(suite: Suite, index: str | None) -> Suite:
+def retarget(suite: Suite, index: str | None) -> Suite:
     """*suite* with *index* as its own."""
     return replace(suite, target=replace(suite.target, index=index))
 

@@ -56,7 +56,7 @@ def inspect_query(
     from harness.suites import load_suite
 
     configs = Configs.of(options, environ)
-    suite = _undecided(load_suite(path, environ, needs_judgments=False, configs=configs), query)
+    suite = _remove_thresholds(load_suite(path, environ, needs_judgments=False, configs=configs), query)
     options = replace(options, tails=True, queries=(query,))
     if documents and suite.target.service != "engine":
         raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
@@ -65,14 +65,14 @@ def inspect_query(
         return _inspect(answered, environ, documents)
 
 
-def _undecided(suite: Suite, query: str) -> Suite:
+def _remove_thresholds(suite: Suite, query: str) -> Suite:
     """*suite* with only the measures of *query*, without thresholds and waivers."""
-    by_id = {one.id: one for one in suite.queries}
+    by_id = {known.id: known for known in suite.queries}
     if query not in by_id:
         raise UsageError(f"{suite.path}: no query has the id {query!r}{did_you_mean(query, by_id)}")
     return replace(
         suite,
-        queries=tuple(replace(one, thresholds=(), xfail=None, skip=None) for one in suite.queries),
+        queries=tuple(replace(known, thresholds=(), xfail=None, skip=None) for known in suite.queries),
         measures=measures_of(suite, by_id[query]) or (parse_measure(DEFAULT_MEASURE),),
         thresholds=(),
     )
@@ -87,7 +87,10 @@ def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequ
     response = answered.mask_run().responses[query.id]
     ranking = response if isinstance(response, Ranking) else None
     [request] = rebuild_requests(suite, answered.run, answered.cell.options.hooks, answered.sent)
-    explanations = _explanations(answered, request, report.queries[0], documents) if ranking is not None else ()
+    explanations: tuple[Explanation, ...] = ()
+    if ranking is not None:
+        explanations = _explain_documents(answered, request, report.queries[0], documents)
+    has_two = len(explanations) == 2 and all(explanation.parts for explanation in explanations)
     return QueryInspection(
         timing=ReportTiming(datetime.now(UTC).isoformat(timespec="seconds")),
         harness=__version__,
@@ -98,18 +101,18 @@ def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequ
         index=report.index,
         engine=report.engine,
         query=report.queries[0],
-        sent=_sent(answered, request, environ),
+        sent=_describe_request(answered, request, environ),
         contributions=None if ranking is None else contributions_of(suite, query, ranking),
-        ties=() if ranking is None else _ties(ranking),
+        ties=() if ranking is None else _list_ties(ranking),
         explanations=explanations,
-        differences=part_differences(*(one.parts for one in explanations)) if _are_two(explanations) else (),
+        differences=part_differences(explanations[0].parts, explanations[1].parts) if has_two else (),
         baseline=report.baseline,
         checks=report.checks,
         notes=report.notes,
     )
 
 
-def _ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
+def _list_ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
     return tuple(
         TiedDocuments(group.start + 1, group.hit.score, group.shown, group.below, group.closed, group.hit.sort)
         for group in group_ties(ranking)
@@ -117,7 +120,7 @@ def _ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
     )
 
 
-def _explanations(
+def _explain_documents(
     answered: AnsweredCell, request: SearchRequest, query: QueryReport, documents: Sequence[str]
 ) -> tuple[Explanation, ...]:
     from harness.search.engine import EngineSearch
@@ -129,19 +132,18 @@ def _explanations(
     ranks = {missing.id: missing.rank for missing in query.missing}
     judged = answered.cell.selection.selected.queries[0].judgments
     ranking = [document.id for document in query.ranking]
-    found = explain_documents(search, request, documents, ranking=ranking, known=judged)
-    mask = answered.cell.masker.mask
-    return tuple(redact(replace(one, rank=one.rank or ranks.get(one.document)), mask) for one in found)
-
-
-def _are_two(explanations: Sequence[Explanation]) -> bool:
-    return len(explanations) == 2 and all(one.parts for one in explanations)
+    explanations = []
+    for explanation in explain_documents(search, request, documents, ranking=ranking, known=judged):
+        if not explanation.rank:
+            explanation = replace(explanation, rank=ranks.get(explanation.document))
+        explanations.append(redact(explanation, answered.cell.masker.mask))
+    return tuple(explanations)
 
 
 # The request as it is sent.
 
 
-def _sent(answered: AnsweredCell, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
+def _describe_request(answered: AnsweredCell, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
 
     from harness.run.sent_requests import describe_request
 
@@ -151,14 +153,14 @@ def _sent(answered: AnsweredCell, request: SearchRequest, environ: Mapping[str, 
     masker = answered.cell.masker
     names = {*suite.variables, *cluster.variables}
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)
-    headers = {name: masker.mask(value) for name, value in sent.headers.items()} | _login_headers(cluster)
-    login = _user_and_password(cluster.username_env, cluster.password_env)
+    headers = {name: masker.mask(value) for name, value in sent.headers.items()} | _refer_to_headers(cluster)
+    login = _refer_to_login(cluster.username_env, cluster.password_env)
     route = Route(
         client_cert=cluster.client_cert or "",
         client_key=cluster.client_key or "",
         client_key_password=f"${{{cluster.client_key_password_env}}}" if cluster.client_key_password_env else "",
         proxy=cluster.proxy or "",
-        proxy_login=_user_and_password(cluster.proxy_username_env, cluster.proxy_password_env),
+        proxy_login=_refer_to_login(cluster.proxy_username_env, cluster.proxy_password_env),
         verify_certs=cluster.verify_certs,
     )
     filled = f"{url} {headers} {body} {login} {route.proxy_login} {route.client_key_password}"
@@ -177,13 +179,19 @@ def _sent(answered: AnsweredCell, request: SearchRequest, environ: Mapping[str, 
     )
 
 
-def _user_and_password(user: str | None, password: str | None) -> str:
+def _refer_to_login(user: str | None, password: str | None) -> str:
     return f"${{{user}}}:${{{password}}}" if user else ""
 
 
-def _login_headers(cluster: Cluster) -> dict[str, str]:
-    headers = {"host": cluster.host} if cluster.host else {}
-    headers |= {header: f"${{{name}}}" for header, name in cluster.headers_env.items()}
-    name = cluster.api_key_env or cluster.bearer_token_env
-    scheme = "ApiKey" if cluster.api_key_env else "Bearer"
-    return headers | ({"authorization": f"{scheme} ${{{name}}}"} if name else {})
+def _refer_to_headers(cluster: Cluster) -> dict[str, str]:
+    """The headers of the cluster, with the names of variables in place of their values."""
+    headers: dict[str, str] = {}
+    if cluster.host:
+        headers["host"] = cluster.host
+    for header, name in cluster.headers_env.items():
+        headers[header] = f"${{{name}}}"
+    if cluster.api_key_env:
+        headers["authorization"] = f"ApiKey ${{{cluster.api_key_env}}}"
+    elif cluster.bearer_token_env:
+        headers["authorization"] = f"Bearer ${{{cluster.bearer_token_env}}}"
+    return headers

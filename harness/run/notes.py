@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 
 from harness.baseline.differences import left_out_note
 from harness.config import ENGINES
@@ -25,42 +24,43 @@ from harness.options import RunOptions
 from harness.words import count, counted, listed, one_of
 
 
-def run_notes(
+def describe_run(
     selection: Selection, run: Run, options: RunOptions, server: Cluster | None, verdicts: Sequence[Verdict]
 ) -> Iterator[str]:
     """How the suite was run: over the connection to *server*, on which index, and what was left out."""
     suite = selection.suite
-    yield from connection_notes(server, run.engine)
-    yield from _hooks_note(options)
-    yield from _single_search_note(suite, run)
-    yield from _index_note(suite, run, options)
-    yield from _state_notes(suite, run)
-    yield from _deselection_notes(selection, options, verdicts)
-    yield from _tails_note(run, suite.depth)
-    yield from _warm_up_note(suite, run, options)
-    yield from _repeats_note(run, options)
+    yield from describe_connection(server, run.engine)
+    yield from _describe_hooks(options)
+    yield from _describe_single_searches(suite, run)
+    yield from _describe_index(suite, run, options)
+    yield from _describe_state(suite, run)
+    yield from _describe_deselection(selection, options, verdicts)
+    yield from _describe_tails(run, suite.depth)
+    yield from _describe_warm_up(suite, run, options)
+    yield from _describe_repeats(run, options)
 
 
-def connection_notes(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
+def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
     """What is insecure about the connection to *cluster*, and what the login may not read about *engine*."""
     from harness.search.client_object import UNKNOWN_ENGINE
     from harness.search.login import remarks_on
 
-    yield from [] if cluster is None else remarks_on(cluster)
+    if cluster is not None:
+        yield from remarks_on(cluster)
     if engine.kind in ENGINES and not engine.version and not engine.stated:
         yield f"the version of {engine.kind} is unknown, because the login may not use `GET /`"
     if engine == UNKNOWN_ENGINE:
         yield "the engine is unknown, because the client has no `info`: state `engine` in the target"
 
 
-def _hooks_note(options: RunOptions) -> Iterator[str]:
+def _describe_hooks(options: RunOptions) -> Iterator[str]:
     """The hooks, which are code outside the suite that may change requests and so results."""
     in_force = list(options.hooks.in_force())
     if in_force:
         yield f"hooks: {', '.join(in_force)}"
 
 
-def _single_search_note(suite: Suite, run: Run) -> Iterator[str]:
+def _describe_single_searches(suite: Suite, run: Run) -> Iterator[str]:
     """That each query costs a request, where an `_msearch` cannot carry the suite's parameters."""
     from harness.search.msearch import IN_HEADER
 
@@ -70,7 +70,7 @@ def _single_search_note(suite: Suite, run: Run) -> Iterator[str]:
         yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(others)}"
 
 
-def _index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+def _describe_index(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
     """The index that was searched in place of the suite's own."""
     index, template = options.index, suite.requests.get(run.request)
     own = (template.index if template else None) or suite.target.index
@@ -78,7 +78,7 @@ def _index_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
         yield f"index {index} was used instead of {own or 'none'}"
 
 
-def _state_notes(suite: Suite, run: Run) -> Iterator[str]:
+def _describe_state(suite: Suite, run: Run) -> Iterator[str]:
     """That it is open whether the target changed: between several runs, or because its state could not be read."""
     target = run.index or "the target"
     if run.target_unknown:
@@ -88,14 +88,14 @@ def _state_notes(suite: Suite, run: Run) -> Iterator[str]:
         )
     if run.states and run.states[-1] == IndexState():
         yield f"the state of {target} could not be read after the searches: it may have changed"
-    unread = _unread_parts(suite, run.states)
+    unread = _list_unread_parts(suite, run.states)
     if unread:
         yield f"of {target} could not be read: {', '.join(unread)}; a change of that during the run is not noticed"
 
 
-def _unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
+def _list_unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
     """What could not be read of a target in *states*, in words, such as "mapping"."""
-    parts = []
+    parts: list[str] = []
     known = [state for state in states if state != IndexState()]
     if known and not suite.target.point_in_time:
         if all(state.uuids is None for state in known):
@@ -103,38 +103,39 @@ def _unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
         # Behind the filter of an alias, the documents of a shard say nothing about those that are searched.
         if all(state.visible is None and not state.filters for state in known):
             parts.append("the documents of each shard (`_stats`)")
-    definitions = [state.definitions for state in known if state.definitions is not None]
-    return [*parts, *dict.fromkeys(chain.from_iterable(one.unread for one in definitions))]
+    for state in known:
+        if state.definitions is not None:
+            parts += [unread for unread in state.definitions.unread if unread not in parts]
+    return parts
 
 
-def _deselection_notes(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
+def _describe_deselection(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
     """The queries and thresholds that the options left out."""
     query_filter = QueryFilter.from_options(options)
     if query_filter.queries and not selection.selected.queries:
         yield f"nothing was sent: the suite has no query {one_of(query_filter.queries)}{query_filter.tag_words}"
     left_out = len(collect_thresholds(selection.suite)) - len(verdicts)
-    if left_out:
-        left = (
-            "1 threshold is not decided: it is" if left_out == 1 else f"{left_out} thresholds are not decided: they are"
-        )
-        yield f"{left} about other queries than {query_filter}"
+    if left_out == 1:
+        yield f"1 threshold is not decided: it is about other queries than {query_filter}"
+    elif left_out:
+        yield f"{left_out} thresholds are not decided: they are about other queries than {query_filter}"
 
 
-def _warm_up_note(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
+def _describe_warm_up(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:
     """That caches were warm when latencies were measured."""
     times = options.warm_up or suite.warm_up
     if times and run.has_rankings:
         yield f"warm-up: all queries were sent {count(times, 'time')} before, for answers that were thrown away"
 
 
-def _repeats_note(run: Run, options: RunOptions) -> Iterator[str]:
+def _describe_repeats(run: Run, options: RunOptions) -> Iterator[str]:
     """That the budget left no time for all repeats."""
     times = options.repeat or 1
     if run.has_rankings and len(run.repeats) + 1 < times:
         yield f"the time budget of the run sufficed for {len(run.repeats) + 1} of {times} repeats"
 
 
-def _tails_note(run: Run, depth: int) -> Iterator[str]:
+def _describe_tails(run: Run, depth: int) -> Iterator[str]:
     """What it cost to find out which documents tie with the last hits."""
     tails = run.tails
     if tails is None:
@@ -143,25 +144,27 @@ def _tails_note(run: Run, depth: int) -> Iterator[str]:
     if tails.problem:
         yield f"the documents that tie with the last hit of {queries} are unknown: {tails.problem}"
         return
-    left = f"; some are unknown for {count(tails.left_open, 'query')}" if tails.left_open else ""
-    yield f"{queries} repeated for ties below rank {depth}: at most {count(tails.hits, 'hit')} each{left}"
+    note = f"{queries} repeated for ties below rank {depth}: at most {count(tails.hits, 'hit')} each"
+    if tails.left_open:
+        note += f"; some are unknown for {count(tails.left_open, 'query')}"
+    yield note
 
 
-def ungraded_notes(suite: Suite) -> Iterator[str]:
+def describe_ungraded(suite: Suite) -> Iterator[str]:
     """That judgment files name documents without a grade, where they do."""
     if suite.ungraded:
         have, counts = ("has", "counts") if suite.ungraded == 1 else ("have", "count")
         yield f"{count(suite.ungraded, 'document')} {have} no grade in the judgment files and {counts} as unjudged"
 
 
-def baseline_notes(
+def describe_baseline(
     suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
 ) -> Iterator[str]:
     """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
     if reference is None or (reference.run is None and needs_baseline(suite)):
         return
     yield from reference.changes
-    tied = [query for query, one in before.items() if one.ties_only]
+    tied = [query for query, in_baseline in before.items() if in_baseline.ties_only]
     if tied:
         queries = counted(tied, "query")
         yield f"since the baseline of {reference.created} only the order of ties changed in {queries}"
@@ -170,7 +173,7 @@ def baseline_notes(
         yield note
 
 
-def undecided_note(verdicts: Sequence[Verdict], *, decides: bool, report_only: bool) -> Iterator[str]:
+def explain_undecided_suite(verdicts: Sequence[Verdict], *, decides: bool, report_only: bool) -> Iterator[str]:
     """Why nothing was decided."""
     if report_only:
         yield "--report-only: no threshold was decided"
@@ -178,29 +181,36 @@ def undecided_note(verdicts: Sequence[Verdict], *, decides: bool, report_only: b
         yield "no thresholds: nothing was gated"
 
 
-def tie_break_note(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> Iterator[str]:
+def advise_tie_break(verdicts: Sequence[Verdict], template: RequestTemplate | None) -> Iterator[str]:
     """How to give tied documents an order, where that order moves a figure."""
     moved = sum(verdict.ties is not None for verdict in verdicts)
-    remedy = suggest_tie_break(template) if moved else ""
+    if not moved:
+        return
+    remedy = suggest_tie_break(template)
     if remedy:
         yield f"the order of tied documents affects {count(moved, 'gated figure')}: {remedy}"
 
 
-def target_notes(suite: Suite, run: Run) -> Iterator[str]:
+def describe_target(suite: Suite, run: Run) -> Iterator[str]:
     """The judged documents that no search can return, and what could not be checked of the target."""
     checks = run.checks
     if checks is None:
         return
-    judged = chain.from_iterable(query.judgments.items() for query in (suite.queries if checks.absent else ()))
-    absent = sorted(checks.absent.keys() & {document for document, grade in judged if gain_of(suite.gain, grade) > 0})
-    if absent and run.has_rankings:
-        are = "is" if len(absent) == 1 else "are"
-        number = f"{len(absent):,} of {count(checks.relevant, 'document')} judged relevant {are}"
-        yield f"{number} not visible through {checks.target or 'the target'}: {listed(absent)}"
-    yield from (f"{checks.target or 'the target'}: {problem}" for problem in checks.problems)
+    target = checks.target or "the target"
+    absent_relevant: set[str] = set()
+    for query in suite.queries:
+        for document in checks.absent.keys() & query.judgments.keys():
+            if gain_of(suite.gain, query.judgments[document]) > 0:
+                absent_relevant.add(document)
+    if absent_relevant and run.has_rankings:
+        verb = "is" if len(absent_relevant) == 1 else "are"
+        number = f"{len(absent_relevant):,} of {count(checks.relevant, 'document')} judged relevant {verb}"
+        yield f"{number} not visible through {target}: {listed(sorted(absent_relevant))}"
+    for problem in checks.problems:
+        yield f"{target}: {problem}"
 
 
-def doubt_notes(
+def describe_doubts(
     changed: str, stopped: Sequence[str], uncounted: Sequence[str], untimed: Sequence[str]
 ) -> Iterator[str]:
     """
@@ -214,4 +224,6 @@ def doubt_notes(
         "the number of matching documents is unknown": uncounted,
         "the engine's time is unknown": untimed,
     }
-    yield from (f"{sentence}: {listed(queries)}" for sentence, queries in doubts.items() if queries)
+    for sentence, queries in doubts.items():
+        if queries:
+            yield f"{sentence}: {listed(queries)}"

@@ -45,14 +45,14 @@ from harness.model import (
     index_scores,
 )
 from harness.run.notes import (
-    baseline_notes,
-    doubt_notes,
-    target_notes,
-    tie_break_note,
-    undecided_note,
-    ungraded_notes,
+    advise_tie_break,
+    describe_baseline,
+    describe_doubts,
+    describe_target,
+    describe_ungraded,
+    explain_undecided_suite,
 )
-from harness.run.summaries import measure_summaries, tag_summaries
+from harness.run.summaries import summarize_measures, summarize_tags
 from harness.words import listed
 
 
@@ -111,14 +111,14 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
     repeats = None
     if run.repeats:
         repeats = RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run))
-    notes = [*details.notes, *baseline_notes(suite, run, reference, before)]
-    notes += undecided_note(verdicts, decides=details.decides, report_only=details.report_only)
+    notes = [*details.notes, *describe_baseline(suite, run, reference, before)]
+    notes += explain_undecided_suite(verdicts, decides=details.decides, report_only=details.report_only)
     if findings.twice:
         notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
-    notes += tie_break_note(verdicts, template)
-    notes += target_notes(suite, run)
-    notes += doubt_notes(changed, findings.stopped, findings.uncounted, findings.untimed)
-    notes += ungraded_notes(suite)
+    notes += advise_tie_break(verdicts, template)
+    notes += describe_target(suite, run)
+    notes += describe_doubts(changed, findings.stopped, findings.uncounted, findings.untimed)
+    notes += describe_ungraded(suite)
     shared = _SharedFacts(
         suite=suite,
         located=decided.located,
@@ -139,12 +139,12 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=measure_summaries(suite, decided.scores, before),
+        summaries=summarize_measures(suite, decided.scores, before),
         verdicts=tuple(verdicts),
         queries=_assemble_queries(run, scores, shared, findings.outcomes),
         notes=tuple(notes),
         deselected=details.deselected,
-        tags=tag_summaries(suite, decided.scores, verdicts, before),
+        tags=summarize_tags(suite, decided.scores, verdicts, before),
         baseline=baseline,
         checks=checks,
         target_changed=changed,

@@ -27,7 +27,7 @@ from harness.words import grouped
 _NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
 
 
-def measure_summaries(
+def summarize_measures(
     suite: Suite, scores: Iterable[Score], before: Mapping[str, QueryBaseline] = _NOTHING
 ) -> tuple[MeasureSummary, ...]:
     """
@@ -35,17 +35,17 @@ def measure_summaries(
 
     *before* are the queries in the baseline, by id.
     """
-    return _summaries(suite.queries, _gains(suite), index_scores(scores), before)
+    return _summarize(suite.queries, _name_gains(suite), index_scores(scores), before)
 
 
-def tag_summaries(
+def summarize_tags(
     suite: Suite,
     scores: Iterable[Score],
     verdicts: Sequence[Verdict],
     before: Mapping[str, QueryBaseline] = _NOTHING,
 ) -> tuple[TagSummary, ...]:
     """
-    The figures of `measure_summaries` over the queries of each tag, and over those without any.
+    The figures of `summarize_measures` over the queries of each tag, and over those without any.
 
     Args:
         suite: The suite with the selected queries only.
@@ -60,19 +60,20 @@ def tag_summaries(
     if not any(query.tags for query in suite.queries):
         return ()
     groups = _group_by_tag(suite.queries)
-    gains, columns, shares = _gains(suite), index_scores(scores), _shares(suite.queries, groups)
+    gains, scores_by_query, shares = _name_gains(suite), index_scores(scores), _compute_shares(suite.queries, groups)
     by_tag = grouped((verdict.tag, verdict.id) for verdict in verdicts)
-    found = [
+    summaries = [
         TagSummary(
             tag=tag,
             queries=len(queries),
             share=shares[tag],
-            summaries=_summaries(queries, gains, columns, before),
+            summaries=_summarize(queries, gains, scores_by_query, before),
             verdicts=tuple(by_tag.get(tag, ())) if tag is not None else (),
         )
         for tag, queries in groups.items()
     ]
-    return tuple(sorted(found, key=lambda one: (one.tag is None, -one.share, one.tag or "")))
+    summaries.sort(key=lambda summary: (summary.tag is None, -summary.share, summary.tag or ""))
+    return tuple(summaries)
 
 
 def _group_by_tag(queries: Sequence[Query]) -> dict[str | None, list[Query]]:
@@ -84,7 +85,7 @@ def _group_by_tag(queries: Sequence[Query]) -> dict[str | None, list[Query]]:
     return groups
 
 
-def _shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
+def _compute_shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query]]) -> dict[str | None, float]:
     """The share of each group in the weight of all queries."""
     weights = weighed([1.0] * len(queries), [query.weight for query in queries])
     weight_over_mean = {query.id: weight for query, weight in zip(queries, weights, strict=True)}
@@ -94,18 +95,18 @@ def _shares(queries: Sequence[Query], groups: Mapping[str | None, Sequence[Query
     return shares
 
 
-def _gains(suite: Suite) -> dict[str, str]:
+def _name_gains(suite: Suite) -> dict[str, str]:
     """The gain in force of each common measure, by the measure's text."""
     return {measure.text: gain_text(measure, suite) for measure in common_measures(suite)}
 
 
-def _summaries(
+def _summarize(
     queries: Sequence[Query], gains: Mapping[str, str], scores: ScoreTable, before: Mapping[str, QueryBaseline]
 ) -> tuple[MeasureSummary, ...]:
-    return tuple(_summary(queries, measure, gain, scores, before) for measure, gain in gains.items())
+    return tuple(_summarize_measure(queries, measure, gain, scores, before) for measure, gain in gains.items())
 
 
-def _summary(
+def _summarize_measure(
     queries: Sequence[Query], measure: str, gain: str, scores: ScoreTable, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
     values: dict[str, float] = {}
@@ -129,18 +130,23 @@ def _summary(
         counted=len(values),
         left_out=left_out,
         weighted=bool(weights),
-        change=_change(queries, measure, values, before),
+        change=_compute_change(queries, measure, values, before),
     )
 
 
-def _change(
+def _compute_change(
     queries: Sequence[Query], measure: str, values: Mapping[str, float], before: Mapping[str, QueryBaseline]
 ) -> MeanChange | None:
     """How the mean changed over the queries with a score in both *values* and *before*."""
-    known = {query: before[query].scores.get(measure) for query in values if query in before}
-    kept = {query: value for query, value in known.items() if value is not None}
-    if not kept:
+    old_values: dict[str, float] = {}
+    new_values: dict[str, float] = {}
+    for query, new_value in values.items():
+        old_value = before[query].scores.get(measure) if query in before else None
+        if old_value is not None:
+            old_values[query] = old_value
+            new_values[query] = new_value
+    if not old_values:
         return None
-    weights = read_weights(queries, kept)
-    then, now = mean_of(kept, weights), mean_of({query: values[query] for query in kept}, weights)
-    return MeanChange(then, now, now - then, len(kept))
+    weights = read_weights(queries, old_values)
+    old_mean, new_mean = mean_of(old_values, weights), mean_of(new_values, weights)
+    return MeanChange(old_mean, new_mean, new_mean - old_mean, len(old_values))

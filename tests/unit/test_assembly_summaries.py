@@ -4,7 +4,7 @@ import pytest
 
 from harness.metrics import parse_measure
 from harness.model import Outcome, Query, Score, Status, Suite, Target, Verdict
-from harness.run.summaries import measure_summaries, tag_summaries
+from harness.run.summaries import summarize_measures, summarize_tags
 
 P = parse_measure("P@10")
 RR = parse_measure("RR@10")
@@ -32,27 +32,27 @@ SCORES = scores_of(a=1.0, b=0.5, c=0.25, d=0.75)
 
 
 def tagged(suite=SUITE, scores=SCORES, verdicts=()):
-    return {one.tag: one for one in tag_summaries(suite, scores, verdicts)}
+    return {one.tag: one for one in summarize_tags(suite, scores, verdicts)}
 
 
 def test_a_mean_is_weighted_and_the_other_figures_are_not():
-    [summary] = measure_summaries(SUITE, SCORES)
+    [summary] = summarize_measures(SUITE, SCORES)
     assert summary.mean == 0.8  # (6 * 1 + 2 * 0.5 + 0.25 + 0.75) / 10
     assert (summary.median, summary.least, summary.greatest, summary.weighted) == (0.625, 0.25, 1.0, True)
 
 
 def test_without_weights_a_mean_is_plain():
-    [summary] = measure_summaries(suite_of(*(Query(name, "") for name in "abcd")), SCORES)
+    [summary] = summarize_measures(suite_of(*(Query(name, "") for name in "abcd")), SCORES)
     assert (summary.mean, summary.weighted) == (0.625, False)
 
 
 def test_a_query_without_a_value_is_left_out_with_its_weight():
-    [summary] = measure_summaries(SUITE, scores_of(a=None, b=0.5, c=0.25, d=0.75))
+    [summary] = summarize_measures(SUITE, scores_of(a=None, b=0.5, c=0.25, d=0.75))
     assert (summary.mean, summary.counted, summary.left_out) == (0.5, 3, 1)  # (2 * 0.5 + 0.25 + 0.75) / 4
 
 
 def test_where_nothing_has_a_value_there_is_no_figure():
-    [summary] = measure_summaries(SUITE, scores_of(a=None, b=None, c=None, d=None))
+    [summary] = summarize_measures(SUITE, scores_of(a=None, b=None, c=None, d=None))
     assert (summary.mean, summary.median, summary.counted, summary.left_out) == (None, None, 0, 4)
 
 
@@ -85,8 +85,8 @@ def test_where_all_weigh_the_same_the_share_is_that_of_the_queries():
 
 
 def test_without_tags_there_are_no_summaries_of_them():
-    assert tag_summaries(suite_of(Query("a", ""), Query("b", "")), scores_of(a=1, b=0), ()) == ()
-    assert tag_summaries(suite_of(), (), ()) == ()
+    assert summarize_tags(suite_of(Query("a", ""), Query("b", "")), scores_of(a=1, b=0), ()) == ()
+    assert summarize_tags(suite_of(), (), ()) == ()
 
 
 def test_the_thresholds_for_a_tag_are_named_with_it():

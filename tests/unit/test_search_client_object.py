@@ -14,7 +14,7 @@ from werkzeug import Request, Response
 from builders.engine import item_of
 from harness.errors import EngineUnreachable, LoginRefused, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Hit, Ranking, SearchRequest
-from harness.run.notes import connection_notes
+from harness.run.notes import describe_connection
 from harness.search import open_search
 
 NOWHERE = Cluster("given")
@@ -111,7 +111,7 @@ def test_the_engine_of_another_client_that_cannot_say_it_is_unknown() -> None:
     with open_search(NOWHERE, {}, client=Plain()) as search:
         assert str(search.engine) == "unknown"
         assert isinstance(search.search(REQUESTS)[0], Ranking)
-        assert list(connection_notes(None, search.engine)) == [
+        assert list(describe_connection(None, search.engine)) == [
             "the engine is unknown, because the client has no `info`: state `engine` in the target"
         ]
 

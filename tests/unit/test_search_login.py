@@ -22,7 +22,7 @@ from builders.ports import closed_port
 from builders.proxy import Proxy
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Cluster, Engine, Hit, HttpRequest, Ranking, SearchRequest
-from harness.run.notes import connection_notes
+from harness.run.notes import describe_connection
 from harness.search import open_search
 from harness.search.connection import why_unreachable
 from harness.search.login import Login, read_login, remarks_on
@@ -110,13 +110,13 @@ def test_a_login_that_may_only_search_goes_on_and_says_what_is_unknown(
 
     with open_search(cluster, {}) as search:
         assert search.engine == Engine(kind)
-        notes = list(connection_notes(cluster, search.engine))
+        notes = list(describe_connection(cluster, search.engine))
     assert notes == [f"the version of {kind} is unknown, because the login may not use `GET /`"]
 
 
 def test_an_engine_without_a_version_that_is_stated_is_no_remark() -> None:
-    assert not list(connection_notes(None, Engine("opensearch", "", stated=True)))
-    assert not list(connection_notes(None, Engine("not asked")))
+    assert not list(describe_connection(None, Engine("opensearch", "", stated=True)))
+    assert not list(describe_connection(None, Engine("not asked")))
 
 
 # What others could read.
