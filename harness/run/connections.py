@@ -128,7 +128,7 @@ class Connections(Closing):
             given_name = cluster.name
         for engine, opened in self._opened:
             if opened.cluster == cluster and engine == stated_engine:
-                return replace(opened, given_name=given_name)
+                return opened if opened.given_name == given_name else replace(opened, given_name=given_name)
         opened = replace(self._connect(cluster, stated_engine, budget), given_name=given_name)
         self._opened.append((stated_engine, opened))
         return opened
