@@ -370,7 +370,7 @@ class Runner(Closing):
             return make_rerun(selection, loaded.earlier)
         options = replace(cell.options, config=loaded.configs.path)
         header = make_header(selection, options, asdict(loaded.matrix), cell.cluster, cell.masker)
-        return self._journal.section(header, cell.masker)
+        return self._journal.open_section(header, cell.masker)
 
     def _open_clusters(
         self, connections: Connections, selections: Sequence[Selection], loaded: _LoadedSuites

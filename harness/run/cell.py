@@ -317,7 +317,7 @@ def reuse_recorded_run(cell: Cell, services: Services, record: RunRecord, search
         earlier = replace(earlier, index=own_index)  # a journal has it masked
     engine = NOT_ASKED if search is None else search.engine
     state = read_state_now(cell, services, record, search, earlier.index)
-    if not record.is_same_target(engine, state):
+    if not record.confirm_target(engine, state):
         search = None
     if record.earlier is None:
         return None
@@ -586,8 +586,9 @@ def repeat_searches(cell: Cell, services: Services, run: Run, target: OpenTarget
         # Each repeat has a preference of its own, so that other copies of a shard may answer.
         preference = f"{PREFERENCE}-{number}"
         responses = repeat_once(cell, services, run, target, preference)
-        if target.watch.seconds_left is not None and any(_did_not_run(response) for response in responses.values()):
-            break
+        failures = [response for response in responses.values() if isinstance(response, Failure)]
+        if target.watch.seconds_left is not None and any(failure.kind is FailureKind.NOT_RUN for failure in failures):
+            break  # the budget left no time for all queries
         repeats.append(Repeat(responses, target.watch.read_copies(preference)))
     target.watch.read_state()
     return replace(run, repeats=tuple(repeats), states=(*run.states, *target.watch.states))
@@ -610,10 +611,6 @@ def repeat_once(
     except SearchError as error:
         return dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))
     return again.responses
-
-
-def _did_not_run(response: Response) -> bool:
-    return isinstance(response, Failure) and response.kind is FailureKind.NOT_RUN
 
 
 # Deciding.

@@ -120,7 +120,10 @@ class Connections(Closing):
     def _open(self, suite: Suite, configs: Configs, budget: float | None) -> OpenCluster:
         if self._options.embedded and self._node is None:
             self._node = self._start_node()
-        target = self._choose_target(suite)
+        target = suite.target
+        if self._options.cluster is not None:
+            # The engine that the suite states is not that of another cluster.
+            target = replace(target, cluster=self._options.cluster, engine=None)
         cluster = self._choose_cluster(suite, target, configs)
         stated_engine = None if self._url else target.engine
         given_name = self._url or target.cluster
@@ -132,11 +135,6 @@ class Connections(Closing):
         opened = replace(self._connect(cluster, stated_engine, budget), given_name=given_name)
         self._opened.append((stated_engine, opened))
         return opened
-
-    def _choose_target(self, suite: Suite) -> Target:
-        """The suite's target; the engine that it states does not apply to another cluster."""
-        name = self._options.cluster
-        return suite.target if name is None else replace(suite.target, cluster=name, engine=None)
 
     def _choose_cluster(self, suite: Suite, target: Target, configs: Configs) -> Cluster:
         """The suite's cluster; a client object knows its server, so harness.toml need not define it."""

@@ -159,7 +159,7 @@ class RunRecord(Protocol):
         """The name in reports of the server of *earlier*; None if it is that of the cell."""
         ...
 
-    def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
+    def confirm_target(self, engine: Engine, state: IndexState | None) -> bool:
         """Whether *engine* and *state* are those that *earlier* ended with; *earlier* becomes None if they are not."""
         ...
 
@@ -202,7 +202,7 @@ class Rerun:
         responses = self.earlier.responses
         return all(isinstance(responses.get(query.id), Ranking) for query in self._queries)
 
-    def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:  # noqa: ARG002
+    def confirm_target(self, engine: Engine, state: IndexState | None) -> bool:  # noqa: ARG002
         """True: the target is not compared."""
         return True
 
@@ -268,7 +268,7 @@ class Section:
         """The name in reports of the server of *earlier*, masked; None without *earlier*."""
         return None if self._recorded is None else self._recorded.header.cluster
 
-    def is_same_target(self, engine: Engine, state: IndexState | None) -> bool:
+    def confirm_target(self, engine: Engine, state: IndexState | None) -> bool:
         """
         Whether *engine* and *state* are those that *earlier* ended with, as far as that is known.
 
@@ -395,7 +395,7 @@ class Journal:
         self._recorded = {cell.header.cell_key: cell for cell in recorded}
         return ""
 
-    def section(self, header: Header, masker: Masker) -> Section:
+    def open_section(self, header: Header, masker: Masker) -> Section:
         """The section of the cell of *header*, with the records of an earlier run of the same cell."""
         recorded = self._recorded.get(header.cell_key)
         if recorded is None:

@@ -105,7 +105,7 @@ class MergedJournal:
         if names:
             raise UsageError(f"{listed(names)} cannot be run any more: the suite was changed after it ran")
 
-    def section(self, header: Header, masker: Masker) -> Section:
+    def open_section(self, header: Header, masker: Masker) -> Section:
         """
         The whole run of the cell of *header*.
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.model import Query, RequestTemplate, SearchRequest, Suite, members
+from harness.model import RequestTemplate, SearchRequest, Suite, members
 from harness.search.msearch import preferring
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def plan_searches(suite: Suite, options: SearchOptions) -> SearchPlan:
     from harness.suites.requests import choose_template
 
     template = choose_template(suite, options.request)
-    requests = requests_of(
+    requests = make_requests(
         suite, template, further=options.further, titles=options.titles, preference=options.preference
     )
     return SearchPlan(suite, template, options, requests)
 
 
-def requests_of(
+def make_requests(
     suite: Suite,
     template: RequestTemplate,
     *,
@@ -84,18 +84,22 @@ def requests_of(
     from harness.suites.requests import build_request
 
     further = further and may_request_more(template)
-    size = _size_of_all(suite, template) if further else suite.depth
-    titles = _returns_titles(suite, template, titles=titles)
-
-    def sent(query: Query) -> SearchRequest:
-        asked = build_request(suite, template, query, size)
+    size = _find_common_size(suite, template) if further else suite.depth
+    # A look-up by id cannot read titles where the request selects fields, or where ids may be of other documents.
+    selects_fields = isinstance(template.body, Mapping) and bool(SELECTING & template.body.keys())
+    may_find_another = suite.target.id_field is not None or suite.target.unique_ids
+    returns_titles = suite.title_field is not None and (titles or selects_fields or may_find_another)
+    requests = []
+    for query in suite.queries:
+        request = build_request(suite, template, query, size)
         if size is None:
-            asked = replace(asked, body={**asked.body, "size": _size_with_one_more(asked)})
-        if titles:
-            asked = replace(asked, title_field=suite.title_field)
-        return asked if preference is None else preferring(preference, asked)
-
-    return [sent(query) for query in suite.queries]
+            request = replace(request, body={**request.body, "size": _size_with_one_more(request)})
+        if returns_titles:
+            request = replace(request, title_field=suite.title_field)
+        if preference is not None:
+            request = preferring(preference, request)
+        requests.append(request)
+    return requests
 
 
 def may_request_more(template: RequestTemplate) -> bool:
@@ -104,16 +108,18 @@ def may_request_more(template: RequestTemplate) -> bool:
 
     A body with a size of its own is sent as it is, and so are a search template and a request to a service.
     """
-    own = template.body
-    return template.http is None and isinstance(own, Mapping) and not OWN_SIZE & own.keys()
+    body = template.body
+    return template.http is None and isinstance(body, Mapping) and not OWN_SIZE & body.keys()
 
 
-def _size_of_all(suite: Suite, template: RequestTemplate) -> int | None:
+def _find_common_size(suite: Suite, template: RequestTemplate) -> int | None:
     """The number of hits that the requests for all queries ask for, one more than needed; None where it may differ."""
     from harness.suites.requests import build_request
 
-    if not suite.queries or not _are_alike(suite, template):
+    if not suite.queries or any(query.params for query in suite.queries):
         return None
+    if any("{{" in key for key, _ in members(template.body)):
+        return None  # the text of a query becomes a key
     return _size_with_one_more(build_request(suite, template, suite.queries[0]))
 
 
@@ -123,17 +129,3 @@ def _size_with_one_more(request: SearchRequest) -> int:
 
     size: int = request.body["size"]
     return size + (size < deepest_size([request.url_params, request.body]))
-
-
-def _are_alike(suite: Suite, template: RequestTemplate) -> bool:
-    """Whether the bodies for all queries have the same keys: params and texts may add some."""
-    if template.http is not None or any(query.params for query in suite.queries):
-        return False
-    return not any("{{" in key for key, _ in members(template.body))
-
-
-def _returns_titles(suite: Suite, template: RequestTemplate, *, titles: bool) -> bool:
-    """Whether the searches return titles: where *titles* says so, or where a look-up could not read them."""
-    selects = isinstance(template.body, Mapping) and bool(SELECTING & template.body.keys())
-    may_be_another = suite.target.id_field is not None or suite.target.unique_ids  # the document that a look-up finds
-    return suite.title_field is not None and (titles or selects or may_be_another)

@@ -98,7 +98,9 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
     scores = index_scores(decided.scores)
     findings = _read_responses(suite, run, scores)
     changed = explain_changed_target(run)
-    titles = findings.titles | _titles_of_missing(decided.located)
+    titles = dict(findings.titles)
+    for documents in decided.located.values():
+        titles.update((document.id, document.title) for document in documents if document.title is not None)
     before: Mapping[str, QueryBaseline] = {}
     baseline = None
     if reference is not None:
@@ -155,13 +157,6 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         judged_hits=findings.judged_hits,
         timing=_summarize_timing(run),
     )
-
-
-def _titles_of_missing(located: Mapping[str, Sequence[MissingDocument]]) -> dict[str, str]:
-    titles: dict[str, str] = {}
-    for documents in located.values():
-        titles.update((document.id, document.title) for document in documents if document.title is not None)
-    return titles
 
 
 def _summarize_timing(run: Run) -> SuiteTiming:

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from harness.model import Cluster, Ranking, Run, SearchRequest, SentRequest, Suite, with_ids
-from harness.run.plan import requests_of
+from harness.run.plan import make_requests
 
 if TYPE_CHECKING:
     from harness.hooks import Hooks
@@ -71,5 +71,5 @@ def rebuild_requests(
         suite = on_index(suite, run.index)
     concern = hooks.concern_searches
     further = not (concern or run.window_is_full)
-    for request in requests_of(suite, template, further=further, titles=concern):
+    for request in make_requests(suite, template, further=further, titles=concern):
         yield known.get(request.query) or hooks.request(request)

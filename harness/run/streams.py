@@ -57,13 +57,18 @@ class NeededHits:
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
+        from harness.suites.depth import collapses
+
+        collapsed = collapses(self.plan.template.body)
         with closing(self._stream_in_window(requests, budget)) as stream:
             for streamed in stream:
+                # The request as it was made: hooks may have changed the one that was sent.
                 request = requests[streamed.place]
                 if request.built_for is None:
                     yield streamed
-                else:
-                    yield replace(streamed, response=self._cut(streamed.response, request, request.built_for))
+                    continue
+                depth = self._count_hits(request.built_for)
+                yield replace(streamed, response=cut_with_tail(streamed.response, request, depth, collapsed=collapsed))
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
         begun = time.perf_counter()
@@ -80,7 +85,10 @@ class NeededHits:
             return
         places = sorted(refused)
         # No request with a size of its own asks for more, so that the others need as many hits as the suite has ranks.
-        again = [_with_size(requests[place], self.plan.suite.depth) for place in places]
+        again = []
+        for place in places:
+            body = {**requests[place].body, "size": self.plan.suite.depth}
+            again.append(replace(requests[place], body=body))
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
         with suppress(SearchError), closing(self.inner.stream(again, budget=seconds_left)) as stream:
             for streamed in stream:
@@ -91,12 +99,6 @@ class NeededHits:
         for streamed in refused.values():
             yield replace(streamed, resent=WITHOUT_FURTHER_HIT)
 
-    def _cut(self, response: Response, request: SearchRequest, query: Query) -> Response:
-        from harness.suites.depth import collapses
-
-        template = self.plan.template
-        return cut_with_tail(response, request, self._count_hits(query), collapsed=collapses(template.body))
-
     def _count_hits(self, query: Query) -> int:
         """How many hits are needed for *query*, as far as its request says."""
         from harness.suites.requests import build_request
@@ -106,10 +108,6 @@ class NeededHits:
         if isinstance(body, Mapping) and "size" not in body and not any("{{" in key for key in body):
             return suite.depth
         return count_requested_hits(build_request(suite, template, query), suite)
-
-
-def _with_size(request: SearchRequest, size: int) -> SearchRequest:
-    return replace(request, body={**request.body, "size": size})
 
 
 @dataclass(frozen=True, slots=True)

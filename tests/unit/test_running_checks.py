@@ -481,7 +481,7 @@ def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, t
     tested, options = suite(expecting("nope not in top 3", a=1)), with_hooks(RunOptions())
     selection = select(tested, ALL, date(2026, 1, 1))
     journal = Journal(tmp_path / "run.journal")
-    section = journal.section(make_header(selection, options, {}, "default", Masker({})), Masker({}))
+    section = journal.open_section(make_header(selection, options, {}, "default", Masker({})), Masker({}))
     with answered_by(Gateway(error), cell_of(tested, options), record=section):
         pass
     journal.finish(is_complete=True)
