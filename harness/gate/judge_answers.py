@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TypeVar
 
 from harness.gate.finding import Finding, format_number, is_met, list_by_cause
 from harness.metrics.score import failure_text
@@ -29,8 +28,6 @@ from harness.model import (
 )
 from harness.model.suite import in_force
 from harness.words import count, listed, not_visible
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +60,20 @@ def read_requested_depth(suite: Suite, run: Run) -> RequestedDepth:
     is_stored = template is not None and isinstance(template.body, Mapping) and "template" in template.body
     if not (is_service or is_stored):
         return RequestedDepth(suite.depth)
-    doubt = OF_SERVICE if is_service else "the search template may have its own size: use `{{size}}` in it"
-    own_total = OF_SERVICE if is_service else ""
+    doubt, own_total = "the search template may have its own size: use `{{size}}` in it", ""
+    if is_service:
+        doubt = own_total = OF_SERVICE
     rankings = (response for response in run.responses.values() if isinstance(response, Ranking))
-    is_shown = any(ranking.returned >= suite.depth for ranking in rankings)
-    return RequestedDepth(suite.depth, "" if is_shown else doubt, own_total)
+    if any(ranking.returned >= suite.depth for ranking in rankings):
+        doubt = ""
+    return RequestedDepth(suite.depth, doubt, own_total)
 
 
 def judge_expectation(
     condition: InTop | Before | HitCount,
     query: Query,
     response: Response | None,
-    asked: RequestedDepth,
+    requested: RequestedDepth,
     checks: TargetChecks | None = None,
 ) -> Finding:
     """
@@ -84,7 +83,7 @@ def judge_expectation(
         condition: The rank expectation.
         query: The query; the reason names it, and the finding blames it.
         response: The query's response; None where it did not run.
-        asked: The number of hits that were requested.
+        requested: The number of hits that were requested.
         checks: What is known of the target.
 
     Returns:
@@ -96,15 +95,21 @@ def judge_expectation(
         return Finding(Status.ERROR, f"cannot be decided: {explain_no_ranking(response)}", blamed=(query.id,))
     if isinstance(condition, HitCount):
         return _judge_hit_count(condition, query, response)
-    hidden = _hidden(condition, checks)
-    if hidden:
-        return Finding(Status.ERROR, f"cannot be decided: {'; '.join(hidden)}", blamed=(query.id,))
+    documents = list_named_documents(condition)
+    if checks is not None:
+        # No ranking can hold a document that is not visible: "not in top 10" would pass whatever the request does.
+        absent = [document for document in documents if document in checks.absent]
+        if absent:
+            sentences = [not_visible(document, checks.target, checks.absent[document]) for document in absent]
+            return Finding(Status.ERROR, f"cannot be decided: {'; '.join(sentences)}", blamed=(query.id,))
     if isinstance(condition, Before):
-        finding = _judge_before(condition, query, response, asked)
+        finding = _judge_before(condition, query, response, requested)
     else:
-        finding = _judge_in_top(condition, query, response, asked)
-    unread = [] if checks is None else [one for one in list_named_documents(condition) if one in checks.unread]
-    if unread and finding.status is Status.PASSED:
+        finding = _judge_in_top(condition, query, response, requested)
+    if checks is None or finding.status is not Status.PASSED:
+        return finding
+    unread = [document for document in documents if document in checks.unread]
+    if unread:
         reason = f"cannot be decided: whether {unread[0]} is visible is unknown, as it could not be looked up"
         return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
     return finding
@@ -114,80 +119,88 @@ def list_named_documents(condition: Condition) -> tuple[str, ...]:
     """The documents that *condition* names; none where it is about the number of hits."""
     if isinstance(condition, Before):
         return condition.document, condition.other
-    return (condition.document,) if isinstance(condition, InTop) else ()
+    if isinstance(condition, InTop):
+        return (condition.document,)
+    return ()
 
 
-def _hidden(condition: Condition, checks: TargetChecks | None) -> list[str]:
-    """A sentence for each document of *condition* that no ranking can hold."""
-    if checks is None:
-        return []
-    named = list_named_documents(condition)
-    return [not_visible(one, checks.target, checks.absent[one]) for one in named if one in checks.absent]
+def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
+    operator, wanted = Operator.AT_MOST, f"required in the top {condition.k}"
+    if condition.negated:
+        operator, wanted = Operator.ABOVE, f"required not in the top {condition.k}"
+    undecided = Finding(Status.INCONCLUSIVE, "", required=condition.k, unit=Unit.RANK, operator=operator)
+    rank = _find_rank(condition.document, ranking)
+    last_hits = explain_what_may_follow(ranking, requested)
+    if rank is None and last_hits and condition.k > len(ranking.hits):
+        reason = f"cannot be decided: {condition.document} is not in the {last_hits}"
+        if ranking.returned >= requested.depth:
+            # Hits that repeat a document take a rank of the response, and none of the ranking.
+            reason += f", set `depth: {condition.k + len(ranking.duplicates)}`"
+        return replace(undecided, reason=reason, blamed=(query.id,))
+    is_in_top = rank is not None and rank <= condition.k
+    reason = f"{_describe_rank(condition.document, ranking)}, {wanted}"
+    return _decide(undecided, query, is_in_top != condition.negated, reason, rank)
 
 
-def _judge_in_top(condition: InTop, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
-    bound = _bound(condition.k, Unit.RANK, Operator.ABOVE if condition.negated else Operator.AT_MOST)
-    rank = _rank(condition.document, ranking)
-    further = explain_what_may_follow(ranking, asked)
-    if rank is None and further and condition.k > len(ranking.hits):
-        deeper = condition.k + len(ranking.duplicates)
-        remedy = f", set `depth: {deeper}`" if ranking.returned >= asked.depth else ""
-        reason = f"cannot be decided: {condition.document} is not in the {further}{remedy}"
-        return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
-    inside = rank is not None and rank <= condition.k
-    wanted = f"required {'not in' if condition.negated else 'in'} the top {condition.k}"
-    reason = f"{_place(condition.document, ranking)}, {wanted}"
-    return _decided(bound, query, inside != condition.negated, reason, rank)
-
-
-def _judge_before(condition: Before, query: Query, ranking: Ranking, asked: RequestedDepth) -> Finding:
-    first, second = _rank(condition.document, ranking), _rank(condition.other, ranking)
-    bound = _bound(second, Unit.RANK, Operator.BELOW)
-    further = explain_what_may_follow(ranking, asked)
-    if first is None and second is None and further:
-        remedy = ", increase `depth`" if ranking.returned >= asked.depth else ""
-        reason = f"cannot be decided: neither {condition.document} nor {condition.other} is in the {further}{remedy}"
-        return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
-    wanted = ", required in the opposite order" if first and second and second < first else ""
-    passed = first is not None and (second is None or first < second)
-    places = f"{_place(condition.document, ranking)}, {_place(condition.other, ranking)}"
-    return _decided(bound, query, passed, places + wanted, first)
+def _judge_before(condition: Before, query: Query, ranking: Ranking, requested: RequestedDepth) -> Finding:
+    rank, other_rank = _find_rank(condition.document, ranking), _find_rank(condition.other, ranking)
+    undecided = Finding(Status.INCONCLUSIVE, "", required=other_rank, unit=Unit.RANK, operator=Operator.BELOW)
+    last_hits = explain_what_may_follow(ranking, requested)
+    if rank is None and other_rank is None and last_hits:
+        reason = f"cannot be decided: neither {condition.document} nor {condition.other} is in the {last_hits}"
+        if ranking.returned >= requested.depth:
+            reason += ", increase `depth`"
+        return replace(undecided, reason=reason, blamed=(query.id,))
+    reason = f"{_describe_rank(condition.document, ranking)}, {_describe_rank(condition.other, ranking)}"
+    if rank is None:
+        return _decide(undecided, query, False, reason, rank)
+    if other_rank is not None and other_rank < rank:
+        reason += ", required in the opposite order"
+    return _decide(undecided, query, other_rank is None or rank < other_rank, reason, rank)
 
 
 def _judge_hit_count(condition: HitCount, query: Query, ranking: Ranking) -> Finding:
-    bound = _bound(condition.required, Unit.HITS, condition.operator)
-    required = f"required {condition.operator} {condition.required}"
+    operator, unit = condition.operator, Unit.HITS
+    undecided = Finding(Status.INCONCLUSIVE, "", required=condition.required, unit=unit, operator=operator)
+    required = f"required {operator} {condition.required}"
     if ranking.total_doubt:
         reason = f"cannot be decided: {ranking.total_doubt}, {required}"
-        return replace(bound, status=Status.INCONCLUSIVE, reason=reason, blamed=(query.id,))
+        return replace(undecided, reason=reason, blamed=(query.id,))
     if ranking.total is None or ranking.total_is_lower_bound:
         least = ranking.returned if ranking.total is None else ranking.total
         reason = f"at least {count(least, 'hit')}, {required}"
-        return _judge_lower_bound(condition, query, ranking, replace(bound, observed=least, reason=reason))
-    passed = is_met(ranking.total, condition.operator, condition.required)
-    return _decided(bound, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
+        return _judge_lower_bound(condition, query, ranking, replace(undecided, observed=least, reason=reason))
+    passed = is_met(ranking.total, operator, condition.required)
+    return _decide(undecided, query, passed, f"{count(ranking.total, 'hit')}, {required}", ranking.total)
 
 
-def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, bound: Finding) -> Finding:
-    """Judge by the least number of hits, *bound.observed*: it can only pass ``>=`` and ``>``, and fail the others."""
-    least = bound.observed or 0
+def _judge_lower_bound(condition: HitCount, query: Query, ranking: Ranking, undecided: Finding) -> Finding:
+    """Judge by the least number of hits, *undecided.observed*: it can pass ``>=`` and ``>``, and fail the others."""
+    least = undecided.observed or 0
     if condition.operator in (Operator.AT_LEAST, Operator.ABOVE):
-        settled, passed = is_met(least, condition.operator, condition.required), True
+        if is_met(least, condition.operator, condition.required):
+            return _decide(undecided, query, True, undecided.reason, least)
     else:
-        limit = condition.required - (condition.operator is Operator.BELOW)
-        settled, passed = least > limit, False
-    if settled:
-        return _decided(bound, query, passed, bound.reason, least)
+        greatest_allowed = condition.required
+        if condition.operator is Operator.BELOW:
+            greatest_allowed -= 1
+        if least > greatest_allowed:
+            return _decide(undecided, query, False, undecided.reason, least)
     if ranking.total is None:
-        undecided = f"cannot be decided: the answer has no number of matching documents, {bound.reason}"
-    else:
-        remedy = (
-            "remove `terminate_after` from the request"
-            if ranking.stopped_early
-            else "set `track_total_hits: true` in the request"
-        )
-        undecided = f"cannot be decided: the engine counted {bound.reason}; {remedy}"
-    return replace(bound, status=Status.INCONCLUSIVE, reason=undecided, blamed=(query.id,))
+        reason = f"cannot be decided: the answer has no number of matching documents, {undecided.reason}"
+        return replace(undecided, reason=reason, blamed=(query.id,))
+    remedy = "set `track_total_hits: true` in the request"
+    if ranking.stopped_early:
+        remedy = "remove `terminate_after` from the request"
+    reason = f"cannot be decided: the engine counted {undecided.reason}; {remedy}"
+    return replace(undecided, reason=reason, blamed=(query.id,))
+
+
+def _decide(undecided: Finding, query: Query, passed: bool, reason: str, observed: float | None) -> Finding:
+    finding = replace(undecided, reason=reason, observed=observed, counted=1)
+    if passed:
+        return replace(finding, status=Status.PASSED)
+    return replace(finding, status=Status.FAILED, blamed=(query.id,))
 
 
 def explain_no_ranking(response: Response | None) -> str:
@@ -195,38 +208,35 @@ def explain_no_ranking(response: Response | None) -> str:
     return failure_text(response) if isinstance(response, Failure) else "did not run"
 
 
-def _rank(document: str, ranking: Ranking) -> int | None:
-    return next((rank for rank, hit in enumerate(ranking.hits, start=1) if hit.id == document), None)
+def _find_rank(document: str, ranking: Ranking) -> int | None:
+    for rank, hit in enumerate(ranking.hits, start=1):
+        if hit.id == document:
+            return rank
+    return None
 
 
-def _place(document: str, ranking: Ranking) -> str:
-    rank = _rank(document, ranking)
-    return f"{document} is at rank {rank}" if rank else f"{document} is not among the {count(len(ranking.hits), 'hit')}"
+def _describe_rank(document: str, ranking: Ranking) -> str:
+    rank = _find_rank(document, ranking)
+    if rank is None:
+        return f"{document} is not among the {count(len(ranking.hits), 'hit')}"
+    return f"{document} is at rank {rank}"
 
 
-def explain_what_may_follow(ranking: Ranking, asked: RequestedDepth) -> str:
+def explain_what_may_follow(ranking: Ranking, requested: RequestedDepth) -> str:
     """Which hits other documents may follow, for a sentence; empty where *ranking* holds all that match."""
     returned = ranking.returned
     if ranking.total is not None and not ranking.total_is_lower_bound and ranking.total <= returned:
         return ""
-    if returned >= asked.depth:
+    if returned >= requested.depth:
         repeated = f", {len(ranking.duplicates)} of which repeat a document" if ranking.duplicates else ""
-        return f"{count(asked.depth, 'hit')} requested{repeated}"
-    doubt = asked.doubt or (asked.own_total if ranking.total is not None else "")
+        return f"{count(requested.depth, 'hit')} requested{repeated}"
+    doubt = requested.doubt
+    if not doubt and ranking.total is not None:
+        doubt = requested.own_total
     if not doubt or not returned:
         return ""
-    match = "" if ranking.total is None else f" and {ranking.total} match"
-    return f"{count(returned, 'hit')} returned, where {asked.depth} were requested{match}; {doubt}"
-
-
-def _bound(required: float | None, unit: Unit, operator: Operator) -> Finding:
-    """A finding with what is required, to be completed from the ranking."""
-    return Finding(Status.INCONCLUSIVE, "", required=required, unit=unit, operator=operator)
-
-
-def _decided(bound: Finding, query: Query, passed: bool, reason: str, observed: float | None) -> Finding:
-    status, blamed = (Status.PASSED, ()) if passed else (Status.FAILED, (query.id,))
-    return replace(bound, status=status, reason=reason, observed=observed, blamed=blamed, counted=1)
+    matching = "" if ranking.total is None else f" and {ranking.total} match"
+    return f"{count(returned, 'hit')} returned, where {requested.depth} were requested{matching}; {doubt}"
 
 
 def judge_latency(
@@ -238,42 +248,44 @@ def judge_latency(
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
     without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.
     """
-    asked = [query.id for query in queries if not in_force(query.skip, today)]
-    left_out = len(queries) - len(asked)
+    active = [query.id for query in queries if not in_force(query.skip, today)]
     name = "max latency" if condition.percentile == 100 else f"p{condition.percentile} latency"
-    times, untimed = _times(asked, responses)
-    bound = _bound(condition.milliseconds, Unit.MILLISECONDS, Operator.AT_MOST)
-    bound = replace(bound, counted=len(times), left_out=left_out)
-    if untimed or not times:
-        status = _status_without(untimed, responses)
-        why = f"cannot be decided: {list_by_cause(untimed)}" if untimed else "has nothing to decide: no query ran"
-        return replace(bound, status=status, reason=f"{name} {why}", blamed=tuple(untimed))
-    return _compare(condition, bound, name, times)
+    times, untimed = _read_times(active, responses)
+    finding = Finding(
+        Status.FAILED,
+        "",
+        required=condition.milliseconds,
+        counted=len(times),
+        left_out=len(queries) - len(active),
+        unit=Unit.MILLISECONDS,
+        operator=Operator.AT_MOST,
+    )
+    if untimed:
+        all_answered = all(isinstance(responses.get(query), Ranking) for query in untimed)
+        status = Status.INCONCLUSIVE if all_answered else Status.ERROR
+        reason = f"{name} cannot be decided: {list_by_cause(untimed)}"
+        return replace(finding, status=status, reason=reason, blamed=tuple(untimed))
+    if not times:
+        return replace(finding, reason=f"{name} has nothing to decide: no query ran")
+    return _compare_times(condition, finding, name, times)
 
 
-def _status_without(untimed: Iterable[str], responses: Mapping[str, Response]) -> Status:
-    """The status where the queries *untimed* have no time, or where no query ran."""
-    answered = [isinstance(responses.get(query), Ranking) for query in untimed]
-    if not answered:
-        return Status.FAILED
-    return Status.INCONCLUSIVE if all(answered) else Status.ERROR
-
-
-def _compare(condition: LatencyCondition, bound: Finding, name: str, times: Mapping[str, float]) -> Finding:
+def _compare_times(condition: LatencyCondition, finding: Finding, name: str, times: Mapping[str, float]) -> Finding:
+    """Complete *finding* by the percentile, by nearest rank, and the queries that are slower than the limit."""
     limit = condition.milliseconds
-    observed = sorted(times.values())[math.ceil(len(times) * condition.percentile / 100) - 1]
-    found = replace(bound, observed=observed)
+    rank = math.ceil(len(times) * condition.percentile / 100)
+    observed = sorted(times.values())[rank - 1]
     reason = f"{name} is {format_number(observed)} ms, required <= {format_number(limit)} ms"
     reason += f", over {count(len(times), 'query')}"
     if is_met(observed, Operator.AT_MOST, limit):
-        return replace(found, status=Status.PASSED, reason=reason)
+        return replace(finding, status=Status.PASSED, reason=reason, observed=observed)
     slow = [query for query in times if not is_met(times[query], Operator.AT_MOST, limit)]
     slow.sort(key=lambda query: (-times[query], query))
     reason += f"; slowest: {listed([f'{query} {format_number(times[query])} ms' for query in slow])}"
-    return replace(found, status=Status.FAILED, reason=reason, blamed=tuple(slow))
+    return replace(finding, reason=reason, observed=observed, blamed=tuple(slow))
 
 
-def _times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[dict[str, float], dict[str, str]]:
+def _read_times(queries: Sequence[str], responses: Mapping[str, Response]) -> tuple[dict[str, float], dict[str, str]]:
     times: dict[str, float] = {}
     untimed: dict[str, str] = {}
     for query in queries:
