@@ -41,127 +41,182 @@ if TYPE_CHECKING:
     from harness.statistics.power import Detectable
 
 
-def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
     """
-    Compare today's scores with the baseline's.
+    Judge *condition* twice where not all tied documents of a query are known: with such queries at their worst, and
+    at their best.
 
     Args:
         condition: The threshold.
         pairs: The scores of its measure over its queries.
-        of_query: Whether it is a query's own threshold.
+        of_query: Whether it is a query's own.
+        remedy: How to make all tied documents known, in words.
 
     Returns:
-        FAILED where the scores fell by more than is allowed, with the queries that fell, greatest first; else PASSED.
+        The worst case where it passes, the best case where it fails, so that *observed* is the figure that decided;
+        INCONCLUSIVE where the two disagree, or one of them is not known.
     """
+    for least, greatest in pairs.tie_ranges.values():
+        if math.isinf(least) or math.isinf(greatest):
+            return _refuse_ties(condition, pairs, "too many orders of ties to check", remedy, of_query)
+    worst_pairs = pairs.take_extreme("worst")
+    worst = _judge(condition, worst_pairs, of_query=of_query)
+    if not pairs.tie_ranges:
+        return _add_asides(worst, pairs, of_query=of_query)
+    best_pairs = pairs.take_extreme("best")
+    best = _judge(condition, best_pairs, of_query=of_query)
+    if worst.status is not best.status:
+        sentence = f"with ties at their worst, {worst.reason}; at their best, {best.reason}"
+        return _refuse_ties(condition, pairs, sentence, remedy, of_query)
+    if worst.status is Status.PASSED:
+        return _add_asides(worst, worst_pairs, of_query=of_query)
+    return _add_asides(best, best_pairs, of_query=of_query)
+
+
+def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+    if isinstance(condition, WorseCondition):
+        return _judge_worse(condition, pairs)
+    if isinstance(condition, SignificanceCondition):
+        return _judge_significance(condition, pairs)
     if condition.every:
-        return _judge_every(condition, pairs)
+        return _judge_every_drop(condition, pairs)
+    return _judge_drop(condition, pairs, of_query=of_query)
+
+
+def _start_finding(condition: BaselineCondition, pairs: Pairs) -> Finding:
+    """What is known of every finding about *pairs*, to be completed; FAILED until it passes."""
+    finding = Finding(
+        Status.FAILED,
+        "",
+        measure=condition.measure.text,
+        counted=len(pairs.before),
+        left_out=pairs.left_out,
+        unit=_get_unit(condition),
+    )
+    if isinstance(condition, SignificanceCondition):
+        return replace(finding, required=condition.level)
+    return replace(finding, required=condition.allowed, operator=Operator.AT_MOST)
+
+
+def _get_unit(condition: BaselineCondition) -> Unit:
+    """The unit of what is required; what was observed has another where significance could not be tested."""
+    if isinstance(condition, SignificanceCondition):
+        return Unit.P_VALUE
+    if condition.relative:
+        return Unit.SHARE
+    return Unit.QUERIES if isinstance(condition, WorseCondition) else Unit.DROP
+
+
+# How far scores fell: the mean, or each query.
+
+
+def _judge_drop(condition: DropCondition, pairs: Pairs, *, of_query: bool) -> Finding:
+    """Compare the fall of the mean, or of the one query, with what is allowed; blame the queries that fell."""
     before, after = pairs.compute_means()
-    drop = before - after
-    passed = is_met(drop, Operator.AT_MOST, _limit(condition, before))
+    drop, limit = before - after, _get_limit(condition, before)
+    share = f" ({abs(drop / before):.2%})" if condition.relative and before else ""
     subject = pairs.name if of_query else pairs.mean_name
-    reason = f"{subject} {_drop_text(condition, pairs, before, after)}, allowed {_allowed(condition)}"
+    reason = f"{subject} {_describe_change(pairs, before, after, limit, share)}, allowed {_format_allowed(condition)}"
     if not of_query:
         reason += f", over {count(len(pairs.before), 'query')}"
-    if not passed and not of_query:
-        reason += f"; {_costs(pairs)}"
-    return _drop_finding(condition, pairs, passed, reason, _observed(condition, before, drop), pairs.list_costliest())
+    observed = _get_observed(condition, before, drop)
+    finding = replace(_start_finding(condition, pairs), observed=observed)
+    if is_met(drop, Operator.AT_MOST, limit):
+        return replace(finding, status=Status.PASSED, reason=reason)
+    if not of_query:
+        reason += f"; {_describe_costs(pairs)}"
+    return replace(finding, reason=reason, blamed=tuple(pairs.list_costliest()))
 
 
-def _judge_every(condition: DropCondition, pairs: Pairs) -> Finding:
+def _judge_every_drop(condition: DropCondition, pairs: Pairs) -> Finding:
+    """Compare the fall of each query with what is allowed; the greatest excess decides."""
     drops = pairs.compute_drops()
-    excess = {query: drops[query] - _limit(condition, pairs.before[query]) for query in drops}
+    limits = {query: _get_limit(condition, before) for query, before in pairs.before.items()}
+    excess = {query: drops[query] - limits[query] for query in drops}
     worst = max(drops, key=lambda query: (excess[query], query))
-    beyond = [
-        query
-        for query in sorted(drops, key=lambda query: (-excess[query], query))
-        if not is_met(drops[query], Operator.AT_MOST, _limit(condition, pairs.before[query]))
-    ]
+    worst_first = sorted(drops, key=lambda query: (-excess[query], query))
+    beyond = [query for query in worst_first if not is_met(drops[query], Operator.AT_MOST, limits[query])]
     total = len(drops)
-    reason = f"{pairs.name} fell by no more than {_allowed(condition)} for {total - len(beyond)} of "
+    reason = f"{pairs.name} fell by no more than {_format_allowed(condition)} for {total - len(beyond)} of "
     reason += f"{count(total, 'query')}, required for every one"
-    if beyond:
-        reason += f"; fell most: {_with_both(pairs, beyond)}"
-    observed = _observed(condition, pairs.before[worst], drops[worst])
-    return _drop_finding(condition, pairs, not beyond, reason, observed, beyond)
+    observed = _get_observed(condition, pairs.before[worst], drops[worst])
+    finding = replace(_start_finding(condition, pairs), observed=observed)
+    if not beyond:
+        return replace(finding, status=Status.PASSED, reason=reason)
+    reason += f"; fell most: {_list_values(pairs, beyond)}"
+    return replace(finding, reason=reason, blamed=tuple(beyond))
 
 
-def _limit(condition: DropCondition, before: float) -> float:
+def _get_limit(condition: DropCondition, before: float) -> float:
+    """The greatest drop that is allowed from *before*, in the measure's unit."""
     return condition.allowed * abs(before) if condition.relative else condition.allowed
 
 
-def _observed(condition: DropCondition, before: float, drop: float) -> float | None:
+def _get_observed(condition: DropCondition, before: float, drop: float) -> float | None:
     """The drop in the threshold's unit; None where it is a share of a score of 0."""
     if not condition.relative:
         return drop
     return drop / abs(before) if before else None
 
 
-def _allowed(condition: DropCondition | WorseCondition) -> str:
+def _format_allowed(condition: DropCondition | WorseCondition) -> str:
     return f"{format_number(condition.allowed * 100)}%" if condition.relative else format_number(condition.allowed)
 
 
-def _drop_text(condition: DropCondition, pairs: Pairs, before: float, after: float) -> str:
-    """The drop in words, with numbers that never contradict the decision."""
-    share = f" ({abs((before - after) / before):.2%})" if condition.relative and before else ""
-    return _change_text(before, after, pairs.against, _limit(condition, before), share)
+def _describe_change(pairs: Pairs, before: float, after: float, limit: float = math.inf, share: str = "") -> str:
+    """
+    How far a value moved from *before*, its value in the baseline, with four decimals.
 
-
-def _change_text(before: float, after: float, against: str, limit: float = math.inf, share: str = "") -> str:
-    """How far a value moved from *before*, its value in *against*; four decimals, or as many as *limit* needs."""
+    With as many decimals as *limit* needs, so that the numbers never contradict the decision.
+    """
     drop = before - after
     if abs(drop) < 5e-5 and is_met(drop, Operator.AT_MOST, limit):
-        return f"is {after:.4f} as in {against}"
-    size = format_observed(drop, Operator.AT_MOST, limit) if drop > 0 else f"{-drop:.4f}"
-    return f"{'fell' if drop > 0 else 'rose'} by {size}{share} from {before:.4f} to {after:.4f}"
+        return f"is {after:.4f} as in {pairs.against}"
+    if drop > 0:
+        size = format_observed(drop, Operator.AT_MOST, limit)
+        return f"fell by {size}{share} from {before:.4f} to {after:.4f}"
+    return f"rose by {-drop:.4f}{share} from {before:.4f} to {after:.4f}"
 
 
-def _with_both(pairs: Pairs, queries: Sequence[str]) -> str:
+def _list_values(pairs: Pairs, queries: Sequence[str]) -> str:
     """The first of *queries*, each with its value in the baseline and today."""
     return listed([f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}" for query in queries])
 
 
-def _costs(pairs: Pairs) -> str:
+def _describe_costs(pairs: Pairs) -> str:
     """The queries that lowered the mean most, with their weights where these differ."""
-    both = [
-        f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{format_weight(query, pairs.weights)}"
-        for query in pairs.list_costliest()
-    ]
-    return f"{'cost' if pairs.weights else 'fell'} most: {listed(both)}"
+    queries = []
+    for query in pairs.list_costliest():
+        weight = format_weight(query, pairs.weights)
+        queries.append(f"{query} {pairs.before[query]:.4f} -> {pairs.after[query]:.4f}{weight}")
+    return f"{'cost' if pairs.weights else 'fell'} most: {listed(queries)}"
 
 
-def _drop_finding(
-    condition: DropCondition | WorseCondition,
-    pairs: Pairs,
-    passed: bool,
-    reason: str,
-    observed: float | None,
-    blamed: Sequence[str],
-) -> Finding:
-    status, blamed = (Status.PASSED, ()) if passed else (Status.FAILED, blamed)
-    found = _finding(condition, pairs, status, reason, observed, condition.allowed, blamed)
-    return replace(found, operator=Operator.AT_MOST)
+# How many queries fell.
 
 
 def _judge_worse(condition: WorseCondition, pairs: Pairs) -> Finding:
-    """
-    Count the queries that fell by more than *condition* says.
-
-    Returns:
-        FAILED where more queries fell than is allowed, with those queries, the greatest fall first; else PASSED. A
-        share is taken as the decimal fraction that was written.
-    """
+    """Count the queries that fell by more than *condition* says; blame them, the greatest fall first."""
     drops, total = pairs.compute_drops(), len(pairs.before)
     worse = [query for query in pairs.list_fallen() if not is_met(drops[query], Operator.AT_MOST, condition.by)]
+    # The share is taken as the decimal fraction that was written, since 0.07 * 100 is a little more than 7 in binary.
     allowed = Fraction(condition.allowed).limit_denominator(10**9)
-    passed = len(worse) <= allowed * (total if condition.relative else 1)
+    observed: float = len(worse)
     reason = f"{pairs.name} fell by more than {format_number(condition.by)} for {len(worse)} of {count(total, 'query')}"
-    reason += f" ({len(worse) / total:.2%})" if condition.relative else ""
-    reason += f", allowed {_allowed(condition)}"
+    if condition.relative:
+        allowed *= total
+        observed = len(worse) / total
+        reason += f" ({observed:.2%})"
+    reason += f", allowed {_format_allowed(condition)}"
     if worse:
-        reason += f"; fell most: {_with_both(pairs, worse)}"
-    observed = len(worse) / total if condition.relative else len(worse)
-    return _drop_finding(condition, pairs, passed, reason, observed, worse)
+        reason += f"; fell most: {_list_values(pairs, worse)}"
+    finding = replace(_start_finding(condition, pairs), reason=reason, observed=observed)
+    if len(worse) <= allowed:
+        return replace(finding, status=Status.PASSED)
+    return replace(finding, blamed=tuple(worse))
 
+
+# Whether chance explains that the mean fell.
 
 TEST = "paired sign-flip test, one-sided"
 POWER_TEXT = f"{POWER * 100:g} % power on average"
@@ -185,26 +240,30 @@ def _judge_significance(condition: SignificanceCondition, pairs: Pairs) -> Findi
         many queries, and also where it detects none: a threshold that cannot fail guards nothing. Else PASSED, with
         that drop as the caveat. ERROR where numpy is not installed.
     """
+    finding = _start_finding(condition, pairs)
     if find_spec("numpy") is None:
-        brings = f"`{pip_install('statistics')}` brings"
-        reason = f"the drop of {pairs.name} cannot be tested without numpy, which {brings}"
-        return _finding(condition, pairs, Status.ERROR, reason)
+        remedy = f"`{pip_install('statistics')}` brings"
+        reason = f"the drop of {pairs.name} cannot be tested without numpy, which {remedy}"
+        return replace(finding, status=Status.ERROR, reason=reason, required=None)
     from harness.statistics.tests import sign_flip
 
     differences = [-drop for drop in pairs.weigh_drops().values()]
     test = sign_flip(differences, alternative="less")
-    fell = not is_met(-mean(differences), Operator.AT_MOST, 0.0)
-    if fell and test.least_p > condition.level:
+    has_fallen = not is_met(-mean(differences), Operator.AT_MOST, 0.0)
+    if has_fallen and test.least_p > condition.level:
         return _judge_untested(condition, pairs, differences, test.least_p)
-    significant = fell and test.p_value <= condition.level
-    verb = "is" if significant else "is not"
-    reason = f"{_drop(pairs)} {verb} significant at {_percent(condition)}: p is {_p_text(test.p_value)} ({TEST}, "
-    reason += f"{count(len(differences), 'query')})"
-    if significant:
-        reason += f"; {_costs(pairs)}"
-        return _finding(condition, pairs, Status.FAILED, reason, test.p_value, condition.level, pairs.list_costliest())
-    smallest = _figure(_smallest_drop(condition, pairs), pairs, differences) if fell else ""
-    return _passed(condition, pairs, reason, smallest, test.p_value, condition.level)
+    is_significant = has_fallen and test.p_value <= condition.level
+    p_text = f"{test.p_value:.4f}" if test.p_value >= 0.00005 else f"{test.p_value:.1e}"
+    reason = f"{_describe_drop(pairs)} {'is' if is_significant else 'is not'} significant at {_format_level(condition)}"
+    reason += f": p is {p_text} ({TEST}, {count(len(differences), 'query')})"
+    finding = replace(finding, observed=test.p_value)
+    if is_significant:
+        reason += f"; {_describe_costs(pairs)}"
+        return replace(finding, reason=reason, blamed=tuple(pairs.list_costliest()))
+    if not has_fallen:
+        return replace(finding, status=Status.PASSED, reason=reason)
+    caveat = _describe_detectable(_find_detectable(condition, pairs), pairs, differences)
+    return replace(finding, status=Status.PASSED, reason=f"{reason}; {caveat}", caveat=caveat)
 
 
 def _judge_untested(
@@ -212,187 +271,115 @@ def _judge_untested(
 ) -> Finding:
     """Judge a fall of the mean that the test cannot detect, however large: *least_p* is above the level."""
     fall = -mean(differences)
-    smallest = _smallest_drop(condition, pairs)
-    moved = f"{_moved(differences)} of {count(len(differences), 'query')} changed"
-    reason = f"{_drop(pairs)} cannot be tested at {_percent(condition)}: {moved}, and p cannot be below {least_p:.4g}"
-    if smallest is None:
+    detectable = _find_detectable(condition, pairs)
+    changed = f"{_count_changed(differences)} of {count(len(differences), 'query')} changed"
+    reason = f"{_describe_drop(pairs)} cannot be tested at {_format_level(condition)}: {changed}, "
+    reason += f"and p cannot be below {least_p:.4g}"
+    finding = replace(_start_finding(condition, pairs), observed=fall, unit=Unit.DROP)
+    blamed = tuple(pairs.list_costliest())
+    if detectable is None:
         reason += f", so no drop is detectable: compare more queries, or use `drop {condition.measure.text} <= …`"
-        return _finding(condition, pairs, Status.FAILED, reason, fall, None, pairs.list_costliest(), unit=Unit.DROP)
-    limit = smallest.difference
+        return replace(finding, reason=reason, required=None, blamed=blamed)
+    limit = detectable.difference
+    finding = replace(finding, required=limit)
     if is_met(fall, Operator.AT_MOST, limit):
-        return _passed(condition, pairs, reason, _figure(smallest, pairs, differences), fall, limit, Unit.DROP)
-    found, shown = format_observed(fall, Operator.ABOVE, limit), format_observed(limit, Operator.BELOW, fall)
-    reason += f"; it fell by {found}, more than the smallest detectable drop {shown} ({POWER_TEXT}); {_costs(pairs)}"
-    return _finding(condition, pairs, Status.FAILED, reason, fall, limit, pairs.list_costliest(), unit=Unit.DROP)
+        caveat = _describe_detectable(detectable, pairs, differences)
+        return replace(finding, status=Status.PASSED, reason=f"{reason}; {caveat}", caveat=caveat)
+    fall_text = format_observed(fall, Operator.ABOVE, limit)
+    limit_text = format_observed(limit, Operator.BELOW, fall)
+    reason += f"; it fell by {fall_text}, more than the smallest detectable drop {limit_text} ({POWER_TEXT})"
+    return replace(finding, reason=f"{reason}; {_describe_costs(pairs)}", blamed=blamed)
 
 
-def _smallest_drop(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
+def _find_detectable(condition: SignificanceCondition, pairs: Pairs) -> Detectable | None:
     """The smallest drop of the mean that the test detects in such queries with `POWER`; None where it detects none."""
     from harness.statistics.power import detectable_by_sign_flip
 
     drops = pairs.compute_drops()
-    differences = [-drops[query] if taken else 0.0 for query, taken in pairs.weigh_drops().items()]
-    weights = [pairs.weights[query] for query in drops] if pairs.weights else None
+    differences = []
+    for query, weighed_drop in pairs.weigh_drops().items():
+        # A difference from summing the same score in another order counts as none, as in the test.
+        differences.append(-drops[query] if weighed_drop else 0.0)
+    weights = None
+    if pairs.weights:
+        weights = [pairs.weights[query] for query in drops]
     return detectable_by_sign_flip(differences, weights=weights, level=condition.level, alternative="less")
 
 
-def _figure(smallest: Detectable | None, pairs: Pairs, differences: Sequence[float]) -> str:
+def _describe_detectable(detectable: Detectable | None, pairs: Pairs, differences: Sequence[float]) -> str:
     """The smallest detectable drop in words, two digits, rounded up; or that no drop is detectable."""
-    if smallest is None:
+    if detectable is None:
         return f"smallest detectable drop unknown at so low a level ({POWER_TEXT})"
-    shown = format_number(float(_ROUNDED_UP.create_decimal_from_float(smallest.difference)))
-    figure = f"smallest detectable drop {shown} ({POWER_TEXT})"
-    if smallest.all_move:
-        figure += f" if all {count(len(differences), 'query')} changed (rough: only {_moved(differences)} did)"
+    shown = format_number(float(_ROUNDED_UP.create_decimal_from_float(detectable.difference)))
+    sentence = f"smallest detectable drop {shown} ({POWER_TEXT})"
+    if detectable.all_move:
+        total, changed = count(len(differences), "query"), _count_changed(differences)
+        sentence += f" if all {total} changed (rough: only {changed} did)"
     before, _ = pairs.compute_means()
-    if pairs.least is not None and smallest.difference > before - pairs.least:
-        figure += f", more than {pairs.measure.text} can fall from {before:.4f}"
-    return figure
+    if pairs.least is not None and detectable.difference > before - pairs.least:
+        sentence += f", more than {pairs.measure.text} can fall from {before:.4f}"
+    return sentence
 
 
-def _moved(differences: Sequence[float]) -> int:
-    return sum(map(bool, differences))
+def _count_changed(differences: Sequence[float]) -> int:
+    return sum(difference != 0 for difference in differences)
 
 
-def _drop(pairs: Pairs) -> str:
+def _describe_drop(pairs: Pairs) -> str:
     before, after = pairs.compute_means()
     return f"the drop of {pairs.mean_name}, from {before:.4f} to {after:.4f},"
 
 
-def _percent(condition: SignificanceCondition) -> str:
+def _format_level(condition: SignificanceCondition) -> str:
     return f"{format_number(condition.level * 100)}%"
 
 
-def _p_text(p_value: float) -> str:
-    return f"{p_value:.4f}" if p_value >= 0.00005 else f"{p_value:.1e}"
+# What a reason says beside the figure: ties, what was left out, what changed.
 
 
-def _passed(
-    condition: SignificanceCondition,
-    pairs: Pairs,
-    reason: str,
-    figure: str,
-    observed: float,
-    required: float,
-    unit: Unit | None = None,
-) -> Finding:
-    """PASSED, with the smallest detectable drop as the caveat where the mean fell."""
-    reason = "; ".join(filter(None, (reason, figure)))
-    passed = _finding(condition, pairs, Status.PASSED, reason, observed, required, unit=unit)
-    return replace(passed, caveat=figure)
-
-
-def _finding(
-    condition: BaselineCondition,
-    pairs: Pairs,
-    status: Status,
-    reason: str,
-    observed: float | None = None,
-    required: float | None = None,
-    blamed: Sequence[str] = (),
-    *,
-    unit: Unit | None = None,
-) -> Finding:
-    """What was found about *pairs*, in the unit of *condition* or in another *unit*."""
-    return Finding(
-        status,
-        reason,
-        observed,
-        required,
-        condition.measure.text,
-        tuple(blamed),
-        len(pairs.before),
-        pairs.left_out,
-        unit or _unit(condition),
-    )
-
-
-def judge_pairs(condition: BaselineCondition, pairs: Pairs, *, of_query: bool, remedy: str) -> Finding:
-    """
-    Judge *condition* twice where not all tied documents of a query are known: with such queries at their worst, and
-    at their best.
-
-    Args:
-        condition: The threshold.
-        pairs: The scores of its measure over its queries.
-        of_query: Whether it is a query's own.
-        remedy: How to make all tied documents known, in words.
-
-    Returns:
-        The worst case where it passes, the best case where it fails, so that *observed* is the figure that decided;
-        INCONCLUSIVE where the two disagree, or one of them is not known.
-    """
-    if any(map(math.isinf, (value for span in pairs.tie_ranges.values() for value in span))):
-        return _inconclusive(condition, pairs, "too many orders of ties to check", remedy, of_query)
-    worst = _judge(condition, pairs.take_extreme("worst"), of_query=of_query)
-    if not pairs.tie_ranges:
-        return _with_asides(worst, pairs, of_query=of_query)
-    best = _judge(condition, pairs.take_extreme("best"), of_query=of_query)
-    if worst.status is not best.status:
-        sentence = f"with ties at their worst, {worst.reason}; at their best, {best.reason}"
-        return _inconclusive(condition, pairs, sentence, remedy, of_query)
-    if worst.status is Status.PASSED:
-        return _with_asides(worst, pairs.take_extreme("worst"), of_query=of_query)
-    return _with_asides(best, pairs.take_extreme("best"), of_query=of_query)
-
-
-def _judge(condition: BaselineCondition, pairs: Pairs, *, of_query: bool) -> Finding:
-    if isinstance(condition, DropCondition):
-        return _judge_drop(condition, pairs, of_query=of_query)
-    if isinstance(condition, WorseCondition):
-        return _judge_worse(condition, pairs)
-    return _judge_significance(condition, pairs)
-
-
-def _with_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
+def _add_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     """*finding* with the facts about *pairs* added to its reason, and what weakens a pass added to its caveat."""
-    parts = [f"{_read_as(pairs)}{finding.reason}", *_asides(pairs, pairs.list_reordered(), of_query=of_query)]
-    caveats = (
-        [finding.caveat, *describe_tie_changes(pairs.ties, pairs.mixed)] if finding.status is Status.PASSED else []
-    )
-    return replace(finding, reason="; ".join(parts), caveat="; ".join(filter(None, caveats)))
+    reordered = pairs.list_reordered()
+    reason = finding.reason
+    if pairs.extreme:
+        reason = f"with ties at their {pairs.extreme}, {reason}"
+    elif reordered:
+        reason = f"with ties as in {pairs.against}, {reason}"
+    reason = "; ".join([reason, *_list_asides(pairs, reordered, of_query=of_query)])
+    if finding.status is not Status.PASSED:
+        return replace(finding, reason=reason, caveat="")
+    caveats = [finding.caveat, *describe_tie_changes(pairs.ties, pairs.mixed)]
+    return replace(finding, reason=reason, caveat="; ".join(filter(None, caveats)))
 
 
-def _inconclusive(condition: BaselineCondition, pairs: Pairs, sentence: str, remedy: str, of_query: bool) -> Finding:
-    spans = {query: greatest - least for query, (least, greatest) in pairs.tie_ranges.items()}
-    blamed = sorted(spans, key=lambda query: (-spans[query], query))
+def _refuse_ties(condition: BaselineCondition, pairs: Pairs, sentence: str, remedy: str, of_query: bool) -> Finding:
+    """INCONCLUSIVE: the order of ties decides, and not all tied documents are known."""
+    widths = {query: greatest - least for query, (least, greatest) in pairs.tie_ranges.items()}
+    widest_first = sorted(widths, key=lambda query: (-widths[query], query))
     parts = [
         f"cannot be decided: {sentence}",
-        *_asides(pairs, [*blamed, *pairs.list_reordered()], of_query=of_query),
-        f"more documents may tie with the last hit in {counted(blamed, 'query')}: {remedy}",
+        *_list_asides(pairs, [*widest_first, *pairs.list_reordered()], of_query=of_query),
+        f"more documents may tie with the last hit in {counted(widest_first, 'query')}: {remedy}",
     ]
-    required = condition.level if isinstance(condition, SignificanceCondition) else condition.allowed
-    return _finding(condition, pairs, Status.INCONCLUSIVE, "; ".join(parts), None, required, blamed)
+    finding = _start_finding(condition, pairs)
+    reason, blamed = "; ".join(parts), tuple(widest_first)
+    return replace(finding, status=Status.INCONCLUSIVE, reason=reason, blamed=blamed, operator=None)
 
 
-def _unit(condition: BaselineCondition) -> Unit:
-    """The unit of what is required; what was observed has another where significance could not be tested."""
-    if isinstance(condition, SignificanceCondition):
-        return Unit.P_VALUE
-    if condition.relative:
-        return Unit.SHARE
-    return Unit.QUERIES if isinstance(condition, WorseCondition) else Unit.DROP
-
-
-def _read_as(pairs: Pairs) -> str:
-    """The order in which ties were judged, in words; empty where it is the order in which they came."""
-    if pairs.extreme:
-        return f"with ties at their {pairs.extreme}, "
-    return f"with ties as in {pairs.against}, " if pairs.list_reordered() else ""
-
-
-def _asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
+def _list_asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[str]:
     """Parts of a reason: the queries *reordered*, with their values as returned; what was left out; what changed."""
-    parts = [_as_they_came(pairs, reordered, of_query=of_query)] if reordered else []
+    parts = []
+    if reordered:
+        returned = pairs.restore_returned()
+        change = _describe_change(pairs, *returned.compute_means())
+        if of_query:
+            parts.append(f"with ties as returned, it {change}")
+        else:
+            values = _list_values(returned, reordered)
+            parts.append(f"with ties as returned, the {name_mean(pairs.weights)} {change} ({values})")
     parts += describe_tie_changes(pairs.ties, pairs.mixed)
-    if pairs.skipped or pairs.undefined:
-        groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
-        parts.append("left out: " + ", ".join(f"{len(group)} {word}" for group, word in groups if group))
+    groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
+    left_out = ", ".join(f"{len(queries)} {word}" for queries, word in groups if queries)
+    if left_out:
+        parts.append(f"left out: {left_out}")
     return [*parts, *pairs.changes]
-
-
-def _as_they_came(pairs: Pairs, reordered: list[str], *, of_query: bool) -> str:
-    came = pairs.restore_returned()
-    subject = "it" if of_query else f"the {name_mean(pairs.weights)}"
-    each = "" if of_query else f" ({_with_both(came, reordered)})"
-    return f"with ties as returned, {subject} {_change_text(*came.compute_means(), pairs.against)}{each}"
