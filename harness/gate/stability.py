@@ -57,7 +57,13 @@ def explain_changed_target(run: Run, before: Run | None = None) -> str:
             return change_before
         if before.index != run.index or not _collect_uuids(before) & _collect_uuids(run):
             return explain_changed_target(run)
-        run = replace(run, states=(*before.states, *run.states))
+        states = (*before.states, *run.states)
+        if before.request != run.request:
+            change = explain_changed_target(run)
+            if change:
+                return change
+            states = tuple(map(_compare_shared_definitions, states))
+        run = replace(run, states=states)
     changes = [
         *_describe_moved_alias(run.states),
         *_describe_strange_hits(run),
@@ -125,6 +131,19 @@ def _describe_filters(states: Sequence[IndexState]) -> Iterator[str]:
     filters = [state.filters for state in states if state.filters is not None]
     if len(_drop_repeated(filters)) > 1:
         yield "the filter of its alias is another one"
+
+
+def _compare_shared_definitions(state: IndexState) -> IndexState:
+    """
+    *state*, of whose definitions a part counts only where another state has it too.
+
+    Each request names fields of its own. One that the request of the other run does not name was not added or removed.
+    """
+    if state.definitions is None:
+        return state
+    named, matched = state.definitions.named, state.definitions.matched
+    parts = {place: {**named[place], **matched.get(place, {})} for place in named}
+    return replace(state, definitions=replace(state.definitions, named={place: {} for place in named}, matched=parts))
 
 
 def _describe_definitions(states: Sequence[IndexState]) -> Iterator[str]:

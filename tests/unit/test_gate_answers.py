@@ -11,6 +11,7 @@ from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.stability import explain_changed_target
 from harness.metrics.score import score_run
 from harness.model import (
+    Definitions,
     Engine,
     Failure,
     FailureKind,
@@ -432,6 +433,29 @@ def test_a_run_on_an_index_that_changed_decides_nothing(before, after, reason):
     run = Run({}, Engine("fake"), index="products", states=(before, after))
     assert explain_changed_target(run) == (f"products changed during the run: {reason}" if reason else "")
     assert explain_changed_target(replace(run, states=())) == ""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reason"),
+    [
+        # Each request names a field that the other does not name.
+        ({"title": "t1", "brand": "b1"}, {"title": "t1", "price": "p1"}, ""),
+        ({"title": "t1", "brand": "b1"}, {"title": "t2", "price": "p1"}, "the mapping of products changed (title)"),
+    ],
+)
+def test_runs_of_two_requests_are_compared_by_the_fields_that_both_name(before, after, reason):
+    states = [
+        IndexState({"products": "1"}, 10, definitions=Definitions(named={"mapping of products": fields}))
+        for fields in (before, after)
+    ]
+    first, second = (
+        Run({}, Engine("fake"), request, index="products", states=(state,))
+        for request, state in zip(("current", "candidate"), states, strict=True)
+    )
+    told = f"products changed during the run: {reason}" if reason else ""
+    assert explain_changed_target(second, first) == told
+    same_request = explain_changed_target(replace(second, request="current"), first)
+    assert same_request.startswith("products changed during the run: the mapping of products changed (brand, ")
 
 
 BECAME_VISIBLE = "documents that were written before became visible to searches (a refresh)"
