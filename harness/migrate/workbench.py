@@ -26,7 +26,6 @@ from harness.words import unused
 _MEASURES = ["nDCG@10", "P@10", "AP@10", "Judged@10"]
 """The measures that the workbench shows for an experiment: NDCG, Precision, MAP and Coverage."""
 
-_TEXT = "%SearchText%"
 _MARKED = re.compile("%SearchText%|%queryText%")
 """The placeholder of the query's text in a configuration without ``{{``: in its first versions, and in later ones."""
 _VARIABLE = re.compile(r"\{\{\{\s*(\w[\w.-]*)\s*\}\}\}|\{\{&?\s*(\w[\w.-]*)\s*\}\}")
