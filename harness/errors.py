@@ -131,9 +131,9 @@ class InputError(HarnessError):
         super().__init__("\n".join(map(str, self.problems)))
 
     @classmethod
-    def at(cls, path: str | Path, line: int, column: int, message: str, excerpt: str = "") -> InputError:
+    def at(cls, path: str | Path, line: int, column: int, message: str) -> InputError:
         """An error with a single problem."""
-        return cls([Problem(str(path), line, column, message, excerpt)])
+        return cls([Problem(str(path), line, column, message)])
 
 
 class SuiteError(InputError):
