@@ -52,17 +52,16 @@ def detectable_by_sign_flip(
     *,
     weights: Sequence[float] | None = None,
     level: float = 0.05,
-    power: float = POWER,
     alternative: Alternative = "two-sided",
     seed: int = SEED,
 ) -> Detectable | None:
     """
-    The smallest true mean difference that `sign_flip` at *level* finds with probability *power*, in queries like these.
+    The smallest true mean difference that `sign_flip` at *level* finds with probability `POWER`, in queries like these.
 
     As many queries are drawn from these again and again. Those that moved are shifted, all by the same, and those that
     did not stay at 0, so that the share that moves is kept. What a query weighs is taken to have nothing to do with how
     its score moves. In a sample, the test finds just the shifts beyond the quantile 1 - *level* of the means of its
-    subsets (Hartigan, "Using subsample values as typical values", JASA 1969): the answer is the quantile *power* of
+    subsets (Hartigan, "Using subsample values as typical values", JASA 1969): the answer is the quantile `POWER` of
     these over the samples. As the spread is known from these queries alone, its upper 95 % limit is taken in its place
     (Browne, "On the use of a pilot sample for sample size determination", Statistics in Medicine 1995).
 
@@ -72,8 +71,7 @@ def detectable_by_sign_flip(
     Args:
         differences: Candidate minus reference, one a query.
         weights: What each query weighs, above 0: the difference is then of the weighted mean.
-        level: Chance of a false alarm, in (0, power).
-        power: Chance of finding the difference, in (level, 1).
+        level: Chance of a false alarm, in (0, `POWER`).
         alternative: "less" finds a drop, "greater" a rise, "two-sided" either: the difference is then the greater one.
         seed: The seed of the samples.
 
@@ -81,14 +79,14 @@ def detectable_by_sign_flip(
         None where no query moved, where all differ by the same, and where the test finds no difference of so many
         queries at such a level; nor is any worked out for a level below 0.00003.
     """
-    _check(level, power)
+    _check(level)
     values = vector(differences)
     greatest = float(np.abs(values).max())
     if not greatest:
         return None
     loads = np.ones(values.size) if weights is None else np.array(weighed([1.0] * values.size, weights))
     sides = {"less": (1.0,), "greater": (-1.0,), "two-sided": (1.0, -1.0)}[alternative]
-    test = _Test(level / len(sides), power, sides, np.random.Generator(np.random.PCG64(seed)))
+    test = _Test(level / len(sides), sides, np.random.Generator(np.random.PCG64(seed)))
     values, loads = np.sort(values / greatest), np.sort(loads)
     shift = _shift_of_the_moved(values, loads, test)
     if math.isfinite(shift):
@@ -102,7 +100,6 @@ class _Test:
     """A sign-flip test with *level* on each of its *sides*: 1 finds a drop, -1 a rise."""
 
     level: float
-    power: float
     sides: tuple[float, ...]
     generator: np.random.Generator
 
@@ -136,7 +133,7 @@ class _Test:
         for side in self.sides:
             signed = means if side > 0 else np.where(means == np.inf, means, -means)
             found = np.sort(np.partition(signed, -1 - beyond, axis=1)[:, -1 - beyond])
-            least = max(least, float(found[math.ceil(self.power * found.size) - 1]))
+            least = max(least, float(found[math.ceil(POWER * found.size) - 1]))
         return least
 
     def _subset_means(self, values: Floats, loads: Floats) -> Floats:
@@ -201,17 +198,15 @@ def detectable_by_t(
     queries: int,
     *,
     level: float = 0.05,
-    power: float = POWER,
     alternative: Alternative = "two-sided",
 ) -> float:
     """
-    The smallest true mean difference that a paired t test at *level* finds with probability *power*.
+    The smallest true mean difference that a paired t test at *level* finds with probability `POWER`.
 
     Args:
         standard_deviation: Of the differences a query, in the measure's unit, > 0.
         queries: At least two.
-        level: Chance of a false alarm, in (0, power).
-        power: Chance of finding the difference, in (level, 1).
+        level: Chance of a false alarm, in (0, `POWER`).
         alternative: "less" and "greater" put the whole level on one side.
 
     Returns:
@@ -223,7 +218,7 @@ def detectable_by_t(
         raise StatisticError(
             f"a detectable difference needs 2 queries and a spread above 0; found {queries} and {standard_deviation:g}"
         )
-    _check(level, power)
+    _check(level)
     from scipy import optimize, special, stats
 
     freedom = queries - 1
@@ -237,7 +232,7 @@ def detectable_by_t(
         found = special.ndtr(shift - limits)
         if two_sided:
             found = found + special.ndtr(-shift - limits)
-        return float(found.mean()) - power
+        return float(found.mean()) - POWER
 
     highest = 1.0
     while shortfall(highest) < 0:
@@ -246,6 +241,6 @@ def detectable_by_t(
     return float(shift) * standard_deviation / math.sqrt(queries)
 
 
-def _check(level: float, power: float) -> None:
-    if not 0 < level < power < 1:
-        raise StatisticError(f"level and power must be 0 < level < power < 1; found {level:g} and {power:g}")
+def _check(level: float) -> None:
+    if not 0 < level < POWER:
+        raise StatisticError(f"the level must be above 0 and below the power, {POWER:g}; found {level:g}")
