@@ -51,19 +51,18 @@ class EmbeddedNode:
 
 
 @contextmanager
-def start(version: str = DEFAULT_VERSION, *, port: int = 0) -> Iterator[EmbeddedNode]:
+def start(version: str = DEFAULT_VERSION) -> Iterator[EmbeddedNode]:
     """
-    An OpenSearch node for a ``with`` block; its data is removed afterwards.
+    An OpenSearch node for a ``with`` block, at a free port of 127.0.0.1; its data is removed afterwards.
 
     Args:
         version: A version that has a lock file, such as ``3.8`` or ``2.19``.
-        port: On 127.0.0.1; 0 for a free one.
 
     Raises:
         UsageError: there is no such version.
         EngineStartError: the extra is not installed, a jar cannot be downloaded, or the node does not start.
     """
-    node, process = launch(version, port=port, progress=None, background=False)
+    node, process = launch(version, port=0, progress=None, background=False)
     try:
         yield node
     finally:
