@@ -11,7 +11,7 @@ from harness.files.opening import NOT_TEXT
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Leftovers
-from harness.model import Json, Mark, Measure, Profile, Query, Suite
+from harness.model import Json, Mark, Measure, Profile, Suite
 
 
 def suite_stem(path: str) -> str:
@@ -53,22 +53,6 @@ class Exported:
     def leave(self, mark: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Note that *what* at *mark* is not in the files; *first* describes the first occurrence."""
         self.leftovers.add(mark, what, count, first)
-
-    def text_of(self, query: Query, system: str) -> str:
-        """The text of *query*, or its id if it has none, which is noted: *system* requires a text."""
-        if not query.text:
-            self.leave(query.mark, f"queries without a text; the id is the text in {system}", first=repr(query.id))
-        return query.text or query.id
-
-    def by_text(self, suite: Suite, system: str) -> dict[str, Query]:
-        """The queries by text, which identifies them in *system*; further queries with the same text are noted."""
-        texts: dict[str, Query] = {}
-        for query in suite.queries:
-            text = self.text_of(query, system)
-            if texts.setdefault(text, query) is not query:
-                what = f"queries with the text of another; {system} has one query of a text"
-                self.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
-        return texts
 
     def leave_others(
         self,

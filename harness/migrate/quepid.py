@@ -370,7 +370,14 @@ def write(suite: Suite, form: str) -> Exported:
         UsageError: A text cannot be written to CSV.
     """
     exported = Exported()
-    texts = exported.by_text(suite, "Quepid")
+    texts: dict[str, Query] = {}
+    for query in suite.queries:
+        if not query.text:
+            exported.leave(query.mark, "queries without a text; the id is the text in Quepid", first=repr(query.id))
+        text = query.text or query.id
+        if texts.setdefault(text, query) is not query:
+            what = "queries with the text of another; Quepid has one query of a text"
+            exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
     if form == ".json":
         exported.files[""] = json_text(_case(suite, texts, exported))
         return exported
