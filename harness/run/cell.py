@@ -385,10 +385,15 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
 
 
 def begin_record(cell: Cell, services: Services, record: RunRecord, target: OpenTarget) -> Run | None:
-    """The earlier run that this one continues; None without one, or if its target is another by now."""
+    """
+    The earlier run that this one continues; None without one, or if its target is another by now.
+
+    From now on `record.earlier` is the same.
+    """
     had_earlier = record.earlier is not None
     earlier = record.begin(target.search.engine, target.watch.first_state)
     if had_earlier and earlier is None:
+        # More queries are sent than was said.
         start_progress(cell, services, None)
     return earlier
 

@@ -217,6 +217,16 @@ class Rerun:
         """Keep nothing."""
 
 
+@dataclass(frozen=True, slots=True)
+class SectionOutput:
+    """Where a section is written, and who is told about it."""
+
+    write: Callable[[bytes], None]
+    """Appends lines to the journal."""
+    tell: Callable[[str], None]
+    """Called with a line for the user."""
+
+
 class Section:
     """
     The section of a journal for one cell, as it is written.
@@ -228,9 +238,8 @@ class Section:
         self,
         header: Header,
         masker: Masker,
-        write: Callable[[bytes], None],
         recorded: Recorded | None,
-        tell: Callable[[str], None],
+        output: SectionOutput,
         *,
         asks: bool = True,
     ) -> None:
@@ -238,20 +247,20 @@ class Section:
         Args:
             header: The section's header.
             masker: Hides secrets.
-            write: Appends lines.
             recorded: An unfinished run of the same cell.
-            tell: Called with a line for the user.
+            output: Where the section is written.
             asks: Whether queries without a ranking are sent again; if not, *recorded* is the whole run.
         """
         self.asks = asks
         self._header = header
         self._masker = masker
-        self._write = write
+        self._write = output.write
+        self._tell = output.tell
         self._recorded = recorded
         self.earlier = None if recorded is None else recorded.run
         if self.earlier is not None and not self.is_whole and not explain_changed_target(self.earlier):
-            self.earlier = replace(self.earlier, states=())  # `begin` compares the target with that of the header
-        self._tell = tell
+            # The run goes on, and sees the states anew; `begin` compares the target with that of the header.
+            self.earlier = replace(self.earlier, states=())
         self._has_header = False
         self._written: dict[str, Response] = {}
 
@@ -407,7 +416,7 @@ class Journal:
             recorded = None
             if self._resumes:
                 self._tell(f"{header.name}: starting anew: {reason}")
-        return Section(header, masker, self._write, recorded, self._tell)
+        return Section(header, masker, recorded, SectionOutput(self._write, self._tell))
 
     def finish(self, *, is_complete: bool) -> None:
         """The run was reported: remove the file, or mark it as finished, if *is_complete*; else it can be continued."""

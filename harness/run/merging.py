@@ -15,10 +15,10 @@ from typing import Any
 from harness.errors import UsageError
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker
-from harness.model import IndexState, Json, Response, Run, TailSearch, TargetChecks
+from harness.model import IndexState, Json, NamedField, Response, Run, TailSearch, TargetChecks
 from harness.options import ALL_QUERIES, RunOptions
 from harness.run.header import COMPARED, NOT_ASKED, CellKey, Header
-from harness.run.journal import Recorded, Section, parse_journal
+from harness.run.journal import Recorded, Section, SectionOutput, parse_journal
 from harness.words import count, grouped, listed
 
 ANOTHER_PLACE = frozenset({"cluster", "hooks", "version of the harness"})
@@ -87,12 +87,14 @@ class MergedJournal:
 
         The configuration of the parts is used where *others* name none, if it is on this machine too.
         """
-        given: dict[str, Any] = {**self._first.options, "request": None, "index": None}
-        recorded = given.pop("config", None)
-        if others.config is None and recorded is not None and Path(recorded).is_file():
-            given["config"] = Path(recorded)
-        given["variables"] = (*given.get("variables", ()), *others.variables)
-        return replace(others, **{name: _make_hashable(value) for name, value in given.items()})
+        options: dict[str, Any] = {name: _make_hashable(value) for name, value in self._first.options.items()}
+        # The matrix has the requests and indexes of all cells, of which the first is one.
+        options |= {"request": None, "index": None}
+        config = options.pop("config", None)
+        if others.config is None and config is not None and Path(config).is_file():
+            options["config"] = Path(config)
+        options["variables"] = (*options.get("variables", ()), *others.variables)
+        return replace(others, **options)
 
     def check_all_taken(self) -> None:
         """
@@ -118,7 +120,11 @@ class MergedJournal:
         names = [name for name in recorded.header.list_differences(header) if name not in ANOTHER_PLACE]
         if names:
             raise UsageError(f"{header.suite}: the suite was changed after it ran; it differs in {listed(names)}")
-        return Section(header, masker, lambda _: None, recorded, lambda _: None, asks=False)
+        return Section(header, masker, recorded, SectionOutput(_ignore, _ignore), asks=False)
+
+
+def _ignore(_: object) -> None:
+    """Write nothing, tell nothing."""
 
 
 def _make_hashable(value: Json) -> Json:
@@ -240,32 +246,41 @@ def _merge_parts(parts: Sequence[Recorded]) -> Recorded:
 def _merge_tails(tails: Sequence[TailSearch]) -> TailSearch | None:
     if not tails:
         return None
-    problems = [part.problem for part in tails if part.problem]
-    return TailSearch(
-        sum(part.queries for part in tails),
-        max(part.hits for part in tails),
-        sum(part.seconds for part in tails),
-        sum(part.left_open for part in tails),
-        problems[0] if problems else "",
-    )
+    merged = tails[0]
+    for part in tails[1:]:
+        merged = TailSearch(
+            queries=merged.queries + part.queries,
+            hits=max(merged.hits, part.hits),
+            seconds=merged.seconds + part.seconds,
+            left_open=merged.left_open + part.left_open,
+            problem=merged.problem or part.problem,
+        )
+    return merged
 
 
 def _merge_checks(checks: Sequence[TargetChecks], *, is_titled: bool) -> TargetChecks | None:
     """The checks of all parts as one: a document that any part returned is not absent, and any title is enough."""
     if not checks:
         return None
-    absent: dict[str, str | None] = {}
-    for document in checks[0].absent:
-        if all(document in part.absent for part in checks):
-            similar = [part.absent[document] for part in checks if part.absent[document] is not None]
-            absent[document] = similar[0] if similar else None
-    untitled = [part.untitled for part in checks if part.untitled is not None]
+    absent = dict(checks[0].absent)
+    unknown_fields: dict[NamedField, None] = {}
+    problems: dict[str, None] = {}
+    untitled: NamedField | None = None
+    for part in checks:
+        for document in list(absent):
+            if document not in part.absent:
+                del absent[document]
+            elif absent[document] is None:
+                absent[document] = part.absent[document]
+        unknown_fields.update(dict.fromkeys(part.unknown_fields))
+        problems.update(dict.fromkeys(part.problems))
+        untitled = untitled or part.untitled
     return replace(
         checks[0],
         absent=absent,
-        unknown_fields=tuple(dict.fromkeys(chain.from_iterable(part.unknown_fields for part in checks))),
-        untitled=untitled[0] if untitled and not is_titled else None,
-        problems=tuple(dict.fromkeys(chain.from_iterable(part.problems for part in checks))),
+        unknown_fields=tuple(unknown_fields),
+        untitled=None if is_titled else untitled,
+        problems=tuple(problems),
     )
 
 
