@@ -7,7 +7,6 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import takewhile
 from unicodedata import normalize
 
 from harness.gate.grammar import TOLERANCE
@@ -79,8 +78,8 @@ class Scope:
     @property
     def no_score(self) -> str:
         """Which queries are unanswered, and why, in words."""
-        of = count(self.size, "query")
-        return f"no score for {len(self.unanswered):,} of {of}: {list_by_cause(self.unanswered)}"
+        size = count(self.size, "query")
+        return f"no score for {len(self.unanswered):,} of {size}: {list_by_cause(self.unanswered)}"
 
 
 def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, today: date) -> Scope:
@@ -106,7 +105,7 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, tod
         elif score is not None and score.outcome is Outcome.UNDEFINED:
             undefined.append(query.id)
         elif score is None or score.value is None or not math.isfinite(score.value):
-            unanswered[query.id] = _what_is_missing(score)
+            unanswered[query.id] = _explain_missing(score)
         else:
             counted[query.id] = score.value
             if score.outcome is Outcome.ZERO_HITS:
@@ -121,7 +120,7 @@ def read_weights(queries: Sequence[Query], counted: Collection[str]) -> dict[str
     return weights if are_weighted(weights.values()) else {}
 
 
-def _what_is_missing(score: Score | None) -> str:
+def _explain_missing(score: Score | None) -> str:
     if score is None or score.outcome is Outcome.SKIPPED:
         return "did not run"
     if score.value is not None:
@@ -173,10 +172,10 @@ def format_observed(observed: float, operator: Operator, required: float) -> str
     >>> format_observed(-0.0, Operator.AT_LEAST, 0.0)
     '0.0000'
     """
-    decided = is_met(observed, operator, required)
+    decision = is_met(observed, operator, required)
     for digits in range(_FEWEST_DIGITS, _MOST_DIGITS):
         shown = f"{observed:z.{digits}f}"
-        if is_met(float(shown), operator, required) == decided:
+        if is_met(float(shown), operator, required) == decision:
             return shown
     return repr(observed)
 
@@ -198,8 +197,8 @@ def list_by_cause(reasons: Mapping[str, str]) -> str:
     >>> list_by_cause({"a": "timeout", "b": "refused", "c": "timeout"})
     'a, c (timeout), b (refused)'
     """
-    queries = grouped((reason, query) for query, reason in reasons.items())
-    return listed([f"{listed(affected)} ({reason})" for reason, affected in queries.items()])
+    by_reason = grouped((reason, query) for query, reason in reasons.items())
+    return listed([f"{listed(queries)} ({reason})" for reason, queries in by_reason.items()])
 
 
 def describe_undefined(undefined: Sequence[str], size: int) -> str:
@@ -212,12 +211,13 @@ def describe_undefined(undefined: Sequence[str], size: int) -> str:
 
 def describe_tie_changes(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
     """Which queries count as unchanged because only their ties are in another order, and which do so in part."""
-    found = []
+    sentences = []
     if ties:
-        found.append(f"only the order of ties changed in {count(len(ties), 'query')}: {listed(ties)}")
+        sentences.append(f"only the order of ties changed in {count(len(ties), 'query')}: {listed(ties)}")
     if mixed:
-        found.append(f"beside other changes the order of ties changed in {count(len(mixed), 'query')}: {listed(mixed)}")
-    return found
+        size = count(len(mixed), "query")
+        sentences.append(f"beside other changes the order of ties changed in {size}: {listed(mixed)}")
+    return sentences
 
 
 def describe_changed_question(query: str, before: Question, now: Question) -> str:
@@ -229,37 +229,53 @@ def describe_changed_question(query: str, before: Question, now: Question) -> st
     >>> describe_changed_question("shoes", Question("1", "red shoes"), Question("2", "blue shoes"))
     "shoes (its text was 'red shoes' and is 'blue shoes')"
     """
-    said = []
+    changes = []
     if before.text != now.text:
-        look_alike = normalize("NFC", before.text) == normalize("NFC", now.text)
-        write = ascii if look_alike else repr
-        said.append("its text was {} and is {}".format(*_where_they_differ(write(before.text), write(now.text))))
-    params = _params_text(before.params, now.params), _params_text(now.params, before.params)
-    if params[0] != params[1] and (not said or None not in (before.params, now.params)):
-        said.append("its params were {} and are {}".format(*_where_they_differ(*params)))
-    if not said:
-        large = now.params is None
-        said.append("its params, which are too large to be stored" if large else "a variable in it has another value")
-    return f"{query} ({', '.join(said)})"
+        # Two forms of the same letters look alike: only their escapes show the difference.
+        looks_alike = normalize("NFC", before.text) == normalize("NFC", now.text)
+        write = ascii if looks_alike else repr
+        old_text, new_text = _shorten_both(write(before.text), write(now.text))
+        changes.append(f"its text was {old_text} and is {new_text}")
+    are_params_known = before.params is not None and now.params is not None
+    old_params, new_params = _write_params(before.params, now.params), _write_params(now.params, before.params)
+    if old_params != new_params and (are_params_known or not changes):
+        old_params, new_params = _shorten_both(old_params, new_params)
+        changes.append(f"its params were {old_params} and are {new_params}")
+    if not changes and now.params is None:
+        changes.append("its params, which are too large to be stored")
+    elif not changes:
+        changes.append("a variable in it has another value")
+    return f"{query} ({', '.join(changes)})"
 
 
-def _params_text(params: Json, others: Json) -> str:
+def _write_params(params: Json, others: Json) -> str:
     """*params* as text, without those that *others* lack."""
     if params is None:
         return "not known"
-    shared = {name: value for name, value in params.items() if others is None or name in others}
-    return json.dumps(shared, ensure_ascii=False, sort_keys=True)
+    if others is not None:
+        params = {name: value for name, value in params.items() if name in others}
+    return json.dumps(params, ensure_ascii=False, sort_keys=True)
 
 
-def _where_they_differ(first: str, second: str) -> tuple[str, str]:
+def _shorten_both(first: str, second: str) -> tuple[str, str]:
     """Both texts; of long ones the part that begins shortly before they differ."""
     if max(len(first), len(second)) <= _MOST_QUOTED:
         return first, second
-    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
-    begin = max(0, same - _MOST_QUOTED // 4)
-    return _cut(first, begin), _cut(second, begin)
+    shared = 0
+    for first_character, second_character in zip(first, second, strict=False):
+        if first_character != second_character:
+            break
+        shared += 1
+    begin = max(0, shared - _MOST_QUOTED // 4)
+    return _quote_part(first, begin), _quote_part(second, begin)
 
 
-def _cut(text: str, begin: int) -> str:
+def _quote_part(text: str, begin: int) -> str:
+    """The part of *text* from *begin* on that is quoted, with an ellipsis where text is left out."""
     end = begin + _MOST_QUOTED
-    return ("…" if begin else "") + text[begin:end] + ("…" if end < len(text) else "")
+    part = text[begin:end]
+    if begin > 0:
+        part = f"…{part}"
+    if end < len(text):
+        part = f"{part}…"
+    return part

@@ -75,7 +75,7 @@ class Cursor:
             self.skip_blanks()
         return match
 
-    def found(self) -> str:
+    def describe_next(self) -> str:
         """The text at this place, for an error."""
         word = WORD.match(self.text, self.position)
         return f"found {word.group()!r}" if word else "found the end"
@@ -87,32 +87,32 @@ class Cursor:
     def expect_end(self, expected: str) -> None:
         """Refuse any text that is left."""
         if self.position < len(self.text):
-            self.fail(f"{self.found()}, expected {expected}")
+            self.fail(f"{self.describe_next()}, expected {expected}")
 
-    def operator(self) -> Operator:
+    def read_operator(self) -> Operator:
         """Read the comparison operator here."""
         start = self.position
         match = self.take(_COMPARISON)
         if match is None:
-            self.fail(f"{self.found()}, expected a comparison: {_OPERATORS}")
+            self.fail(f"{self.describe_next()}, expected a comparison: {_OPERATORS}")
         try:
             return Operator(match.group())
         except ValueError:
             self.fail(f"found {match.group()!r}, expected a comparison: {_OPERATORS}", start)
 
-    def at_most(self, what: str) -> None:
+    def expect_at_most(self, what: str) -> None:
         """Go past ``<=``, the only comparison that limits *what*."""
         start = self.position
-        operator = self.operator()
+        operator = self.read_operator()
         if operator is not Operator.AT_MOST:
             self.fail(f"found {operator.value!r}, but {what} takes only '<='", start)
 
-    def number(self, expected: str) -> float:
+    def read_number(self, expected: str) -> float:
         """Read a finite number here."""
         start = self.position
         match = self.take(NUMBER)
         if match is None:
-            self.fail(f"{self.found()}, expected {expected}")
+            self.fail(f"{self.describe_next()}, expected {expected}")
         decimals = _DECIMAL_COMMA.match(self.text, match.end())
         if decimals:
             found = match.group() + decimals.group()
@@ -122,7 +122,7 @@ class Cursor:
             self.fail(f"{match.group()} is too large a number", start)
         return value
 
-    def whole_number(self, expected: str, *, least: int) -> int:
+    def read_whole_number(self, expected: str, *, least: int) -> int:
         """Read a whole number of at least *least* here."""
         start = self.position
         match = self.take(WORD)
@@ -133,24 +133,24 @@ class Cursor:
 
     def has_after_word(self, pattern: re.Pattern[str]) -> bool:
         """Whether *pattern* matches behind the next word; blanks in brackets do not end a word."""
-        end = _first_outside_brackets(self.text, self.position, str.isspace)
+        end = _find_outside_brackets(self.text, self.position, str.isspace)
         while end < len(self.text) and self.text[end].isspace():
             end += 1
         return pattern.match(self.text, end) is not None
 
-    def measure(self, *, one_word: bool = False) -> Measure:
+    def read_measure(self, *, one_word: bool = False) -> Measure:
         """Read the measure up to the comparison, or of *one_word*. Its parameters, in brackets, contain ``=`` too."""
-        return self.measured(parse_measure, one_word=one_word)
+        return self.read_measure_with(parse_measure, one_word=one_word)
 
-    def measured(self, parse: Callable[[str], Measure], *, one_word: bool = False) -> Measure:
-        """As `measure`, with *parse* to read the text in the measure's place."""
+    def read_measure_with(self, parse: Callable[[str], Measure], *, one_word: bool = False) -> Measure:
+        """As `read_measure`, with *parse* to read the text in the measure's place."""
         start = self.position
-        end = _first_outside_brackets(self.text, start, lambda character: character in "<>=!≤≥")
+        end = _find_outside_brackets(self.text, start, lambda character: character in "<>=!≤≥")
         if end == len(self.text) or one_word:
-            end = _first_outside_brackets(self.text, start, str.isspace)
+            end = _find_outside_brackets(self.text, start, str.isspace)
         text = self.text[start:end].rstrip()
         if not text:
-            self.fail(f"{self.found()}, expected a measure such as nDCG@10")
+            self.fail(f"{self.describe_next()}, expected a measure such as nDCG@10")
         self.position = end
         self.skip_blanks()
         try:
@@ -159,12 +159,16 @@ class Cursor:
             raise type(error)(str(error), start + error.offset) from None
 
 
-def _first_outside_brackets(text: str, start: int, wanted: Callable[[str], bool]) -> int:
+def _find_outside_brackets(text: str, start: int, wanted: Callable[[str], bool]) -> int:
     """Where the first *wanted* character stands, brackets skipped; the length of *text* where there is none."""
     depth = 0
     for position in range(start, len(text)):
-        depth += (text[position] in "([{") - (text[position] in ")]}")
-        if depth <= 0 and wanted(text[position]):
+        character = text[position]
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        if depth <= 0 and wanted(character):
             return position
     return len(text)
 
@@ -177,56 +181,56 @@ _PER_CENT = re.compile("%")
 _QUERIES = re.compile(r"quer(?:y|ies)(?!\S)")
 
 
-def _drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
+def _read_drop(cursor: Cursor, *, of_query: bool) -> DropCondition | SignificanceCondition:
     """Read the threshold on a drop at *cursor*, without its tag; *of_query*: it is a query's own."""
     cursor.take(WORD)
     if cursor.has_after_word(_IS):
-        return _significance(cursor, of_query=of_query)
+        return _read_significance(cursor, of_query=of_query)
     start = cursor.position
     every = cursor.take(_EVERY) is not None
     if every and of_query:
         cursor.fail("found 'every', but a query's own threshold has no statistic; remove it", start)
-    measure = cursor.measure()
-    cursor.at_most("a drop")
+    measure = cursor.read_measure()
+    cursor.expect_at_most("a drop")
     start = cursor.position
-    allowed = cursor.number("a number such as 0.02 or 2%")
+    allowed = cursor.read_number("a number such as 0.02 or 2%")
     if allowed < 0:
         cursor.fail(f"found {allowed:g}, expected an allowed drop of at least 0", start)
     relative = cursor.take(_PER_CENT) is not None
     return DropCondition(measure, allowed / 100 if relative else allowed, every, relative)
 
 
-def _significance(cursor: Cursor, *, of_query: bool) -> SignificanceCondition:
-    measure = cursor.measure(one_word=True)
+def _read_significance(cursor: Cursor, *, of_query: bool) -> SignificanceCondition:
+    measure = cursor.read_measure(one_word=True)
     start = cursor.position
     if of_query:
         cursor.fail("found 'is', but one query is too few for a test; expected '<=' and a number", start)
     if cursor.take(_NOT_SIGNIFICANT) is None:
-        cursor.fail(f"{cursor.found()}, expected 'is not significant at' and a level such as 5%", start)
+        cursor.fail(f"{cursor.describe_next()}, expected 'is not significant at' and a level such as 5%", start)
     start = cursor.position
-    level = cursor.number("a level such as 5%")
+    level = cursor.read_number("a level such as 5%")
     if cursor.take(_PER_CENT) is None:
-        cursor.fail(f"{cursor.found()}, expected '%' after the level")
+        cursor.fail(f"{cursor.describe_next()}, expected '%' after the level")
     if not 0 < level <= 50:
         cursor.fail(f"found {level:g}%, expected a level above 0% and up to 50%", start)
     return SignificanceCondition(measure, level / 100)
 
 
-def _worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
+def _read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     """Read the threshold on how many queries fell at *cursor*, without its tag."""
     if of_query:
         cursor.fail("found 'worse', which counts queries; a query's own threshold is on its 'drop'")
     cursor.take(WORD)
-    measure = cursor.measure(one_word=True)
+    measure = cursor.read_measure(one_word=True)
     if cursor.take(_BY) is None:
-        cursor.fail(f"{cursor.found()}, expected 'by' and a number such as 0.1")
+        cursor.fail(f"{cursor.describe_next()}, expected 'by' and a number such as 0.1")
     start = cursor.position
-    by = cursor.number("a number such as 0.1")
+    by = cursor.read_number("a number such as 0.1")
     if by < 0:
         cursor.fail(f"found {by:g}, expected at least 0", start)
-    cursor.at_most("the number of queries")
+    cursor.expect_at_most("the number of queries")
     start = cursor.position
-    allowed = cursor.number("a number of queries such as 3 queries, or a share such as 5%")
+    allowed = cursor.read_number("a number of queries such as 3 queries, or a share such as 5%")
     if cursor.take(_PER_CENT) is not None:
         if not 0 <= allowed <= 100:
             cursor.fail(f"found {allowed:g}%, expected a share of the queries from 0% to 100%", start)
@@ -234,7 +238,7 @@ def _worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     if allowed < 0 or not allowed.is_integer():
         cursor.fail(f"found {allowed:g}, expected a whole number of queries, at least 0", start)
     if cursor.take(_QUERIES) is None:
-        cursor.fail(f"{cursor.found()}, expected 'queries' or '%'")
+        cursor.fail(f"{cursor.describe_next()}, expected 'queries' or '%'")
     return WorseCondition(measure, by, allowed)
 
 
@@ -277,19 +281,21 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
     (0.8, 'head')
     """
     cursor = Cursor(text)
-    first, second = [*text.split(maxsplit=2), "", ""][:2]
+    words = text.split(maxsplit=2)
+    first = words[0] if words else ""
+    second = words[1] if len(words) > 1 else ""
     condition: Condition
     if first == "drop":
-        condition = _drop(cursor, of_query=of_query)
+        condition = _read_drop(cursor, of_query=of_query)
     elif first == "worse":
-        condition = _worse(cursor, of_query=of_query)
+        condition = _read_worse(cursor, of_query=of_query)
     elif second == "latency":
-        condition = _latency(cursor)
+        condition = _read_latency(cursor)
         cursor.expect_end("nothing after 'ms'")
         return condition, None
     else:
-        condition = _score(cursor, of_query=of_query)
-    return condition, _tag(cursor, of_query=of_query)
+        condition = _read_score(cursor, of_query=of_query)
+    return condition, _read_tag(cursor, of_query=of_query)
 
 
 def parse_expectation(text: str) -> Condition:
@@ -309,76 +315,81 @@ def parse_expectation(text: str) -> Condition:
     hits = re.match(r"\s*hits\s*(?=[<>=!≤≥])", text)
     if hits:
         cursor.position = hits.end()
-        condition: Condition = HitCount(cursor.operator(), cursor.whole_number("a number of hits such as 1", least=0))
+        operator = cursor.read_operator()
+        required = cursor.read_whole_number("a number of hits such as 1", least=0)
+        condition: Condition = HitCount(operator, required)
     else:
-        condition = _ranks(cursor)
+        condition = _read_ranks(cursor)
     cursor.expect_end("nothing after it")
     return condition
 
 
-def _score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition:
-    statistic, share = _statistic(cursor, of_query=of_query)
+def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition:
+    statistic, share = _read_statistic(cursor, of_query=of_query)
     agrees = begins_agreement(cursor.text, cursor.position)
-    measure = cursor.measured(read_agreement) if agrees else cursor.measure()
-    operator = cursor.operator()
-    required = cursor.number("a number such as 0.8")
+    measure = cursor.read_measure_with(read_agreement) if agrees else cursor.read_measure()
+    operator = cursor.read_operator()
+    required = cursor.read_number("a number such as 0.8")
     if cursor.text.startswith("%", cursor.position):
         cursor.fail(f"a score is compared with a number, not per cent; expected {required / 100:g}")
     kind = AgreementCondition if agrees else ScoreCondition
     return kind(statistic, measure, operator, required, share)
 
 
-def _statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
+def _read_statistic(cursor: Cursor, *, of_query: bool) -> tuple[StatisticKind, float | None]:
     start = cursor.position
     share = cursor.take(_SHARE)
     word = WORD.match(cursor.text, start)
-    found = share.group() if share else word.group() if word else ""
-    if not found:
+    if word is None:
         cursor.fail("the threshold is empty; expected something such as 'mean nDCG@10 >= 0.8'")
+    found = share.group() if share else word.group()
     if of_query:
         if share or found in _NAMED_STATISTICS:
             cursor.fail(f"found {found!r}, but a query's own threshold has no statistic; remove it", start)
         return StatisticKind.QUERY, None
     if share:
-        return StatisticKind.SHARE, _fraction(cursor, share, start)
+        return StatisticKind.SHARE, _read_share(cursor, share, start)
     if found not in _NAMED_STATISTICS:
         meant = _OTHER_NAMES.get(found.casefold())
-        guess = f"; did you mean {meant!r}?" if meant else did_you_mean(found, _NAMED_STATISTICS)
+        guess = did_you_mean(found, _NAMED_STATISTICS)
+        if meant is not None:
+            guess = f"; did you mean {meant!r}?"
         cursor.fail(f"found {found!r}, expected a statistic first: {_STATISTICS}{guess}", start)
     cursor.take(WORD)
     return _NAMED_STATISTICS[found], None
 
 
-def _fraction(cursor: Cursor, share: re.Match[str], start: int) -> float:
+def _read_share(cursor: Cursor, share: re.Match[str], start: int) -> float:
     per_cent = float(share[1])
     if not 0 < per_cent <= 100:
         cursor.fail(f"found {share.group()!r}, expected a share of the queries above 0% and up to 100%", start)
     return per_cent / 100
 
 
-def _latency(cursor: Cursor) -> LatencyCondition:
+def _read_latency(cursor: Cursor) -> LatencyCondition:
     start = cursor.position
     match = cursor.take(WORD)
     name = match.group() if match else ""
     if name not in _PERCENTILES:
         cursor.fail(f"found {name!r}, expected p50, p95, p99 or max before 'latency'", start)
     cursor.take(WORD)
-    cursor.at_most("a latency")
+    cursor.expect_at_most("a latency")
     start = cursor.position
-    milliseconds = cursor.number("a number of milliseconds such as 200 ms")
+    milliseconds = cursor.read_number("a number of milliseconds such as 200 ms")
     if milliseconds <= 0:
         cursor.fail(f"found {milliseconds:g}, expected more than 0 ms", start)
     if cursor.take(re.compile(r"ms(?!\S)")) is None:
-        cursor.fail(f"{cursor.found()}, expected the unit 'ms'")
+        cursor.fail(f"{cursor.describe_next()}, expected the unit 'ms'")
     return LatencyCondition(_PERCENTILES[name], milliseconds)
 
 
-def _tag(cursor: Cursor, *, of_query: bool) -> str | None:
+def _read_tag(cursor: Cursor, *, of_query: bool) -> str | None:
     if cursor.position == len(cursor.text):
         return None
     start = cursor.position
     if cursor.take(re.compile(r"for(?!\S)")) is None:
-        cursor.fail(f"{cursor.found()}, expected {'nothing more' if of_query else repr('for') + ' and a tag'}")
+        expected = "nothing more" if of_query else "'for' and a tag"
+        cursor.fail(f"{cursor.describe_next()}, expected {expected}")
     if of_query:
         cursor.fail("found 'for', but a query's own threshold has no tag; remove it", start)
     tag = cursor.text[cursor.position :].rstrip()
@@ -387,32 +398,32 @@ def _tag(cursor: Cursor, *, of_query: bool) -> str | None:
     return tag
 
 
-def _ranks(cursor: Cursor) -> Condition:
-    document = _document(cursor)
+def _read_ranks(cursor: Cursor) -> Condition:
+    document = _read_document(cursor)
     if cursor.take(re.compile(r"before(?!\S)")):
-        return _before(cursor, document)
+        return _read_before(cursor, document)
     negated = cursor.take(re.compile(r"not(?!\S)")) is not None
     if cursor.take(re.compile(r"in\s+top(?!\S)")) is None:
         expected = "'in top'" if negated else "'in top', 'not in top' or 'before'"
         quotes = "; put a document id with spaces in quotes"
-        cursor.fail(f"{cursor.found()}, expected {expected} after the document {document!r}{quotes}")
-    return InTop(document, cursor.whole_number("a rank such as 10", least=1), negated)
+        cursor.fail(f"{cursor.describe_next()}, expected {expected} after the document {document!r}{quotes}")
+    return InTop(document, cursor.read_whole_number("a rank such as 10", least=1), negated)
 
 
-def _before(cursor: Cursor, document: str) -> Before:
+def _read_before(cursor: Cursor, document: str) -> Before:
     start = cursor.position
-    other = _document(cursor)
+    other = _read_document(cursor)
     if other == document:
         cursor.fail(f"the document {document!r} cannot be before itself", start)
     return Before(document, other)
 
 
-def _document(cursor: Cursor) -> str:
+def _read_document(cursor: Cursor) -> str:
     start = cursor.position
     match = cursor.take(_DOCUMENT)
     if match is None:
         hint = " with its closing quote" if cursor.position < len(cursor.text) else ""
-        cursor.fail(f"{cursor.found()}, expected a document id{hint}")
+        cursor.fail(f"{cursor.describe_next()}, expected a document id{hint}")
     document = next(group for group in match.groups() if group is not None)
     if not document:
         cursor.fail("found an empty document id", start)
@@ -432,21 +443,21 @@ def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STA
         A sentence that says what is out of reach, or None.
     """
     if isinstance(condition, ScoreCondition):
-        return _score_reach(condition, *measure_range(condition.measure, gain, profile))
+        return _check_score_reach(condition, *measure_range(condition.measure, gain, profile))
     if isinstance(condition, AgreementCondition):
-        return _score_reach(condition.as_score, 0.0, 1.0)
+        return _check_score_reach(condition.as_score, 0.0, 1.0)
     if isinstance(condition, DropCondition):
-        return _drop_reach(condition, gain, profile)
+        return _check_drop_reach(condition, gain, profile)
     if isinstance(condition, WorseCondition):
-        return _drop_reach(DropCondition(condition.measure, condition.by), gain, profile)
+        return _check_drop_reach(DropCondition(condition.measure, condition.by), gain, profile)
     if isinstance(condition, HitCount) and condition.operator is Operator.BELOW and condition.required == 0:
         return "there cannot be fewer than 0 hits; expected 'hits < 1' or 'hits = 0' for no hits"
     return None
 
 
-def _score_reach(condition: ScoreCondition, least: float | None, greatest: float | None) -> str | None:
+def _check_score_reach(condition: ScoreCondition, least: float | None, greatest: float | None) -> str | None:
     required, operator = condition.required, condition.operator
-    reach = f"{condition.measure} is {_bounds(least, greatest)}"
+    reach = f"{condition.measure} is {_describe_bounds(least, greatest)}"
     if greatest is not None and required > greatest + TOLERANCE:
         return f"{required:g} is out of range: {reach}"
     if least is not None and required < least - TOLERANCE:
@@ -458,17 +469,17 @@ def _score_reach(condition: ScoreCondition, least: float | None, greatest: float
     return None
 
 
-def _drop_reach(condition: DropCondition, gain: Gain, profile: Profile) -> str | None:
+def _check_drop_reach(condition: DropCondition, gain: Gain, profile: Profile) -> str | None:
     least, greatest = measure_range(condition.measure, gain, profile)
     if condition.relative and least is not None and least >= 0 and condition.allowed > 1:
         per_cent = f"{condition.allowed * 100:g}%"
         return f"{per_cent} is out of range: {condition.measure} cannot fall by more than 100%"
     if condition.relative or least is None or greatest is None or condition.allowed <= greatest - least:
         return None
-    return f"{condition.allowed:g} is out of range: {condition.measure} is {_bounds(least, greatest)}"
+    return f"{condition.allowed:g} is out of range: {condition.measure} is {_describe_bounds(least, greatest)}"
 
 
-def _bounds(least: float | None, greatest: float | None) -> str:
+def _describe_bounds(least: float | None, greatest: float | None) -> str:
     if least is None:
         return "any value" if greatest is None else f"at most {greatest:g}"
     return f"{least:g} and more" if greatest is None else f"{least:g} to {greatest:g}"
