@@ -97,7 +97,8 @@ class BarProgress:
         self._task: TaskID | None = None
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
-        """Start a suite's bar."""
+        """Start a suite's bar, in place of the one that a run has which starts anew."""
+        self._remove_bar()
         self._task = self._bars.add_task(escape(printable(_running(suite, chosen))), total=queries)
 
     def queries_done(self, count: int) -> None:
@@ -107,6 +108,9 @@ class BarProgress:
 
     def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:  # noqa: ARG002
         """Remove the bar; the report follows."""
+        self._remove_bar()
+
+    def _remove_bar(self) -> None:
         if self._task is not None:
             self._bars.remove_task(self._task)
             self._task = None

@@ -78,6 +78,13 @@ def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch):
         assert progress._bars.tasks == []
 
 
+def test_a_run_that_starts_anew_has_one_bar():
+    with run_progress(quiet=False, stream=Terminal()) as progress:
+        progress.suite_started(suite("shoes"), 1, "")
+        progress.suite_started(suite("shoes"), 60, "")
+        assert [task.total for task in progress._bars.tasks] == [60]
+
+
 def test_quiet_is_quiet():
     stream = Terminal()
     with run_progress(quiet=True, stream=stream) as progress:
