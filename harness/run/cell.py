@@ -43,6 +43,7 @@ from harness.options import RunOptions
 from harness.process import gc_paused
 from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, retarget
+from harness.run.header import NOT_ASKED
 from harness.run.journal import Rerun, RunRecord
 from harness.run.notes import describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
@@ -276,7 +277,7 @@ def answer_without_connection(
         reused = reuse_recorded_run(cell, services, record, None)
         if reused is not None:
             return reused
-    engine = Engine("not asked" if error is None else "not reached")
+    engine = NOT_ASKED if error is None else Engine("not reached")
     run = make_failed_run(cell, cell.suite, engine, error, record.earlier)
     record.end(run)
     return AnsweredCell(cell, mark_hooked(cell, run), budget=cell.options.budget)
@@ -306,7 +307,6 @@ def reuse_recorded_run(cell: Cell, services: Services, record: RunRecord, search
     Returns:
         None if the target is another by now, so that the queries are sent anew.
     """
-    from harness.run.header import NOT_ASKED
     from harness.suites.requests import choose_template
 
     earlier, suite = record.earlier, cell.suite
@@ -655,12 +655,15 @@ def conclude_cell(
     worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
     connection = LookUpConnection(answered.search, answered.budget)
     located, notes = locate_worst(selected, answered.run, connection, worst, options)
+    sent: dict[str, SentRequest] = {}
+    if inspected is None:
+        sent = _describe_requests(answered, run, verdicts)
     details = ReportDetails(
         notes=[*describe_run(selection, run, options, answered.cell.server, verdicts), *notes],
         deselected=len(selection.others),
         decides=inspected is None,
         report_only=options.report_only,
-        sent={} if inspected is not None else _describe_requests(answered, run, verdicts),
+        sent=sent,
         searched=options.searched(),
     )
     decided = DecidedRun(selected, run, scores, verdicts, reference, located)
@@ -684,7 +687,8 @@ def _load_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | 
     from harness.baseline import reference_for
     from harness.baseline.files import has_baseline
 
-    if not answered.cell.selection.needs_baseline and not (run.has_rankings and has_baseline(suite, options.baseline)):
+    informs = run.has_rankings and has_baseline(suite, options.baseline)
+    if not answered.cell.selection.needs_baseline and not informs:
         return run, None
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))
@@ -702,7 +706,8 @@ def _add_shown_titles(
         return run
     worst: list[str] | None = None
     documents: list[str] = []
-    if not options.all_titles:  # else those of the hits were looked up with the searches
+    if not options.all_titles:
+        # All titles of hits would have been looked up after the searches.
         blamed = list(interleave_blamed([verdict.blamed for verdict in verdicts]))
         if options.report_only:
             blamed += run.responses
