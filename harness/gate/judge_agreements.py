@@ -48,10 +48,10 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
     incomplete = _list_incomplete(active, inputs.run.responses, requested)
     incomplete |= _list_incomplete(active, reference.run.responses, requested)
     if incomplete:
-        found = listed([f"{query} ({incomplete[query]})" for query in active if query in incomplete])
-        size = count(len(incomplete), "query")
-        reason = f"{name} cannot be decided: more documents may match than were returned for {size}: {found}"
         blamed = tuple(query for query in active if query in incomplete)
+        hits = listed([f"{query} ({incomplete[query]})" for query in blamed])
+        size = count(len(blamed), "query")
+        reason = f"{name} cannot be decided: more documents may match than were returned for {size}: {hits}"
         return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed)
     rankings = _pair_rankings(active, inputs, reference)
     return _judge_rankings(condition, rankings, inputs, reference, skipped)

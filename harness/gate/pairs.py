@@ -180,16 +180,17 @@ class _Pairing:
         today = {query: self.now.counted[query] for query in before}
         after = dict(today)
         ties, mixed, tie_ranges = [], [], {}
-        for query, tied in self._read_ties(reference, before).items():
-            if tied.only_ties:
+        for query, tied_value in self._read_ties(reference, before).items():
+            least, greatest = tied_value.least, tied_value.greatest
+            if tied_value.only_ties:
                 if _is_different(before[query], today[query]):
                     after[query] = before[query]
                     ties.append(query)
-            elif _is_different(tied.least, tied.greatest):
-                tie_ranges[query] = (tied.least, tied.greatest)
+            elif _is_different(least, greatest):
+                tie_ranges[query] = (least, greatest)
             else:
-                after[query] = tied.least
-                if _is_different(tied.least, today[query]):
+                after[query] = least
+                if _is_different(least, today[query]):
                     mixed.append(query)
         return Pairs(
             name=self.name,
@@ -220,9 +221,9 @@ class _Pairing:
             if query.id not in before or not isinstance(earlier, Ranking) or not isinstance(today, Ranking):
                 continue
             earlier, today = truncate_ranking(earlier, depth), truncate_ranking(today, depth)
-            tied = read_ties(suite, query, self.measure, earlier, today)
-            if tied is not None:
-                tied_values[query.id] = tied
+            tied_value = read_ties(suite, query, self.measure, earlier, today)
+            if tied_value is not None:
+                tied_values[query.id] = tied_value
         return tied_values
 
 

@@ -264,8 +264,18 @@ def check_tags(suites: Sequence[Suite], tags: Iterable[str]) -> None:
     Raises:
         UsageError: names every unknown tag, the nearest known one, and the known ones.
     """
-    known = sorted({tag for suite in suites for query in suite.queries for tag in query.tags})
-    sentences = [_describe_unknown_tag(tag, known) for tag in tags if tag not in known]
+    known_tags: set[str] = set()
+    for query in chain.from_iterable(suite.queries for suite in suites):
+        known_tags.update(query.tags)
+    sentences = []
+    for tag in tags:
+        if tag in known_tags:
+            continue
+        if known_tags:
+            nearest = did_you_mean(tag, sorted(known_tags))
+            sentences.append(f"no query has the tag {tag!r}, known are {', '.join(sorted(known_tags))}{nearest}")
+        else:
+            sentences.append(f"no query has the tag {tag!r}: no query of these suites has a tag")
     if sentences:
         raise UsageError("\n".join(sentences))
 
@@ -277,17 +287,11 @@ def check_query_ids(suites: Sequence[Suite], ids: Collection[str]) -> None:
     Raises:
         UsageError: names every unknown id, and the nearest known one.
     """
-    known = {query.id for suite in suites for query in suite.queries}
-    unknown = [name for name in ids if name not in known]
-    sentences = [f"no query has the id {name!r}{did_you_mean(name, known)}" for name in unknown]
+    known_ids = {query.id for query in chain.from_iterable(suite.queries for suite in suites)}
+    unknown_ids = [name for name in ids if name not in known_ids]
+    sentences = [f"no query has the id {name!r}{did_you_mean(name, known_ids)}" for name in unknown_ids]
     if sentences:
         raise UsageError("\n".join(sentences))
-
-
-def _describe_unknown_tag(tag: str, known: Sequence[str]) -> str:
-    if not known:
-        return f"no query has the tag {tag!r}: no query of these suites has a tag"
-    return f"no query has the tag {tag!r}, known are {', '.join(known)}{did_you_mean(tag, known)}"
 
 
 _OPERATOR_WORDS = ((">=", " ge "), ("<=", " le "), (">", " gt "), ("<", " lt "), ("=", " eq "), ("%", "pct "))

@@ -309,11 +309,11 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
             order.append(_list_candidates(group, groups_before, second))
     try:
         depth = len(second.hits)
-        found = tie_range(measure, order, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
+        value_range = tie_range(measure, order, query.judgments, depth=depth, gain=suite.gain, profile=suite.profile)
     except (UndefinedScore, MeasureError):
         return TiedValue(-math.inf, math.inf)
-    if found.exact:
-        return TiedValue(found.least, found.greatest, only_ties)
+    if value_range.exact:
+        return TiedValue(value_range.least, value_range.greatest, only_ties)
     return _take_bounds(measure, suite)
 
 

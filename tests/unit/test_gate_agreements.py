@@ -135,6 +135,18 @@ def test_a_list_that_ends_because_no_more_matched_is_compared_to_its_end(agreeme
     assert held(f"every {agreement} >= 1", None, other, reference=deep, depth=50).blamed == ("q1",)
 
 
+@pytest.mark.parametrize("complete_side", ["the baseline", "today"])
+def test_a_side_that_is_complete_does_not_hide_that_the_other_may_not_be(complete_side):
+    complete = {query: ranking(found, total=3, closed=False) for query, found in SAME.items()}
+    open_ended = {query: ranking(found, total=None, closed=False) for query, found in SAME.items()}
+    before, after = (complete, open_ended) if complete_side == "the baseline" else (open_ended, complete)
+    service = RequestTemplate("current", None, http=HttpRequest("GET", "/search", "$.ids"))
+    reference = Reference(run_of(**before), depth=50, created="2026-04-01")
+    verdict = held("every RBO >= 1", None, after, reference=reference, depth=50, requests={"current": service})
+    assert (verdict.status, verdict.blamed) == (Status.INCONCLUSIVE, ("q1", "q2"))
+    assert "more documents may match than were returned for 2 queries: q1 (3 hits returned, where" in verdict.reason
+
+
 @pytest.mark.parametrize(("closed_before", "total"), [(False, 3), (True, None)])
 def test_one_that_a_service_may_have_ended_is_inconclusive(closed_before, total):
     before = {query: ranking(found, closed=closed_before) for query, found in SAME.items()}
