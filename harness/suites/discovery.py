@@ -106,7 +106,10 @@ def explain_refusal(path: Path, roots: Sequence[Path]) -> str | None:
     """
     if Path(os.path.realpath(path)) == path.absolute():
         return None
-    sentence = Border(path.parent, roots).explain_refusal(path)
+    # pytest follows links to folders, and nobody chose the folder that such a link leads to
+    parent = path.parent.absolute()
+    folder = parent if Path(os.path.realpath(parent)) == parent else roots[0]
+    sentence = Border(folder, roots).explain_refusal(path)
     return sentence and f"this link is not followed: what it leads to {sentence}; {NAME_IT}"
 
 

@@ -85,6 +85,19 @@ def test_a_suite_in_a_linked_folder_out_of_the_rootdir_is_refused(
     run("shared").assert_outcomes(passed=1)
 
 
+def test_a_suite_in_a_linked_folder_that_is_hidden_is_refused(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite(f"{MEAN}\njudgments: login.yaml", name=".login/x.relevance.yaml")
+    (pytester.path / ".login" / "login.yaml").write_text(f"token: {SECRET}\n")
+    (pytester.path / "shared").symlink_to(".login")
+    result = run()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*shared/{SENTENCE}hidden: the name of .login begins with a dot*"])
+    assert SECRET not in everything(pytester, result)
+    assert SENTENCE not in everything(pytester, run("shared"))
+
+
 def test_links_within_the_rootdir_and_a_hidden_folder_that_is_searched_are_read(
     suite: Suite, run: Run, pytester: pytest.Pytester
 ) -> None:
