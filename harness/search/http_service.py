@@ -162,7 +162,7 @@ class WebConnection:
                 method,
                 url,
                 params=_plain_params(params),
-                headers={**self._headers, **headers},
+                headers=self._add_own_headers(headers),
                 json=json,
                 timeout=timeout,
                 verify=self._trusted,
@@ -184,6 +184,11 @@ class WebConnection:
             raise kind(self.mask(f"cannot reach {self._url}: {why_unreachable(error)}")) from error
         raise_if_proxy_refuses(answer)
         return answer
+
+    def _add_own_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
+        """*headers* of a request with those of the login, which a suite cannot replace: they say who asks."""
+        own_names = {name.lower() for name in self._headers}
+        return {**{name: value for name, value in headers.items() if name.lower() not in own_names}, **self._headers}
 
     def _session(self) -> requests.Session:
         """The session of the calling thread, because sessions of requests are not documented as thread-safe."""

@@ -98,6 +98,18 @@ def test_a_post_with_json_and_headers(httpserver: HTTPServer) -> None:
     assert found == [Ranking((Hit("a"), Hit("2")), exact_scores=True)]
 
 
+@pytest.mark.parametrize("name", ["X-Tenant", "x-tenant", "X-TENANT"])
+def test_a_suite_cannot_replace_a_header_of_the_login(httpserver: HTTPServer, name: str) -> None:
+    httpserver.expect_request("/api/search").respond_with_json({"ids": ["a"]})
+    http = HttpRequest("GET", "/search", "$.ids", headers={name: "other", "X-Locale": "de"})
+
+    ask(httpserver, http, environ={"TENANT": "shop"}, headers_env={"X-Tenant": "TENANT"}, origin=DEFINED)
+
+    [request] = searches(httpserver)
+    assert request.headers.getlist("X-Tenant") == ["shop"]
+    assert request.headers["X-Locale"] == "de"
+
+
 def test_the_engine_is_http_and_nobody_is_asked(httpserver: HTTPServer) -> None:
     with open_search(service(httpserver), {}) as search:
         assert search.engine == Engine("http")
