@@ -299,7 +299,11 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
     # Each group of documents in *order* may come in any order; a group of one stays at its place.
     order: list[Sequence[str]] = []
     for group, match in pair_groups(groups_today, groups_before):
-        if match is not None and group.is_interchangeable_with(match):
+        if (
+            match is not None
+            and group.is_interchangeable_with(match)
+            and not _may_have_others(group, groups_before, second)
+        ):
             order += [(document,) for document in match.shown]
             continue
         only_ties = only_ties and group.start >= limit
@@ -315,6 +319,17 @@ def read_ties(suite: Suite, query: Query, measure: Measure, before: Ranking, aft
     if value_range.exact:
         return TiedValue(value_range.least, value_range.greatest, only_ties)
     return _take_bounds(measure, suite)
+
+
+def _may_have_others(group: TieGroup, groups_before: Sequence[TieGroup], today: Ranking) -> bool:
+    """
+    Whether a document that had the score of *group* in the baseline may belong to it today.
+
+    Where the group at the same place has that score too, such a document is one of that group, and it is known.
+    """
+    if group.closed or any(_has_score_of(group, other) for other in groups_before if other.start == group.start):
+        return False
+    return not group.known.issuperset(_list_candidates(group, groups_before, today))
 
 
 def _was_open(group: TieGroup, match: TieGroup | None) -> bool:

@@ -116,7 +116,9 @@ def excusable(case):
     order, old = [], groups_of(case.before)
     for place, (score, group) in groups_of(case.after).items():
         before = old.get(place, (0.0, []))[1]
-        tied = all(case.was.get(name) == case.now.get(name) == score for name in (*group, *before))
+        # The score may be another one than in the baseline: the documents tie with each other, then and now.
+        scores_before = {case.was.get(name) for name in (*group, *before)}
+        tied = len(scores_before) == 1 and all(case.now.get(name) == score for name in (*group, *before))
         order += before if tied and len(before) == len(group) else group
     return order
 
@@ -147,9 +149,17 @@ def possible(case):
         return [ids(case.after)]
     parts, old = [], groups_of(case.before)
     for place, (score, group) in groups_of(case.after).items():
-        before = old[place][1] if place in old and old[place][0] == score else None
+        score_before, before = old.get(place, (score, None))
         known, is_closed = known_of(case.after, score)
         known_before, was_closed = known_of(case.before, score)
+        if before and score_before != score:
+            # Documents that had today's score in the baseline may tie with a group that is not closed.
+            may_have_others = not is_closed and not known_before - {*ids(case.after)} <= known
+            are_alike = sorted(before) == sorted(group)
+            if are_alike and not may_have_others:
+                parts.append([before])
+                continue
+            before = None
         if before and len(before) == len(group) and {*before} <= known and {*group} <= known_before:
             parts.append([before])
         elif is_closed and (before is None or was_closed):

@@ -7,7 +7,7 @@ import pytest
 
 from builders.gating import BODY, TODAY, suite_of, threshold
 from harness.gate import decide, ties
-from harness.gate.ties import suggest_tie_break, truncate_ranking
+from harness.gate.ties import read_ties, suggest_tie_break, truncate_ranking
 from harness.metrics import parse_measure, score_query, tie_range
 from harness.metrics.score import score_run
 from harness.model import Engine, Hit, HttpRequest, Profile, Query, Ranking, Reference, RequestTemplate, Run, Status
@@ -544,3 +544,17 @@ def test_no_order_is_looked_at_where_documents_of_one_grade_tie(monkeypatch):
 def test_documents_below_the_ranking_that_tie_with_its_last_count():
     verdict = on_scores("mean RR >= 0.1", "c6 d5 e5 f5 | a5")
     assert verdict.ties == pytest.approx((0.0, 0.5))
+
+
+def test_a_document_that_had_todays_score_of_the_last_hit_may_be_in_its_place():
+    """The last hit has another score than in the baseline, where f had that score: f may tie with it below."""
+    before = Ranking((Hit("c", 3.0), Hit("b", 2.0), Hit("f", 1.0)))
+    after = Ranking((Hit("c", 3.0), Hit("b", 1.0)))
+    query = Query("q", "q", judgments={"b": 1, "elsewhere": 1})
+    suite = suite_of([query], depth=3)
+
+    value = read_ties(suite, query, parse_measure("P@2"), before, after)
+
+    assert (value.least, value.greatest) == (0.0, 0.5)
+    whole = read_ties(suite, query, parse_measure("P@2"), before, replace(after, closed=True))
+    assert (whole.least, whole.greatest) == (0.5, 0.5)
