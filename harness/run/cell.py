@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -433,8 +433,9 @@ def warm_up(
         for _ in range(cell.options.warm_up or plan.suite.warm_up):
             if watch.seconds_left is not None and watch.seconds_left <= 0:
                 return
-            for _streamed in source.stream(requests, budget=watch.seconds_left):
-                pass
+            with closing(source.stream(requests, budget=watch.seconds_left)) as stream:
+                for _streamed in stream:
+                    pass
 
 
 def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> Run:
@@ -452,17 +453,20 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
     responses: dict[str, Response] = {}
     resent: dict[str, str] = {}
     window_is_full = False
+    requests = [*plan.checks, *plan.requests]
     try:
-        for streamed in source.stream([*plan.checks, *plan.requests], budget=target.watch.seconds_left):
-            if streamed.place < len(plan.checks):
-                checked[streamed.place] = streamed.response
-                continue
-            query = plan.requests[streamed.place - len(plan.checks)].query
-            responses[query] = streamed.response
-            if streamed.resent == WITHOUT_FURTHER_HIT:
-                window_is_full = True
-            elif streamed.resent:
-                resent[query] = streamed.resent
+        # Closed at once where an interrupt ends the loop: nothing more is sent then.
+        with closing(source.stream(requests, budget=target.watch.seconds_left)) as stream:
+            for streamed in stream:
+                if streamed.place < len(plan.checks):
+                    checked[streamed.place] = streamed.response
+                    continue
+                query = requests[streamed.place].query
+                responses[query] = streamed.response
+                if streamed.resent == WITHOUT_FURTHER_HIT:
+                    window_is_full = True
+                elif streamed.resent:
+                    resent[query] = streamed.resent
     except LoginRefused as error:
         if not plan.checks:
             raise
@@ -509,8 +513,9 @@ def send_without_checks(
         return {}
     again: dict[str, Response] = {}
     try:
-        for streamed in source.stream(lost, budget=watch.seconds_left):
-            again[lost[streamed.place].query] = streamed.response
+        with closing(source.stream(lost, budget=watch.seconds_left)) as stream:
+            for streamed in stream:
+                again[lost[streamed.place].query] = streamed.response
     except SearchError:
         if not any(isinstance(response, Ranking) for response in responses.values()):
             raise

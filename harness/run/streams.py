@@ -67,12 +67,12 @@ class NeededHits:
                 if request.built_for is None:
                     yield streamed
                     continue
-                depth = self._count_hits(request.built_for)
+                depth = self._count_needed_hits(request, request.built_for)
                 yield replace(streamed, response=cut_with_tail(streamed.response, request, depth, collapsed=collapsed))
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
         begun = time.perf_counter()
-        may_ask_for_more = self.plan.options.further and may_request_more(self.plan.template)
+        may_ask_for_more = self._may_ask_for_more()
         refused: dict[int, StreamedResponse] = {}
         with closing(self.inner.stream(requests, budget=budget)) as stream:
             for streamed in stream:
@@ -99,14 +99,19 @@ class NeededHits:
         for streamed in refused.values():
             yield replace(streamed, resent=WITHOUT_FURTHER_HIT)
 
-    def _count_hits(self, query: Query) -> int:
-        """How many hits are needed for *query*, as far as its request says."""
+    def _may_ask_for_more(self) -> bool:
+        return self.plan.options.further and may_request_more(self.plan.template)
+
+    def _count_needed_hits(self, request: SearchRequest, query: Query) -> int:
+        """How many hits are needed of those that *request*, which is for *query*, asks for; as far as it says."""
         from harness.suites.requests import build_request
 
         suite, template = self.plan.suite, self.plan.template
-        body = template.body
-        if isinstance(body, Mapping) and "size" not in body and not any("{{" in key for key in body):
+        if not self._may_ask_for_more():
+            return count_requested_hits(request, suite)
+        if not any("{{" in key for key in template.body):
             return suite.depth
+        # The size is of a key that the query fills in: only the request without the further hit has it as it is.
         return count_requested_hits(build_request(suite, template, query), suite)
 
 
