@@ -607,6 +607,13 @@ def test_what_was_found_out_about_the_target_stays_when_some_are_asked_again():
     assert (third.run.checks, third.run.states) == (first.run.checks, first.run.states)
 
 
+@pytest.fixture
+def looks_are_due(monkeypatch):
+    """No time passes for the watch: its next look is due at once, however long a thread of this machine waited."""
+    monkeypatch.setattr("harness.run.watching.perf_counter", lambda: 0.0)
+
+
+@pytest.mark.usefixtures("looks_are_due")
 def test_a_change_that_is_taken_back_while_queries_run_is_seen():
     search = FakeSearch({"q": ["a"]})
     search.states = [IndexState({"i": "1"}, documents) for documents in (9, 4, 9)]
@@ -667,6 +674,7 @@ def test_hits_of_an_index_that_the_target_does_not_stand_for_decide_nothing():
         assert [verdict.status for verdict in execute(suite, search).report.verdicts] == [status]
 
 
+@pytest.mark.usefixtures("looks_are_due")
 def test_a_node_that_left_while_queries_ran_is_named_and_decides_nothing():
     one, other = ShardCopy("es-1", "x", primary=True), ShardCopy("es-2", "y")
     search = FakeSearch({"q": ["a"]})
