@@ -42,9 +42,9 @@ from harness.model import (
     Verdict,
     Waiver,
     index_scores,
-    with_ids,
+    select_by_id,
 )
-from harness.model.suite import first_ended, first_in_force, in_force
+from harness.model.suite import find_first_ended, find_first_in_force, is_in_force
 from harness.words import listed
 
 
@@ -105,7 +105,7 @@ def decide(
     for threshold in collect_thresholds(suite):
         if not is_selected(threshold, query_filter):
             continue
-        skip = first_in_force(today, *threshold.skips)
+        skip = find_first_in_force(today, *threshold.skips)
         if skip is not None:
             finding = Finding(Status.SKIPPED, f"skipped{format_until(skip)}: {skip.reason}")
             verdicts.append(_make_verdict(threshold, finding, skip))
@@ -197,7 +197,7 @@ def apply_waivers(
         today: Decides which waivers are in force.
         strict: Whether an unexpected pass is a failure.
     """
-    xfail = first_in_force(today, *threshold.xfails)
+    xfail = find_first_in_force(today, *threshold.xfails)
     if xfail is not None:
         return _apply_xfail(finding, xfail, strict), xfail
     excused = _list_excused(finding, threshold.condition, scope, today)
@@ -207,7 +207,7 @@ def apply_waivers(
         return replace(finding, status=Status.XFAILED, reason=reason), next(iter(excused.values()))
     if threshold.threshold.warns and finding.status is Status.FAILED:
         finding = replace(finding, status=Status.WARNED)
-    ended = first_ended(today, *threshold.xfails) or first_ended(today, *threshold.skips)
+    ended = find_first_ended(today, *threshold.xfails) or find_first_ended(today, *threshold.skips)
     if ended is not None:
         note = f"; the waiver {ended.reason!r} ended on {ended.until} and no longer holds"
         finding = replace(finding, reason=finding.reason + note)
@@ -241,11 +241,11 @@ def _list_excused(finding: Finding, condition: Condition, scope: Sequence[Query]
     is_decided = finding.status is Status.FAILED and finding.observed is not None
     if not is_decided or not is_per_query(condition):
         return {}
-    by_id = {query.id: query for query in with_ids(scope, set(finding.blamed))}
+    by_id = {query.id: query for query in select_by_id(scope, set(finding.blamed))}
     excused = {}
     for name in finding.blamed:
         waiver = by_id[name].xfail
-        if waiver is None or not in_force(waiver, today):
+        if waiver is None or not is_in_force(waiver, today):
             return {}
         excused[name] = waiver
     return excused

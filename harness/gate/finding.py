@@ -22,7 +22,7 @@ from harness.model import (
     Status,
     Unit,
 )
-from harness.model.suite import in_force
+from harness.model.suite import is_in_force
 from harness.words import count, grouped, listed
 
 _FEWEST_DIGITS = 4
@@ -100,7 +100,7 @@ def scope_scores(queries: Sequence[Query], measure: str, scores: ScoreTable, tod
     undefined, skipped, zero_hits = [], [], []
     for query in queries:
         score = scores.get(query.id, {}).get(measure)
-        if in_force(query.skip, today):
+        if is_in_force(query.skip, today):
             skipped.append(query.id)
         elif score is not None and score.outcome is Outcome.UNDEFINED:
             undefined.append(query.id)

@@ -13,7 +13,7 @@ from harness.gate.pairs import explain_unusable
 from harness.gate.ties import restore_tie_order
 from harness.metrics.agreement import agreement_value
 from harness.model import AgreementCondition, Query, Ranking, Reference, Response, Status
-from harness.model.suite import in_force
+from harness.model.suite import is_in_force
 from harness.words import count, listed
 
 
@@ -28,8 +28,8 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
         itself; else PASSED.
     """
     name = condition.agreement.text
-    active = [query.id for query in queries if not in_force(query.skip, inputs.today)]
-    skipped = tuple(query.id for query in queries if in_force(query.skip, inputs.today))
+    active = [query.id for query in queries if not is_in_force(query.skip, inputs.today)]
+    skipped = tuple(query.id for query in queries if is_in_force(query.skip, inputs.today))
     without_ranking = _list_without_ranking(active, inputs.run.responses, "")
     if without_ranking:
         return _refuse_without_ranking(condition, without_ranking)

@@ -26,7 +26,7 @@ from harness.model import (
     TargetChecks,
     Unit,
 )
-from harness.model.suite import in_force
+from harness.model.suite import is_in_force
 from harness.words import count, listed, not_visible
 
 
@@ -248,7 +248,7 @@ def judge_latency(
     The percentile is the nearest rank: the least time that so many per cent of the queries do not exceed. A query
     without a response makes the finding an ERROR; a response without a time makes it INCONCLUSIVE.
     """
-    active = [query.id for query in queries if not in_force(query.skip, today)]
+    active = [query.id for query in queries if not is_in_force(query.skip, today)]
     name = "max latency" if condition.percentile == 100 else f"p{condition.percentile} latency"
     times, untimed = _read_times(active, responses)
     finding = Finding(

@@ -34,7 +34,7 @@ from harness.model import (
     StatisticKind,
     Status,
     Unit,
-    with_ids,
+    select_by_id,
 )
 from harness.words import count, listed
 
@@ -287,7 +287,7 @@ def add_short_rankings(finding: Finding, condition: ScoreCondition, scope: Scope
     why = f"{listed(list(short))}: {explain_what_may_follow(first, requested)}"
     if finding.status is Status.FAILED:
         return replace(finding, reason=f"{finding.reason}; {why}")
-    queries = with_ids(inputs.suite.queries, short)
+    queries = select_by_id(inputs.suite.queries, short)
     names = [query.id for query in queries]
     continuations = [_continue_ranking(query, short[query.id], requested) for query in queries]
     for rankings in zip(*continuations, strict=True):
@@ -360,7 +360,7 @@ def add_unjudged(
     """Add the unjudged hits of the worst queries to the reason of *finding*, where *condition* is on Judged@k."""
     if condition.measure.name != JUDGED or finding.status is not Status.FAILED:
         return finding
-    by_id = {query.id: query for query in with_ids(queries, finding.blamed[:QUERIES_NAMED])}
+    by_id = {query.id: query for query in select_by_id(queries, finding.blamed[:QUERIES_NAMED])}
     worst = [by_id[name] for name in finding.blamed[:QUERIES_NAMED] if name in by_id]
     parts = []
     for query in worst:

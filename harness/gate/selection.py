@@ -30,9 +30,9 @@ from harness.model import (
     Unit,
     Verdict,
     Waiver,
-    tagged,
+    select_tagged,
 )
-from harness.model.suite import in_force
+from harness.model.suite import is_in_force
 from harness.options import RunOptions
 from harness.words import did_you_mean, listed, unused
 
@@ -179,7 +179,7 @@ def select_scope(threshold: GatedThreshold, suite: Suite) -> Sequence[Query]:
     if threshold.query is not None:
         return (threshold.query,)
     tag = threshold.threshold.tag
-    return suite.queries if tag is None else tagged(suite.queries, tag)
+    return suite.queries if tag is None else select_tagged(suite.queries, tag)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +229,7 @@ def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:
         others = tuple(query for query in suite.queries if not query_filter.has(query))
     active = selected
     if any(query.skip for query in selected.queries):
-        unskipped = [query for query in selected.queries if not in_force(query.skip, today)]
+        unskipped = [query for query in selected.queries if not is_in_force(query.skip, today)]
         active = replace(selected, queries=tuple(replace(query, skip=None) for query in unskipped))
     return Selection(suite, selected, active, others)
 

@@ -24,8 +24,8 @@ from harness.model import (
     ScoreCondition,
     Suite,
     Threshold,
-    members,
-    sort_places,
+    find_sort_places,
+    iterate_members,
 )
 
 SAME_SCORE = 1e-6
@@ -45,10 +45,10 @@ def suggest_tie_break(template: RequestTemplate | None) -> str:
     body: Mapping[str, Json] = {}
     if template is not None:
         body = _read_body(template)
-    if sort_places(body):
+    if find_sort_places(body):
         return "end the `sort` of the request with a unique field"
     # Engines refuse `sort` beside these keys, and OpenSearch beside a hybrid query.
-    if not body.keys().isdisjoint(_UNSORTED) or "hybrid" in dict(members(body)):
+    if not body.keys().isdisjoint(_UNSORTED) or "hybrid" in dict(iterate_members(body)):
         return ""
     return "break ties in the request (`sort: [_score, FIELD]`)"
 

@@ -28,7 +28,7 @@ from harness.model import (
     PooledDocument,
     SearchRequest,
     Suite,
-    with_ids,
+    select_by_id,
 )
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
@@ -175,7 +175,7 @@ class _Pooling:
         found: dict[tuple[str, str], Hit] = {}
         notes: dict[str, None] = {}
         for (index, request), documents in by_place.items():
-            [query] = with_ids(self.suite.queries, {documents[0].query})
+            [query] = select_by_id(self.suite.queries, {documents[0].query})
             sent = build_request(self.suite, self.suite.requests[request], query)
             ids = list(dict.fromkeys(one.document for one in documents))
             hits, reasons = find_texts(

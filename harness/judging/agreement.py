@@ -162,11 +162,11 @@ def differing(judges: Mapping[str, Grades]) -> tuple[Disagreement, ...]:
     (Disagreement(query='q', document='d', grades={'anna': 2, 'bob': 1}),)
     """
     shared = (Disagreement(*pair, grades) for pair, grades in _by_pair(judges).items())
-    return _furthest_first(one for one in shared if one.apart)
+    return _furthest_first(one for one in shared if one.spread)
 
 
 def _furthest_first(disagreements: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
-    return tuple(sorted(disagreements, key=lambda one: (-one.apart, one.query, one.document)))
+    return tuple(sorted(disagreements, key=lambda one: (-one.spread, one.query, one.document)))
 
 
 def _by_pair(judges: Mapping[str, Grades]) -> dict[Pair, dict[str, float]]:
@@ -222,7 +222,7 @@ def resolve(
     settled = judges.get(settler, {}) if settler is not None else {}
     for pair, grades in _by_pair(judges).items():
         one = Disagreement(*pair, {settler: settled[pair]} if settler is not None and pair in settled else grades)
-        grade = _resolved(list(one.grades.values()), rule) if one.apart <= most_apart else None
+        grade = _resolved(list(one.grades.values()), rule) if one.spread <= most_apart else None
         if grade is None:
             left.append(one)
         else:

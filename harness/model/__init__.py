@@ -1,5 +1,5 @@
 """
-The values that modules pass to each other: frozen dataclasses, and columns for values that are numerous.
+The values that modules pass to each other: frozen dataclasses.
 
 They flow one way::
 
@@ -65,7 +65,7 @@ from harness.model.report import (
     SuiteReport,
     TagSummary,
 )
-from harness.model.request import ANY_TEXT, AddressOrigin, Cluster, Route, SearchRequest, SentRequest, sort_places
+from harness.model.request import ANY_TEXT, AddressOrigin, Cluster, Route, SearchRequest, SentRequest, find_sort_places
 from harness.model.run import (
     Definitions,
     Engine,
@@ -118,9 +118,9 @@ from harness.model.suite import (
     UnresolvedCondition,
     Waiver,
     WorseCondition,
-    members,
-    tagged,
-    with_ids,
+    iterate_members,
+    select_by_id,
+    select_tagged,
 )
 from harness.model.timing import LatencyFigures, QueryTiming, ReportTiming, ShardCopy, SuiteTiming
 from harness.model.verification import (
@@ -252,9 +252,9 @@ __all__ = [
     "VerifiedMeasure",
     "Waiver",
     "WorseCondition",
+    "find_sort_places",
     "index_scores",
-    "members",
-    "sort_places",
-    "tagged",
-    "with_ids",
+    "iterate_members",
+    "select_by_id",
+    "select_tagged",
 ]

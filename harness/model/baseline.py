@@ -99,8 +99,13 @@ class Question:
     @property
     def fingerprints(self) -> dict[str, str]:
         """The fingerprint of each value by its name; empty if unknown."""
-        pairs = (part.partition(":") for part in self.fingerprint.split())
-        return {name: value for name, is_named, value in pairs if is_named}
+        fingerprints = {}
+        for part in self.fingerprint.split():
+            name, colon, value = part.partition(":")
+            # Older versions of the harness wrote one fingerprint without a name.
+            if colon:
+                fingerprints[name] = value
+        return fingerprints
 
     def is_another(self, other: Question) -> bool:
         """
@@ -116,8 +121,8 @@ class Question:
             is_used_once = (TEXT in mine) != (TEXT in theirs)
             return is_used_once and self.text != other.text
         if self.fingerprint and other.fingerprint:
-            known, others = {self.fingerprint, *self.older}, {other.fingerprint, *other.older}
-            return known.isdisjoint(others)
+            possible = {self.fingerprint, *self.older}
+            return possible.isdisjoint({other.fingerprint, *other.older})
         return self.text != other.text
 
 

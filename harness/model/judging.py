@@ -145,7 +145,7 @@ class Disagreement:
     grades: Mapping[str, float]
 
     @property
-    def apart(self) -> float:
+    def spread(self) -> float:
         """The greatest grade minus the least."""
         return max(self.grades.values()) - min(self.grades.values())
 

@@ -268,10 +268,12 @@ class SuiteReport:
     @property
     def unanswered_once(self) -> set[str]:
         """The queries without a ranking in the run, or in one of its repeats: without an answer the run fails."""
-        unstable = self.repeats.unstable if self.repeats is not None else ()
-        return {*self.unanswered, *(query.query for query in unstable if query.cause is Instability.UNANSWERED)}
+        queries = set(self.unanswered)
+        if self.repeats is not None:
+            queries |= {query.query for query in self.repeats.unstable if query.cause is Instability.UNANSWERED}
+        return queries
 
-    def named(self, ids: Iterable[str]) -> list[QueryReport]:
+    def find_queries(self, ids: Iterable[str]) -> list[QueryReport]:
         """The queries with *ids*, in that order; those that are not in the report are left out."""
         by_id = {query.id: query for query in self.queries}
         return [by_id[query_id] for query_id in dict.fromkeys(ids) if query_id in by_id]

@@ -72,17 +72,17 @@ class Cluster:
     @property
     def logins(self) -> tuple[str, ...]:
         """The keys in harness.toml of the logins that are given; an engine takes only one of them."""
-        named = {
+        variables = {
             "api_key_env": self.api_key_env,
             "username_env": self.username_env,
             "bearer_token_env": self.bearer_token_env,
         }
-        return tuple(key for key, name in named.items() if name)
+        return tuple(key for key, variable in variables.items() if variable)
 
     @property
     def secret_variables(self) -> tuple[str, ...]:
         """The names of the variables that hold secrets."""
-        named = (
+        variables = (
             self.api_key_env,
             self.password_env,
             self.bearer_token_env,
@@ -90,12 +90,13 @@ class Cluster:
             self.proxy_password_env,
             *self.headers_env.values(),
         )
-        return tuple(name for name in named if name)
+        return tuple(variable for variable in variables if variable)
 
     @property
     def variables(self) -> tuple[str, ...]:
         """The names of all environment variables that are read."""
-        return (*(name for name in (self.username_env, self.proxy_username_env) if name), *self.secret_variables)
+        users = [name for name in (self.username_env, self.proxy_username_env) if name]
+        return (*users, *self.secret_variables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,18 +164,24 @@ class SentRequest:
     """The names of those whose value is sent in base64."""
 
 
-def sort_places(body: Mapping[str, Json]) -> tuple[int, ...]:
+def find_sort_places(body: Mapping[str, Json]) -> tuple[int, ...]:
     """
     The places of the keys in the `sort` of *body* by which it orders documents; none if it orders them by score only.
 
     The place of a document in its shard is no such key, because it changes with the index. Engines add it as a last key
     to the searches of a point in time.
 
-    >>> sort_places({"sort": ["_score", {"brand": "asc"}, "_doc"]}), sort_places({"sort": ["_score", "_doc"]})
+    >>> find_sort_places({"sort": ["_score", {"brand": "asc"}, "_doc"]}), find_sort_places({"sort": ["_score", "_doc"]})
     ((0, 1), ())
     """
     sort = body.get("sort") or []
     keys = sort if isinstance(sort, list) else [sort]
-    names = [name for key in keys for name in (key if isinstance(key, Mapping) else [key])]
+    names: list[Json] = []
+    for key in keys:
+        if isinstance(key, Mapping):
+            names += key
+        else:
+            names.append(key)
     places = tuple(place for place, name in enumerate(names) if name not in ("_doc", "_shard_doc"))
-    return () if all(names[place] == "_score" for place in places) else places
+    is_by_score = all(names[place] == "_score" for place in places)
+    return () if is_by_score else places

@@ -19,24 +19,27 @@ Json: TypeAlias = Any
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
-def members(value: Json) -> Iterator[tuple[str, Json]]:
+def iterate_members(value: Json) -> Iterator[tuple[str, Json]]:
     """
     Each key anywhere in *value*, with its value, in any order. Lists that begin with a fraction, which may be long
     vectors, are left out.
 
-    >>> sorted(members({"a": [{"b": 1}, 2], "c": [0.5, {"d": 3}]}))
+    >>> sorted(iterate_members({"a": [{"b": 1}, 2], "c": [0.5, {"d": 3}]}))
     [('a', [{'b': 1}, 2]), ('b', 1), ('c', [0.5, {'d': 3}])]
     """
-    left = [value]
-    while left:
-        one = left.pop()
-        if type(one) in _SCALARS:
+    # A stack is faster than a generator within a generator, and the body of each request of a run is read.
+    stack = [value]
+    while stack:
+        node = stack.pop()
+        if type(node) in _SCALARS:
             continue
-        if isinstance(one, Mapping):
-            yield from one.items()
-            left += one.values()
-        elif isinstance(one, list | tuple) and not (one and isinstance(one[0], float)):
-            left += one
+        if isinstance(node, Mapping):
+            yield from node.items()
+            stack += node.values()
+        elif isinstance(node, list | tuple):
+            is_vector = bool(node) and isinstance(node[0], float)
+            if not is_vector:
+                stack += node
 
 
 PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
@@ -82,12 +85,14 @@ class Gain:
     def __str__(self) -> str:
         if self.kind is not GainKind.MAP:
             return str(self.kind)
-        return "{" + ", ".join(f"{_exact(grade)}: {_exact(gain)}" for grade, gain in self.table) + "}"
+        pairs = [f"{_format_exactly(grade)}: {_format_exactly(gain)}" for grade, gain in self.table]
+        return "{" + ", ".join(pairs) + "}"
 
 
-def _exact(number: float) -> str:
+def _format_exactly(number: float) -> str:
     """The shortest text that parses to the same number: a gain is parsed from its text."""
-    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 Parameter: TypeAlias = str | int | float | bool | Gain
@@ -389,9 +394,10 @@ class RequestTemplate:
         The braces in the source of a search template belong to the engine, which only gets the template's params.
         """
         body = self.body
-        if isinstance(body, Mapping) and isinstance(body.get("template"), Mapping):
-            template = {key: value for key, value in body["template"].items() if key != "source"}
-            body = {**body, "template": template}
+        template = body.get("template") if isinstance(body, Mapping) else None
+        if isinstance(template, Mapping):
+            without_source = {key: value for key, value in template.items() if key != "source"}
+            body = {**body, "template": without_source}
         parts = [body, self.url_params]
         if self.http is not None:
             parts += [self.http.path, self.http.params, self.http.headers, self.http.json]
@@ -458,26 +464,26 @@ class Suite:
     """The folders that files of the suite may be in."""
 
 
-def in_force(waiver: Waiver | None, today: date) -> bool:
+def is_in_force(waiver: Waiver | None, today: date) -> bool:
     """Whether *waiver* is given and *today* is not after its last day."""
     return waiver is not None and (waiver.until is None or today <= waiver.until)
 
 
-def first_in_force(today: date, *waivers: Waiver | None) -> Waiver | None:
+def find_first_in_force(today: date, *waivers: Waiver | None) -> Waiver | None:
     """The first of *waivers* that is in force *today*, None if none is; pass the most specific one first."""
-    return next((waiver for waiver in waivers if in_force(waiver, today)), None)
+    return next((waiver for waiver in waivers if is_in_force(waiver, today)), None)
 
 
-def first_ended(today: date, *waivers: Waiver | None) -> Waiver | None:
+def find_first_ended(today: date, *waivers: Waiver | None) -> Waiver | None:
     """The first of *waivers* whose last day is before *today*, None if there is none."""
-    return next((waiver for waiver in waivers if waiver is not None and not in_force(waiver, today)), None)
+    return next((waiver for waiver in waivers if waiver is not None and not is_in_force(waiver, today)), None)
 
 
-def tagged(queries: Iterable[Query], tag: str) -> tuple[Query, ...]:
+def select_tagged(queries: Iterable[Query], tag: str) -> tuple[Query, ...]:
     """The queries that have the *tag*."""
     return tuple(query for query in queries if tag in query.tags)
 
 
-def with_ids(queries: Iterable[Query], ids: Container[str]) -> tuple[Query, ...]:
+def select_by_id(queries: Iterable[Query], ids: Container[str]) -> tuple[Query, ...]:
     """The queries whose id is in *ids*, in the order of *queries*."""
     return tuple(query for query in queries if query.id in ids)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 
 from harness.model.run import Engine
 from harness.model.suite import Profile
@@ -115,7 +116,8 @@ class Verification:
     @property
     def unexplained(self) -> int:
         """The number of differences that known reasons do not fully explain."""
-        return sum(not one.is_explained for measure in self.measures for one in measure.differences)
+        differences = chain.from_iterable(measure.differences for measure in self.measures)
+        return sum(not difference.is_explained for difference in differences)
 
 
 @dataclass(frozen=True, slots=True)

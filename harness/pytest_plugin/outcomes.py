@@ -443,7 +443,7 @@ def _sections(
 
 def _section(verdict: Verdict, indexed: IndexedReport) -> tuple[str, str]:
     blamed = [name for name in verdict.blamed if name in indexed.places]
-    blocks = [_block(query, verdict.measure, indexed) for query in indexed.suite.named(blamed[:QUERIES_SHOWN])]
+    blocks = [_block(query, verdict.measure, indexed) for query in indexed.suite.find_queries(blamed[:QUERIES_SHOWN])]
     if len(blamed) > QUERIES_SHOWN:
         blocks.append(f"and {len(blamed) - QUERIES_SHOWN} more")
     return f"{verdict.threshold} ({verdict.mark})", "\n\n".join(blocks)

@@ -16,7 +16,7 @@ from harness.gate.selection import (
     name_queries,
 )
 from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
-from harness.model.suite import first_in_force
+from harness.model.suite import find_first_in_force
 from harness.words import grouped
 
 
@@ -137,7 +137,7 @@ def _of_threshold(gated: GatedThreshold, suite: Suite, query_filter: QueryFilter
             ("relevance.place", str(threshold.mark)),
             ("relevance.threshold", threshold.text),
         ),
-        skip=first_in_force(today, threshold.skip),
+        skip=find_first_in_force(today, threshold.skip),
         selected=is_selected(gated, query_filter),
     )
 
@@ -158,7 +158,7 @@ def _of_query(
         verdicts=tuple(gated.id for gated in own),
         shared=tuple(gated.id for gated in shared),
         waived=tuple(
-            gated.id for gated in shared if first_in_force(today, gated.threshold.skip, gated.threshold.xfail)
+            gated.id for gated in shared if find_first_in_force(today, gated.threshold.skip, gated.threshold.xfail)
         ),
         query=query.id,
         keywords=(suite.name, query.id, *query.tags),
@@ -170,8 +170,8 @@ def _of_query(
             ("relevance.text", query.text),
             *(("relevance.threshold", gated.threshold.text) for gated in own),
         ),
-        skip=first_in_force(today, query.skip),
-        xfail=first_in_force(today, query.xfail),
+        skip=find_first_in_force(today, query.skip),
+        xfail=find_first_in_force(today, query.xfail),
         skip_undefined=suite.skip_undefined,
         selected=query_filter.has(query),
     )

@@ -89,7 +89,7 @@ def attention_of(suite: SuiteReport) -> Attention:
     verdicts = [one for one in suite.verdicts if _to_look_at(one) and not only_repeats_unanswered(one, unanswered)]
     if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
         sent = (query.id for query in suite.queries if query.outcome is not Outcome.SKIPPED)
-        return Attention(tuple(verdicts), tuple(suite.named(one for one in sent if one not in unanswered)), 0)
+        return Attention(tuple(verdicts), tuple(suite.find_queries(one for one in sent if one not in unanswered)), 0)
     return _with_queries(suite, verdicts, unanswered)
 
 
@@ -125,7 +125,7 @@ def _with_queries(suite: SuiteReport, verdicts: Sequence[Verdict], unanswered: C
     blamed = [[name for name in one.blamed if name in known and name not in unanswered] for one in verdicts]
     shown = interleave_blamed([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
     left = len({name for names in blamed for name in names}) - len(shown)
-    return Attention(tuple(verdicts), tuple(suite.named(shown)), left)
+    return Attention(tuple(verdicts), tuple(suite.find_queries(shown)), left)
 
 
 # Probable causes other than the ranking, to be read before the figures.

@@ -26,7 +26,7 @@ from harness.model import (
     Run,
     SearchRequest,
     Suite,
-    with_ids,
+    select_by_id,
 )
 from harness.options import RunOptions
 from harness.run.checks import find_similar
@@ -142,7 +142,7 @@ def locate_worst(
         return {}, []
     search, budget = connection.search, connection.budget
     if search is None:
-        shown_queries = with_ids(suite.queries, frozenset(queries))
+        shown_queries = select_by_id(suite.queries, frozenset(queries))
         if not any(_find_missing(query, suite, run) for query in shown_queries):
             return {}, []
         return {}, ["the ranks of missing documents are unknown: there is no connection"]
@@ -178,7 +178,7 @@ def locate_missing(
         relevant document has a positive gain. No query has documents if no search could be sent at all.
     """
     missing: dict[str, tuple[MissingDocument, ...]] = {}
-    for query in with_ids(suite.queries, frozenset(queries)):
+    for query in select_by_id(suite.queries, frozenset(queries)):
         documents = _find_missing(query, suite, run)
         if documents:
             missing[query.id] = documents
@@ -285,7 +285,7 @@ def _send_look_ups(
     """The answers by query; empty for an HTTP service, which gets no further searches."""
     from harness.suites.requests import build_requests, on_index
 
-    lacking = replace(suite, queries=with_ids(suite.queries, missing.keys()))
+    lacking = replace(suite, queries=select_by_id(suite.queries, missing.keys()))
     built: dict[str, SearchRequest] = {}
     for request in build_requests(on_index(lacking, run.index), run.request):
         if request.http is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from harness.model import RequestTemplate, SearchRequest, Suite, members
+from harness.model import RequestTemplate, SearchRequest, Suite, iterate_members
 from harness.search.msearch import preferring
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _find_common_size(suite: Suite, template: RequestTemplate) -> int | None:
 
     if not suite.queries or any(query.params for query in suite.queries):
         return None
-    if any("{{" in key for key, _ in members(template.body)):
+    if any("{{" in key for key, _ in iterate_members(template.body)):
         return None  # the text of a query becomes a key
     return _size_with_one_more(build_request(suite, template, suite.queries[0]))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from harness.model import Cluster, Ranking, Run, SearchRequest, SentRequest, Suite, with_ids
+from harness.model import Cluster, Ranking, Run, SearchRequest, SentRequest, Suite, select_by_id
 from harness.run.plan import make_requests
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def list_sent_requests(
     other_queries = (query for query in run.responses if query not in first_queries)
     ranked = (query for query in chain(first_queries, other_queries) if isinstance(run.responses.get(query), Ranking))
     shown = set(islice(ranked, REQUESTS_KEPT))
-    return list(rebuild_requests(replace(suite, queries=with_ids(suite.queries, shown)), run, hooks, known))
+    return list(rebuild_requests(replace(suite, queries=select_by_id(suite.queries, shown)), run, hooks, known))
 
 
 def rebuild_requests(

@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError
 from harness.masking import fingerprint
-from harness.model import Definitions, Json, SearchRequest, members
+from harness.model import Definitions, Json, SearchRequest, iterate_members
 from harness.search.answers import json_of
 from harness.search.connection import Connection
 from harness.search.fields import LISTING, parents_of
@@ -113,7 +113,7 @@ def _words_in(value: Json) -> Iterator[str]:
 
 def _patterns_in(body: Json) -> Iterator[str]:
     """The patterns of fields in *body*, and `*` where a query without fields searches all of them."""
-    for key, value in members(body):
+    for key, value in iterate_members(body):
         if key in ("fields", "default_field"):
             for field in value if isinstance(value, list) else [value]:
                 match = _PATTERN.fullmatch(field) if isinstance(field, str) else None
@@ -138,7 +138,7 @@ def _patterns_in_source(source: str) -> Iterator[str]:
 
 
 def _objects_in(content: Json) -> Iterator[StoredObject]:
-    for key, value in members(content):
+    for key, value in iterate_members(content):
         name = value.get("id") if isinstance(value, Mapping) else None
         if key.endswith("script") and isinstance(name, str):
             yield "stored script", name
@@ -254,7 +254,7 @@ class _DefinitionsReader:
                 if pipeline != "_none":
                     objects.append(("search pipeline", pipeline))
             self._named[f"settings of {index}"] = {name: fingerprint(value) for name, value in parts.items()}
-            for key, value in members(own.get("analysis")):
+            for key, value in iterate_members(own.get("analysis")):
                 if key == "synonyms_set":
                     names = value if isinstance(value, list) else [value]
                     objects += [("synonyms set", name) for name in names if isinstance(name, str)]

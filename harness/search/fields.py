@@ -7,7 +7,7 @@ from typing import TypeAlias
 from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError
-from harness.model import Json, members
+from harness.model import Json, iterate_members
 from harness.search.answers import WHOLE, json_of, refusal_text
 from harness.search.connection import Connection
 from harness.search.msearch import index_path
@@ -83,7 +83,7 @@ def has_fixed_fields(template: Json) -> bool:
     >>> has_fixed_fields({"query": {"match": {"title": "{{text}}"}}}), has_fixed_fields({"sort": "{{by}}"})
     (True, False)
     """
-    return not any("{{" in name for name in (*named_fields(template), *(key for key, _ in members(template))))
+    return not any("{{" in name for name in (*named_fields(template), *(key for key, _ in iterate_members(template))))
 
 
 def _of_search(body: Mapping[str, Json], at: str) -> Iterator[Named]:

@@ -79,7 +79,7 @@ def _bare_hit(hit: Json, place: int, entry: Entry) -> Hit:
     if type(hit) is dict:
         identity, index, score = hit.get("_id"), hit.get("_index"), hit.get("_score")
         if type(score) is float and math.isfinite(score) and is_text(identity) and is_text(index):
-            return Hit.of(identity, score, None, None, None, None)
+            return Hit.build(identity, score, None, None, None, None)
     return _hit(hit, place, entry)
 
 
@@ -101,7 +101,7 @@ def _hit(hit: Json, place: int, entry: Entry) -> Hit:
     if entry.fields:
         texts = texts_of(hit.get("_source"), entry.fields)
     sort = None if entry.sort_places == () else _sort_values(hit.get("sort"), entry.sort_places, place)
-    return Hit.of(identity, score, title, snippet, texts, sort)
+    return Hit.build(identity, score, title, snippet, texts, sort)
 
 
 def _sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:

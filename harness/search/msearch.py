@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from harness.model import Failure, FailureKind, Json, SearchRequest, members, sort_places
+from harness.model import Failure, FailureKind, Json, SearchRequest, find_sort_places, iterate_members
 
 WHICH_INDEXES = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
 """Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""
@@ -101,7 +101,7 @@ def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) ->
         id_field=request.id_field,
         may_stop_early=STOPS_EARLY.encode() in sent["lines"] and _stops_early(body),
         size=size if type(size := body.get("size")) is int else None,
-        sort_places=sort_places(body),
+        sort_places=find_sort_places(body),
     )
 
 
@@ -141,7 +141,7 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
         unique_ids=request.unique_ids,
         id_field=request.id_field,
         may_stop_early=_template_may_stop_early(template),
-        sort_places=sort_places(source) if isinstance(source := template.get("source"), Mapping) else None,
+        sort_places=find_sort_places(source) if isinstance(source := template.get("source"), Mapping) else None,
     )
 
 
@@ -160,7 +160,7 @@ def _template_may_stop_early(template: Mapping[str, Json]) -> bool:
 
 def _stops_early(body: Json) -> bool:
     """Whether `terminate_after` is a key anywhere in *body*."""
-    return any(key == STOPS_EARLY for key, _ in members(body))
+    return any(key == STOPS_EARLY for key, _ in iterate_members(body))
 
 
 def index_path(index: str | None) -> str:

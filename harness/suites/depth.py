@@ -8,7 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from harness.metrics.score import measure_named
-from harness.model import AgreementCondition, InTop, Json, Measure, RequestTemplate, SearchRequest, Threshold, members
+from harness.model import (
+    AgreementCondition,
+    InTop,
+    Json,
+    Measure,
+    RequestTemplate,
+    SearchRequest,
+    Threshold,
+    iterate_members,
+)
 from harness.suites.placeholders import placeholders_in
 from harness.suites.reading import Reading
 from harness.suites.yaml import MappingNode, Node, Problems, Written, resolve
@@ -222,7 +231,7 @@ def deepest_size(body: Json) -> int:
     the size. 0 if any other size may change the ranking.
     """
     sizes = [RESULT_WINDOW]
-    for key, value in members(body):
+    for key, value in iterate_members(body):
         if key in BY_SIZE:
             return 0
         if key == "knn":
@@ -264,7 +273,7 @@ def window_of(body: Json) -> int | None:
 
 def shows_all(body: Json) -> bool:
     """Whether an answer to *body* that is as long as its total has all matches."""
-    return not any(key in OF_NEAREST for key, _ in members(body))
+    return not any(key in OF_NEAREST for key, _ in iterate_members(body))
 
 
 def collapses(body: Json) -> bool:

@@ -14,7 +14,7 @@ from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import measure_named
-from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, tagged
+from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, select_tagged
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, Written, describe, resolve_number
@@ -254,7 +254,7 @@ def check_measures(
 def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tuple[Measure, Mark, Sequence[Query]]]:
     """Each measure of *thresholds*, its place, and the queries that it scores there."""
     return [
-        (measure, threshold.mark, queries if threshold.tag is None else tagged(queries, threshold.tag))
+        (measure, threshold.mark, queries if threshold.tag is None else select_tagged(queries, threshold.tag))
         for threshold in thresholds
         if (measure := measure_named(threshold)) is not None
     ]

@@ -125,7 +125,7 @@ def test_judges_who_graded_nothing_together_have_no_agreement():
 def test_the_greatest_disagreements_come_first():
     pytest.importorskip("krippendorff", reason="krippendorff is not installed")
     found = agreement_of(judges_of([0, 1, 3, 2], [0, 2, 0, None], [0, 1, 3, 2]))
-    assert [(one.document, one.apart, dict(one.grades)) for one in found.disagreements] == [
+    assert [(one.document, one.spread, dict(one.grades)) for one in found.disagreements] == [
         ("d02", 3, {"a": 3, "b": 0, "c": 3}),
         ("d01", 1, {"a": 1, "b": 2, "c": 1}),
     ]

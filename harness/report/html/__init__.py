@@ -309,7 +309,7 @@ def _query_views(
     own = grouped((verdict.query, verdict) for verdict in suite.verdicts)
     measure = suite.summaries[0].measure if suite.summaries else None
     worst_first = sorted(suite.queries, key=lambda query: _badness(query, measure, query.id in blamed))
-    shown = suite.named(query.id for query in worst_first[: limits.rows])
+    shown = suite.find_queries(query.id for query in worst_first[: limits.rows])
     queries = shown if len(shown) == len(suite.queries) else suite.queries
     greatest = greatest_gain(document for query in queries for document in (*query.ideal, *query.ranking))
     return tuple(

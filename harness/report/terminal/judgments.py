@@ -122,7 +122,7 @@ def _disagreement_table(agreement: JudgeAgreement) -> RenderableType:
     table = columns(right("apart"), "query", "document", *map(right, agreement.graded))
     for one in agreement.disagreements:
         grades = [f"{one.grades[judge]:g}" if judge in one.grades else "–" for judge in agreement.graded]
-        table.add_row(f"{one.apart:g}", safe(one.query), safe(one.document), *grades)
+        table.add_row(f"{one.spread:g}", safe(one.query), safe(one.document), *grades)
     return table
 
 

@@ -225,7 +225,7 @@ def failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     """One threshold by itself: its reason, and the worst of the queries that it blames."""
     yield from reason(verdict)
     yield from map(indented, since_baseline(suite, verdict))
-    for query in suite.named(verdict.blamed[:QUERIES_OF_THRESHOLD]):
+    for query in suite.find_queries(verdict.blamed[:QUERIES_OF_THRESHOLD]):
         yield Text()
         yield from map(indented, query_renderables(query, verdict.measure))
     if len(verdict.blamed) > QUERIES_OF_THRESHOLD:
