@@ -17,7 +17,14 @@ from harness.errors import SuiteError
 from harness.files.records import read_number
 from harness.migrate import FORMATS, Format, ImportOptions, MigrationResult, import_suites
 from harness.migrate.click_logs import CLICKS
-from harness.migrate.clicks import CUT_POINTS, LEAST_IMPRESSIONS, ClickModel, import_clicks, read_propensities
+from harness.migrate.clicks import (
+    CUT_POINTS,
+    LEAST_IMPRESSIONS,
+    ClickModel,
+    ClickSources,
+    import_clicks,
+    read_propensities,
+)
 from harness.migrate.json_nodes import read_node
 from harness.migrate.live_index import live_documents
 from harness.options import RunOptions
@@ -127,7 +134,7 @@ def command(
     if known is not None:
         suite = load_suite(known, None, needs_judgments=False, configs=Configs.of(options, os.environ))
     model = _click_model(**of_clicks)
-    migrated = import_clicks(kind, sources, output, model, given, suite=suite, documents=live)
+    migrated = import_clicks(ClickSources(kind, sources, live), output, model, given, suite=suite)
     return say_migrated(migrated, strict=strict)
 
 

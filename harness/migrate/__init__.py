@@ -110,7 +110,7 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
             file for several suites.
     """
     refuse_repeated(sources)
-    return write_drafts(_module(kind).read(sources), output, given)
+    return write_drafts(_import_module(kind).read(sources), output, given)
 
 
 def refuse_repeated(sources: Sequence[str], *, are_files: bool = True) -> None:
@@ -124,24 +124,28 @@ def refuse_repeated(sources: Sequence[str], *, are_files: bool = True) -> None:
     Raises:
         UsageError: Names the source, and its other path.
     """
-    first: dict[object, str] = {}
+    by_identity: dict[object, str] = {}
     for source in sources:
-        identity = _identity(source) if are_files else source
-        if identity in first:
-            same = "is given twice" if first[identity] == source else f"is the same as {first[identity]}"
-            raise UsageError(f"{source} {same}, and would count twice; give it once")
-        first[identity] = source
+        identity = _identify_file(source) if are_files else source
+        if identity in by_identity:
+            earlier = by_identity[identity]
+            reason = "is given twice" if earlier == source else f"is the same as {earlier}"
+            raise UsageError(f"{source} {reason}, and would count twice; give it once")
+        by_identity[identity] = source
 
 
-def _identity(source: str) -> object:
+def _identify_file(source: str) -> tuple[int, int] | str:
     """What two paths of one file have in common; the text itself where there is no such file."""
-    for path in (source, source.partition("=")[2]):
+    for path in (source, source.partition("=")[2]):  # FILE or KIND=FILE
+        if not path:
+            continue
         try:
-            found = Path(path).stat() if path else None
+            status = Path(path).stat()
         except (OSError, ValueError):
             continue
-        if found is not None and found.st_ino:
-            return found.st_dev, found.st_ino
+        # A file system without inode numbers has 0 for each file, and all would be the same.
+        if status.st_ino:
+            return status.st_dev, status.st_ino
     return source
 
 
@@ -163,31 +167,36 @@ def write_drafts(
     Raises:
         UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
     """
-    from harness.migrate.suite_yaml import suite_files
+    from harness.migrate.suite_yaml import render_suite
 
     files: dict[Path, str] = {}
-    suites = _suite_paths(output, drafts, given.name)
-    for draft, path in zip(drafts, suites, strict=True):
+    leftovers: list[Leftover] = []
+    paths = _choose_suite_paths(output, drafts, given.name)
+    for draft, path in zip(drafts, paths, strict=True):
         _apply_options(draft, given)
-        files |= suite_files(draft, path)
-    files |= beside or {}
+        files |= render_suite(draft, path)
+        leftovers += draft.leftovers.values()
+    if beside is not None:
+        files |= beside
     write_files(files)
-    leftovers = tuple(leftover for draft in drafts for leftover in draft.leftovers.values())
-    problems = [problem for draft, path in zip(drafts, suites, strict=True) for problem in _problems(draft, path)]
-    return MigrationResult(tuple(files), leftovers, tuple(dict.fromkeys(problems)))
+    problems: list[Problem] = []
+    for draft, path in zip(drafts, paths, strict=True):
+        problems += _validate_suite(draft, path)
+    return MigrationResult(tuple(files), tuple(leftovers), tuple(dict.fromkeys(problems)))
 
 
-def _problems(draft: Draft, path: Path) -> tuple[Problem, ...]:
+def _validate_suite(draft: Draft, path: Path) -> tuple[Problem, ...]:
     """The problems of the suite at *path*; none if all that is wrong is what the source of *draft* does not say."""
     from harness.suites.loading import load_unchecked
 
+    # Each TODO line is a problem too, but one that the file itself tells.
     has_texts = any(query.text for query in draft.queries)
     to_fill_in = {"no value"} if has_texts else {"no value", "no text"}
     try:
         loaded = load_unchecked(path, None)
         problems = loaded.reading.problems
-        problems.extend(one for one in loaded.judgments.problems.found if one.kind != "no judgments")
-        loaded.require_sound(but={one for one in problems.found if one.kind in to_fill_in})
+        problems.extend(problem for problem in loaded.judgments.problems.found if problem.kind != "no judgments")
+        loaded.require_sound(but={problem for problem in problems.found if problem.kind in to_fill_in})
     except SuiteError as error:
         return error.problems
     return ()
@@ -209,27 +218,31 @@ def export_suites(kind: str, suites: Sequence[Suite], output: Path) -> Migration
         UsageError: The format is only imported, or cannot hold a suite's requests or measures; two suites would be
             written to one file; or a file exists already or cannot be written.
     """
-    suffix = FORMATS[kind].suffix
     if not FORMATS[kind].writes:
         raise UsageError(f"{kind} is only read; export another format")
-    from harness.migrate.exported import suite_stem
+    from harness.migrate.exported import strip_suite_suffix
 
-    module = _module(kind)
+    suffix = FORMATS[kind].suffix
+    form = output.suffix.lower() if suffix else kind
+    module = _import_module(kind)
     files: dict[Path, str] = {}
     leftovers: list[Leftover] = []
     for suite in suites:
-        exported: Exported = module.write(suite, kind if not suffix else output.suffix.lower())
-        own = output if len(suites) == 1 else output / f"{suite_stem(suite.path)}{suffix}"
-        written = {own / name if name else own: text for name, text in exported.files.items()}
-        for path in written.keys() & files.keys():
-            raise UsageError(f"{path}: two of the suites would be written there; export them one by one")
-        files |= written
+        exported = module.write(suite, form)
+        base = output
+        if len(suites) > 1:
+            base = output / f"{strip_suite_suffix(suite.path)}{suffix}"
+        for name, text in exported.files.items():
+            path = base / name if name else base
+            if path in files:
+                raise UsageError(f"{path}: two of the suites would be written there; export them one by one")
+            files[path] = text
         leftovers += exported.leftovers.values()
     write_files(files)
     return MigrationResult(tuple(files), tuple(leftovers))
 
 
-class _Module(Protocol):
+class _FormatModule(Protocol):
     """
     The functions of a format's module.
 
@@ -241,35 +254,42 @@ class _Module(Protocol):
     def write(self, suite: Suite, form: str) -> Exported: ...
 
 
-def _module(kind: str) -> _Module:
-    return cast("_Module", importlib.import_module(f"harness.migrate.{FORMATS[kind].module}"))
+def _import_module(kind: str) -> _FormatModule:
+    return cast("_FormatModule", importlib.import_module(f"harness.migrate.{FORMATS[kind].module}"))
 
 
 def _apply_options(draft: Draft, given: ImportOptions) -> None:
     """Replace values of *draft* by those *given*, and note the params that no request uses."""
     from harness.suites.placeholders import placeholders_in
 
-    draft.name = given.name or draft.name
+    if given.name:
+        draft.name = given.name
     if given.index:
+        # The documents of the source would be indexed under another name.
         draft.index, draft.documents = given.index, None
     if given.request is not None:
         draft.request, draft.requests = given.request, {}
-    used = {name for name, *_ in placeholders_in(json.dumps([draft.request, draft.requests]))}
+    placeholders = {name for name, *_ in placeholders_in(json.dumps([draft.request, draft.requests]))}
     for query in draft.queries:
-        for name in [name for name in query.params if name not in used]:
+        # A suite with a param that no request uses would be refused.
+        superfluous = [name for name in query.params if name not in placeholders]
+        for name in superfluous:
             draft.leave(query.place, f"{name!r} of queries, which no request uses")
             del query.params[name]
 
 
-def _suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> list[Path]:
+def _choose_suite_paths(output: Path, drafts: Sequence[Draft], name: str | None) -> list[Path]:
     """A path for each draft; in a folder, the suite's name without the characters that a file name should not have."""
     if output.suffix.lower() in (".yaml", ".yml"):
         if len(drafts) > 1:
             raise UsageError(f"{output}: the source is {len(drafts)} suites; expected a folder to write them to")
         return [output]
+    paths = []
     taken: set[str] = set()
-    stems = (re.sub(r"[^\w.-]+", "-", name or draft.name or "").strip(".-") or "suite" for draft in drafts)
-    return [output / f"{unused(stem, taken)}{_SUFFIX}" for stem in stems]
+    for draft in drafts:
+        stem = re.sub(r"[^\w.-]+", "-", name or draft.name or "").strip(".-")
+        paths.append(output / f"{unused(stem or 'suite', taken)}{_SUFFIX}")
+    return paths
 
 
 def write_files(files: Mapping[Path, str]) -> None:

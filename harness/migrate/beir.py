@@ -14,8 +14,8 @@ from harness.errors import UsageError
 from harness.files.border import check_found
 from harness.files.opening import read_source
 from harness.migrate.draft import Draft
-from harness.migrate.exported import Exported, json_lines
-from harness.migrate.json_nodes import JsonNode, node_lines, source_of
+from harness.migrate.exported import Exported, format_json_lines
+from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import read_table
 from harness.model import Mark, Profile, Suite
 
@@ -42,76 +42,86 @@ def read(sources: Sequence[str]) -> list[Draft]:
         InputError: A file cannot be read, or lacks a column, an id or a score.
         UsageError: A folder has several splits or none, and no ``test.tsv``.
     """
-    return [_draft(Path(source)) for source in sources]
+    return [_read_folder(Path(source)) for source in sources]
 
 
-def _draft(path: Path) -> Draft:
-    folder = path if path.is_dir() else path.parent.parent
-    qrels = _qrels(path) if path.is_dir() else path
-    for found in (folder / "queries.jsonl", folder / "corpus.jsonl", *([qrels] if path.is_dir() else [])):
-        check_found(found, folder)
+def _read_folder(path: Path) -> Draft:
+    """Read the folder *path*, or the split *path* in such a folder."""
+    if path.is_dir():
+        folder = path
+        qrels = _choose_split(folder)
+        check_found(qrels, folder)
+    else:
+        folder, qrels = path.parent.parent, path
+    for name in ("queries.jsonl", "corpus.jsonl"):
+        check_found(folder / name, folder)
     draft = Draft(Profile.TREC, name=folder.resolve().name, measures=list(_MEASURES))
-    for other in sorted(qrels.parent.glob("*.tsv")):
-        if other != qrels:
-            draft.leave(Mark(str(other)), f"the split {other.stem!r}; to import it, name this file")
+    for split in sorted(qrels.parent.glob("*.tsv")):
+        if split != qrels:
+            draft.leave(Mark(str(split)), f"the split {split.stem!r}; to import it, name this file")
+    _add_queries(folder / "queries.jsonl", draft, _read_qrels(qrels, draft))
+    _add_corpus(folder / "corpus.jsonl", draft)
+    return draft
+
+
+def _choose_split(folder: Path) -> Path:
+    """The file of the only split, or of the usual one."""
+    splits = sorted((folder / "qrels").glob("*.tsv"))
+    if len(splits) == 1:
+        return splits[0]
+    for split in splits:
+        if split.name == _USUAL_SPLIT:
+            return split
+    names = ", ".join(split.name for split in splits) or "none"
+    raise UsageError(f"{folder / 'qrels'}: found {names}, expected {_USUAL_SPLIT}; else name one of them as the source")
+
+
+def _read_qrels(path: Path, draft: Draft) -> dict[str, list[_Judged]]:
+    """The judged documents of each query."""
     judged: dict[str, list[_Judged]] = {}
-    table = read_table(qrels)
+    table = read_table(path)
     query, document = table.need("query-id", "query_id"), table.need("corpus-id", "corpus_id")
     score = table.need("score")
     for row in table.rows:
-        with table.told_together():
+        with table.collect_problems():
             grade = row.grade(score)
             if grade is None:
                 row.refuse("the score is empty; expected a number")
             judged.setdefault(row.need(query), []).append((row.need(document), grade, row.place))
     table.raise_problems()
     table.leave_unread(draft.leftovers)
-    _add_queries(folder / "queries.jsonl", draft, judged)
-    _add_corpus(folder / "corpus.jsonl", draft)
-    return draft
-
-
-def _qrels(folder: Path) -> Path:
-    found = sorted((folder / "qrels").glob("*.tsv"))
-    usual = [path for path in found if path.name == _USUAL_SPLIT]
-    if len(found) == 1 or usual:
-        return (usual or found)[0]
-    names = ", ".join(path.name for path in found) or "none"
-    raise UsageError(f"{folder / 'qrels'}: found {names}, expected {_USUAL_SPLIT}; else name one of them as the source")
+    return judged
 
 
 def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged]]) -> None:
     """Add the queries that the split judges; note the others, and judgments without a query."""
-    numbers: set[str] = set()
-    for one in node_lines(source_of(path)):
-        number = _new_id(one, numbers)
-        if number not in judged:
+    ids: set[str] = set()
+    for entry in parse_lines(read_import(path)):
+        query_id = _claim_id(entry, ids)
+        # All splits of a dataset share one file of queries.
+        if query_id not in judged:
             continue
-        query = draft.add(number, one.place, one.need("text").words())
-        _leave_metadata(one, draft)
-        for document, grade, place in judged[number]:
+        query = draft.add(query_id, entry.place, entry.need("text").words())
+        for key, value in entry.unread():
+            draft.leave(value.place, f"{key!r} of queries")
+        for document, grade, place in judged[query_id]:
             draft.judge(query, document, grade, place)
-    others = len(numbers - judged.keys())
-    if others:
-        draft.leave(Mark(str(path)), "queries that the split does not judge", others)
-    for number, documents in judged.items():
-        if number not in numbers:
-            what = f"judgments of query {number!r}, which queries.jsonl does not have"
+    unjudged = len(ids - judged.keys())
+    if unjudged:
+        draft.leave(Mark(str(path)), "queries that the split does not judge", unjudged)
+    for query_id, documents in judged.items():
+        if query_id not in ids:
+            what = f"judgments of query {query_id!r}, which queries.jsonl does not have"
             draft.leave(documents[0][-1], what, len(documents))
 
 
-def _new_id(one: JsonNode, known: set[str]) -> str:
-    """The id of *one*, which is added to *known*; an id that is known already raises FormatError."""
-    node = one.need("_id")
-    if node.words() in known:
+def _claim_id(entry: JsonNode, taken: set[str]) -> str:
+    """The id of *entry*, which is added to *taken*; an id that is taken already raises FormatError."""
+    node = entry.need("_id")
+    if node.words() in taken:
         raise node.source.error(*node.source.place(node.offset), f"the id {node.words()!r} is there twice")
-    known.add(node.words())
+    taken.add(node.words())
     return node.words()
-
-
-def _leave_metadata(one: JsonNode, draft: Draft) -> None:
-    for path, rest in one.unread():
-        draft.leave(rest.place, f"{path!r} of queries")
 
 
 def _add_corpus(path: Path, draft: Draft) -> None:
@@ -124,17 +134,18 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         return
     lines = []
     ids: set[str] = set()
-    for one in node_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
-        if "id" in one.members():
-            draft.leave(one.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
-        fields = {key: value.json() for key, value in one.items() if key not in ("_id", "id")}
-        lines.append({"id": _new_id(one, ids), **fields})
+    for entry in parse_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
+        if "id" in entry.members():
+            draft.leave(entry.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
+        fields = {key: value.json() for key, value in entry.items() if key not in ("_id", "id")}
+        lines.append({"id": _claim_id(entry, ids), **fields})
+    # A suite with its own index refuses judgments of documents that are not in it.
     for query in draft.queries:
         for document in sorted(query.judgments.keys() - ids):
             what = "judgments of documents that corpus.jsonl does not have"
             draft.leave_document(query, document, query.places[document], what)
             del query.judgments[document]
-    draft.documents = json_lines(lines)
+    draft.documents = format_json_lines(lines)
     draft.request = _REQUEST
     draft.title_field = "title"
 
@@ -150,7 +161,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
             continue
         queries.append({"_id": query.id, "text": query.text, "metadata": {}})
         for document, grade in query.judgments.items():
-            if any(not text or set(text) & set('\t\r\n"') or text != text.strip() for text in (query.id, document)):
+            if not (_is_cell(query.id) and _is_cell(document)):
                 exported.leave(
                     query.mark, f"document {document!r} of query {query.id!r}; ids have no tab or line break"
                 )
@@ -159,6 +170,11 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
                 exported.leave(query.mark, what)
             else:
                 rows.append(f"{query.id}\t{document}\t{int(grade)}\n")
-    exported.files["queries.jsonl"] = json_lines(queries)
+    exported.files["queries.jsonl"] = format_json_lines(queries)
     exported.files["qrels/test.tsv"] = "".join(rows)
     return exported
+
+
+def _is_cell(text: str) -> bool:
+    """Whether *text* is read back unchanged as a cell of the qrels, which have no quotes."""
+    return text != "" and text == text.strip() and not set(text) & set('\t\r\n"')

@@ -18,7 +18,7 @@ from harness.files.json import each_key_once
 from harness.files.opening import Source
 from harness.files.records import without_mark
 from harness.migrate.draft import Leftovers
-from harness.migrate.json_nodes import source_of
+from harness.migrate.json_nodes import read_import
 from harness.migrate.table import Row, Table, read_table
 from harness.model import Json, Mark
 
@@ -34,11 +34,11 @@ Pair: TypeAlias = tuple[str, str]
 """The text of a query and the id of a document."""
 
 
-def normalized_text(query: str) -> str:
+def normalize_text(query: str) -> str:
     """
     *query* in lower case with single blanks; queries with equal results count as one query.
 
-    >>> normalized_text(" Red  Shoes")
+    >>> normalize_text(" Red  Shoes")
     'red shoes'
     """
     return " ".join(query.split()).casefold()
@@ -73,7 +73,7 @@ class ClickLog:
             what = "queries and documents that hold half of a character (a lone surrogate)"
             self.leftovers.add(Mark(self.source), what, first=repr(f"{query}, {document}"))
             return
-        pair = self._texts.setdefault(normalized_text(query), " ".join(query.split())), document
+        pair = self._texts.setdefault(normalize_text(query), " ".join(query.split())), document
         self.shown.setdefault(pair, Counter())[position] += shown
         if clicked:
             self.clicked.setdefault(pair, Counter())[position] += clicked
@@ -117,19 +117,23 @@ def read_ubi(
     Raises:
         InputError: A file cannot be read.
     """
-    log, searches = ClickLog(source=sources[0]), dict[str, _Search]()
-    for document, place in documents or chain.from_iterable(_documents(Path(source), log) for source in sources):
-        _take(document, place, searches, log, actions)
+    log = ClickLog(source=sources[0])
+    if documents is None:
+        documents = chain.from_iterable(_read_documents(Path(source), log) for source in sources)
+    searches: dict[str, _Search] = {}
+    for document, place in documents:
+        _take_document(document, place, searches, log, actions)
     has_impressions = any(search.impressions for search in searches.values())
     log.basis = "impression events" if has_impressions else "query_response_hit_ids"
-    for name, search in searches.items():
+    for query_id, search in searches.items():
+        # Hits that the server returned may not have been seen: they count only where no search has an impression.
         if has_impressions and search.hits and not search.impressions:
             what = "query_response_hit_ids of searches without an impression, as other searches have some"
-            log.leftovers.add(search.place, what, first=f"query_id {name!r}")
-        _count(search, log, has_impressions=has_impressions)
+            log.leftovers.add(search.place, what, first=f"query_id {query_id!r}")
+        _count_search(search, log, has_impressions=has_impressions)
     if len(log.applications) > 1:
-        named = ", ".join(map(repr, sorted(log.applications)))
-        log.leftovers.add(Mark(log.source), f"the application; documents of {named} are counted together")
+        names = ", ".join(map(repr, sorted(log.applications)))
+        log.leftovers.add(Mark(log.source), f"the application; documents of {names} are counted together")
     return log
 
 
@@ -137,114 +141,123 @@ Documents: TypeAlias = Iterable[tuple[Mapping[str, Json], Mark]]
 """Documents of UBI, each with its place."""
 
 
-def _documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], Mark]]:
-    source = source_of(path)
+def _read_documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Json], Mark]]:
+    """The documents in a file, each with its place."""
+    source = read_import(path)
     if path.suffix.lower() == ".json":
-        found = _parsed(source, source.text, 1)
-        yield from ((_source(one, source, 1), Mark(str(path))) for one in _hits(found, source, log))
+        content = _parse_json(source, source.text, 1)
+        for hit in _list_hits(content, source, log):
+            yield _get_document(hit, source, 1), Mark(str(path))
         return
     for number, line in enumerate(source.lines, start=1):
         if line.strip():
-            yield _source(_parsed(source, line, number), source, number), Mark(str(path), number, 1)
+            yield _get_document(_parse_json(source, line, number), source, number), Mark(str(path), number, 1)
 
 
-def _hits(found: Json, source: Source, log: ClickLog) -> Sequence[Json]:
-    """The documents in the response of a search or in a list, or *found* itself if it is one document."""
-    if isinstance(found, dict):
-        if "hits" not in found:
-            return [found]
-        if found.get("timed_out") is True or _object(found.get("_shards")).get("failed"):
+def _list_hits(content: Json, source: Source, log: ClickLog) -> Sequence[Json]:
+    """The documents in the response of a search or in a list, or *content* itself if it is one document."""
+    hits = content
+    if isinstance(content, dict):
+        if "hits" not in content:
+            return [content]
+        if content.get("timed_out") is True or _get_object(content.get("_shards")).get("failed"):
             log.leftovers.add(Mark(source.path), "documents of shards that failed or timed out in the search")
-        hits = _object(found["hits"])
-        found, total = hits.get("hits"), hits.get("total")
-        total = total.get("value") if isinstance(total, dict) else total
-        if isinstance(found, list) and isinstance(total, int) and total > len(found):
+        envelope = _get_object(content["hits"])
+        hits, total = envelope.get("hits"), envelope.get("total")
+        # A number where the search asked for rest_total_hits_as_int.
+        if isinstance(total, dict):
+            total = total.get("value")
+        if isinstance(hits, list) and isinstance(total, int) and total > len(hits):
             log.leftovers.add(
-                Mark(source.path), "documents that the search found and did not return", total - len(found)
+                Mark(source.path), "documents that the search found and did not return", total - len(hits)
             )
-    if not isinstance(found, list):
+    if not isinstance(hits, list):
         message = "expected the JSON of a search with a list `hits.hits`, a list of documents, or a document"
         raise source.error(1, 1, message)
-    return found
+    return hits
 
 
-def _parsed(source: Source, text: str, line: int) -> Json:
+def _parse_json(source: Source, text: str, line: int) -> Json:
     try:
         return json.loads(text, object_pairs_hook=each_key_once)
     except (ValueError, RecursionError) as error:
         raise source.error(line, 1, f"this is not JSON: {error}") from None
 
 
-def _source(found: Json, source: Source, line: int) -> Mapping[str, Json]:
-    document = found.get("_source", found) if isinstance(found, dict) else found
+def _get_document(hit: Json, source: Source, line: int) -> Mapping[str, Json]:
+    """The document of *hit*, or *hit* itself if it is exported without the envelope of a search."""
+    document = hit.get("_source", hit) if isinstance(hit, dict) else hit
     if not isinstance(document, dict):
         raise source.error(line, 1, "expected an object, a document of ubi_queries or ubi_events")
     return document
 
 
-def _take(
+def _take_document(
     document: Mapping[str, Json], place: Mark, searches: dict[str, _Search], log: ClickLog, actions: Sequence[str]
 ) -> None:
+    """Add a query or an event to the search of its query_id."""
     if document.keys() <= {"index", "create"}:
         return  # a line of a bulk request, whose document is the next
-    name, action = document.get("query_id"), document.get("action_name")
-    if not isinstance(name, str) or not name:
+    query_id, action = document.get("query_id"), document.get("action_name")
+    if not isinstance(query_id, str) or not query_id:
         log.leftovers.add(place, "documents without a query_id")
         return
-    search = searches.setdefault(name, _Search(place=place))
+    search = searches.setdefault(query_id, _Search(place=place))
     text, application = document.get("user_query"), document.get("application")
     if isinstance(application, str) and application:
         log.applications.add(application)
     if isinstance(text, str) and text.strip():
         search.text = search.text or text
-        if normalized_text(text) != normalized_text(search.text):
+        if normalize_text(text) != normalize_text(search.text):
             what = "a user_query other than the first of its query_id"
-            log.leftovers.add(place, what, first=f"{text!r} of query_id {name!r}")
+            log.leftovers.add(place, what, first=f"{text!r} of query_id {query_id!r}")
     if action is None and "event_attributes" in document:
         log.leftovers.add(place, "events without an action_name")
     elif action is None:
-        _take_hits(document.get("query_response_hit_ids"), name, place, search, log)
+        _take_hits(document.get("query_response_hit_ids"), query_id, place, search, log)
     elif action == IMPRESSION or action in actions:
-        _take_event(document, place, search, log, clicked=action != IMPRESSION)
+        _take_event(document, place, search, log, is_click=action != IMPRESSION)
     else:
         log.leftovers.add(place, f"events with the action {action!r}")
 
 
-def _take_hits(hits: Json, name: str, place: Mark, search: _Search, log: ClickLog) -> None:
+def _take_hits(hits: Json, query_id: str, place: Mark, search: _Search, log: ClickLog) -> None:
+    """Add the hits of *search* that its document of ubi_queries lists."""
     if isinstance(hits, list) and all(map(_is_id, hits)):
         ids = list(map(str, hits))
         search.hits = search.hits or ids
         if ids and ids != search.hits:
             what = "query_response_hit_ids other than the first of their query_id"
-            log.leftovers.add(place, what, first=f"query_id {name!r}")
+            log.leftovers.add(place, what, first=f"query_id {query_id!r}")
     elif hits is not None:
         log.leftovers.add(place, "query_response_hit_ids that are no list of ids")
 
 
-def _take_event(document: Mapping[str, Json], place: Mark, search: _Search, log: ClickLog, *, clicked: bool) -> None:
-    attributes = _object(document.get("event_attributes"))
-    thing = _object(attributes.get("object"))
-    identity = next((thing[key] for key in ("object_id", "internal_id") if _is_id(thing.get(key))), None)
-    if identity is None:
+def _take_event(document: Mapping[str, Json], place: Mark, search: _Search, log: ClickLog, *, is_click: bool) -> None:
+    """Add an impression or a click to *search*."""
+    attributes = _get_object(document.get("event_attributes"))
+    hit = _get_object(attributes.get("object"))
+    # Early versions of UBI have the id under internal_id.
+    document_id = next((hit[key] for key in ("object_id", "internal_id") if _is_id(hit.get(key))), None)
+    if document_id is None:
         log.leftovers.add(place, "events without an object_id")
         return
-    if thing.get("object_id_field") not in (None, "", "_id"):
-        what = f"that object_id is the field {thing['object_id_field']!r}; give it as id_field of the suite's target"
+    if hit.get("object_id_field") not in (None, "", "_id"):
+        what = f"that object_id is the field {hit['object_id_field']!r}; give it as id_field of the suite's target"
         log.leftovers.add(place, what)
-    ordinal = _object(attributes.get("position")).get("ordinal")
-    name = str(identity)
-    known = isinstance(ordinal, int) and not isinstance(ordinal, bool) and ordinal >= 0
-    if clicked:
-        search.clicks.setdefault(name, place)
-    elif known:
-        search.see(name, int(ordinal), place, log)  # type: ignore[arg-type]
-    elif name in search.hits:
-        search.see(name, search.hits.index(name) + 1, place, log)
+    document_id = str(document_id)
+    ordinal = _get_object(attributes.get("position")).get("ordinal")
+    if is_click:
+        search.clicks.setdefault(document_id, place)
+    elif isinstance(ordinal, int) and not isinstance(ordinal, bool) and ordinal >= 0:
+        search.see(document_id, ordinal, place, log)
+    elif document_id in search.hits:
+        search.see(document_id, search.hits.index(document_id) + 1, place, log)
     else:
         log.leftovers.add(place, "impressions without a position")
 
 
-def _object(value: Json) -> Mapping[str, Json]:
+def _get_object(value: Json) -> Mapping[str, Json]:
     """*value* if it is an object; an empty one for any other value."""
     return value if isinstance(value, dict) else {}
 
@@ -253,10 +266,13 @@ def _is_id(value: Json) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool) and bool(str(value).strip())
 
 
-def _count(search: _Search, log: ClickLog, *, has_impressions: bool) -> None:
+def _count_search(search: _Search, log: ClickLog, *, has_impressions: bool) -> None:
+    """Add the impressions and clicks of *search* to *log*."""
     shown = search.impressions
     if not has_impressions:
-        shown = {document: rank for rank, document in reversed(list(enumerate(search.hits, start=1)))}
+        shown = {}
+        for rank, document in enumerate(search.hits, start=1):
+            shown.setdefault(document, rank)
     if not search.text:
         if shown or search.clicks:
             log.leftovers.add(search.place, "searches without a user_query")
@@ -300,70 +316,88 @@ def read_csv(sources: Sequence[str], actions: Sequence[str] = CLICKS) -> ClickLo
     log = ClickLog(basis="CSV", source=sources[0])
     for path in map(Path, sources):
         table = read_table(path)
-        query = table.column("query_text", "user_query") or table.need(*_QUERIES)  # "query" may be an id beside a text
-        columns = {"query": query, "document": table.need(*_DOCUMENTS)}
-        position = table.column(*_POSITIONS)
-        if position is None:
+        # "query" may be an id beside a text, so the columns that can only be a text come first.
+        query = table.column("query_text", "user_query") or table.need(*_QUERIES)
+        columns = _Columns(query, table.need(*_DOCUMENTS), table.column(*_POSITIONS))
+        if columns.position is None:
             log.leftovers.add(Mark(str(path), 1, 1), "the rank bias: there is no column 'position'")
-        clicked = table.column(*_CLICKED)
-        if clicked is None and (action := table.column(*_ACTIONS)) is not None:
-            _take_events(table, columns, position, action, log, actions)
-            table.leave_unread(log.leftovers)
-            continue
-        if clicked is None:
-            table.need("clicks", "clicked", "action")
-        impressions = table.column(*_IMPRESSIONS)
+        clicks = table.column(*_CLICKED)
+        action = None if clicks is not None else table.column(*_ACTIONS)
+        if action is not None:
+            _take_events(table, columns, action, log, actions)
+        else:
+            _take_counts(table, columns, clicks or table.need("clicks", "clicked", "action"), log)
         table.leave_unread(log.leftovers)
-        for row in table.rows:
-            query, document = _names(row, columns)
-            shown = 1 if impressions is None else _whole(row, impressions)
-            clicks = _whole(row, str(clicked))
-            if clicks > shown:
-                log.leftovers.add(row.place, "lines with more clicks than impressions")
-                continue
-            log.add(query, document, 1 if position is None else _whole(row, position), shown=shown, clicked=clicks)
     return log
 
 
-def _take_events(
-    table: Table, columns: Mapping[str, str], position: str | None, action: str, log: ClickLog, actions: Sequence[str]
-) -> None:
-    column = table.column(*_SEARCHES)
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The names of the columns that each form of CSV has."""
+
+    query: str
+    document: str
+    position: str | None
+
+    def read_pair(self, row: Row) -> Pair:
+        """The query and the document of *row*, without the marks for spreadsheets."""
+        return without_mark(row.need(self.query)), without_mark(row.need(self.document))
+
+
+def _take_counts(table: Table, columns: _Columns, clicks: str, log: ClickLog) -> None:
+    """Add lines with numbers of impressions and clicks; without impressions, each line is one."""
+    impressions = table.column(*_IMPRESSIONS)
+    for row in table.rows:
+        query, document = columns.read_pair(row)
+        shown = 1 if impressions is None else _read_count(row, impressions)
+        clicked = _read_count(row, clicks)
+        if clicked > shown:
+            log.leftovers.add(row.place, "lines with more clicks than impressions")
+            continue
+        position = 1 if columns.position is None else _read_count(row, columns.position)
+        log.add(query, document, position, shown=shown, clicked=clicked)
+
+
+def _take_events(table: Table, columns: _Columns, action: str, log: ClickLog, actions: Sequence[str]) -> None:
+    """Add lines that are impressions or clicks, by search if there is a column for it."""
+    search_id = table.column(*_SEARCHES)
     searches: dict[tuple[str, str], _Search] = {}
     for row in table.rows:
-        query, document = _names(row, columns)
-        name = row.cells[action].strip()
-        if column is not None and not row.cells[column].strip():
-            log.leftovers.add(row.place, f"events without a {column}")
+        query, document = columns.read_pair(row)
+        event = row.cells[action].strip()
+        if search_id is not None and not row.cells[search_id].strip():
+            log.leftovers.add(row.place, f"events without a {search_id}")
             continue
-        if name != IMPRESSION and name not in actions:
-            log.leftovers.add(row.place, f"events with the action {name!r}")
+        if event != IMPRESSION and event not in actions:
+            log.leftovers.add(row.place, f"events with the action {event!r}")
             continue
-        at = _position(row, position, log, shown=name == IMPRESSION, in_search=column is not None)
-        if at is None:
+        is_impression = event == IMPRESSION
+        position = _read_position(row, columns, log, shown=is_impression, in_search=search_id is not None)
+        if position is None:
             continue
-        if column is None:  # the log does not say which click belongs to which impression
-            log.add(query, document, at, shown=int(name == IMPRESSION), clicked=int(name != IMPRESSION))
+        if search_id is None:  # the log does not say which click belongs to which impression
+            log.add(query, document, position, shown=int(is_impression), clicked=int(not is_impression))
             continue
-        search = searches.setdefault((row.cells[column].strip(), normalized_text(query)), _Search(query))
-        if name == IMPRESSION:
-            search.see(document, at, row.place, log)
+        # A session may have several queries, each a search of its own.
+        search = searches.setdefault((row.cells[search_id].strip(), normalize_text(query)), _Search(query))
+        if is_impression:
+            search.see(document, position, row.place, log)
         else:
             search.clicks.setdefault(document, row.place)
     for search in searches.values():
-        _count(search, log, has_impressions=True)
+        _count_search(search, log, has_impressions=True)
 
 
-def _position(row: Row, position: str | None, log: ClickLog, *, shown: bool, in_search: bool) -> int | None:
+def _read_position(row: Row, columns: _Columns, log: ClickLog, *, shown: bool, in_search: bool) -> int | None:
     """
     The position of an event; None for an impression (*shown*) without one, which does not count.
 
     A click without a position counts for position 1; in a search, its impression has the position.
     """
-    if position is None:
+    if columns.position is None:
         return 1
-    if row.cells[position].strip():
-        return _whole(row, position)
+    if row.cells[columns.position].strip():
+        return _read_count(row, columns.position)
     if shown:
         log.leftovers.add(row.place, "impressions without a position")
         return None
@@ -372,11 +406,8 @@ def _position(row: Row, position: str | None, log: ClickLog, *, shown: bool, in_
     return 1
 
 
-def _names(row: Row, columns: Mapping[str, str]) -> tuple[str, str]:
-    return without_mark(row.need(columns["query"])), without_mark(row.need(columns["document"]))
-
-
-def _whole(row: Row, column: str) -> int:
+def _read_count(row: Row, column: str) -> int:
+    """The whole number in *column*; true is 1, false 0."""
     text = row.cells[column].strip().lower()
     if text in ("true", "false"):
         return int(text == "true")

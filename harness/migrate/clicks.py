@@ -21,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import sqrt
@@ -31,10 +31,10 @@ from statistics import NormalDist
 from harness.errors import UsageError
 from harness.files.records import for_spreadsheets, mark_as_text
 from harness.migrate import ImportOptions, MigrationResult, refuse_repeated, write_drafts, write_files
-from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalized_text, read_csv, read_ubi
-from harness.migrate.draft import Draft, Leftover
-from harness.migrate.exported import json_lines
-from harness.migrate.table import csv_text, read_table, unwritable
+from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalize_text, read_csv, read_ubi
+from harness.migrate.draft import Draft
+from harness.migrate.exported import format_json_lines
+from harness.migrate.table import format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Suite
 from harness.report.sentences import printable
 
@@ -98,10 +98,12 @@ def wilson(clicks: int, impressions: int) -> tuple[float, float]:
     >>> [round(end, 4) for end in wilson(8, 20)]
     [0.2188, 0.6134]
     """
-    z2 = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
-    share, spread = clicks / impressions, 1 + z2 / impressions
-    middle = (share + z2 / (2 * impressions)) / spread
-    half = sqrt(z2 * (share * (1 - share) + z2 / (4 * impressions)) / impressions) / spread
+    z_squared = NormalDist().inv_cdf((1 + CONFIDENCE) / 2) ** 2
+    share = clicks / impressions
+    scale = 1 + z_squared / impressions
+    middle = (share + z_squared / (2 * impressions)) / scale
+    half = sqrt(z_squared * (share * (1 - share) + z_squared / (4 * impressions)) / impressions) / scale
+    # Rounding may take an end out of the interval from 0 to 1 by a few units in the last place.
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
@@ -119,55 +121,59 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
     Raises:
         UsageError: No document that was shown was clicked.
     """
-    sound = {pair: shown for pair, shown in log.shown.items() if _clicks(log, pair) <= shown.total()}
-    for _ in range(len(log.shown) - len(sound)):
-        _leave(log, "documents with more clicks than impressions")
-    rates = _rates(log, sound, model)
-    found = []
-    for pair, shown in sound.items():
-        impressions, clicks = shown.total(), _clicks(log, pair)
-        if missing := [position for position, count in shown.items() if count and position not in rates]:
-            _leave(log, f"documents at a position without a propensity, such as {missing[0]}")
-        elif impressions < model.least_impressions:
-            _leave(log, f"documents with fewer than {model.least_impressions} impressions for their query")
-        elif (expected := float(exact := _expected(shown, rates))) < LEAST_EXPECTED:
-            _leave(log, "documents at positions where nothing was clicked")
+    counted: dict[Pair, Counter[int]] = {}
+    for pair, shown in log.shown.items():
+        # A share above 1 has no interval. Such a log counts a hit once and each click on it.
+        if _count_clicks(log, pair) > shown.total():
+            _leave(log, "documents with more clicks than impressions")
         else:
-            coec = clicks * exact.denominator / exact.numerator
-            low, high = (end * impressions / expected for end in wilson(clicks, impressions))
-            found.append(ClickedDocument(*pair, model.grade(coec), impressions, clicks, expected, coec, low, high))
-    return found, rates
+            counted[pair] = shown
+    rates = _estimate_rates(log, counted, model)
+    documents = []
+    for pair, shown in counted.items():
+        impressions, clicks = shown.total(), _count_clicks(log, pair)
+        positions = [position for position, count in shown.items() if count]
+        unknown = [position for position in positions if position not in rates]
+        if unknown:
+            _leave(log, f"documents at a position without a propensity, such as {unknown[0]}")
+            continue
+        if impressions < model.least_impressions:
+            _leave(log, f"documents with fewer than {model.least_impressions} impressions for their query")
+            continue
+        exact = sum((shown[position] * rates[position] for position in positions), Fraction(0))
+        expected = float(exact)
+        if expected < LEAST_EXPECTED:
+            _leave(log, "documents at positions where nothing was clicked")
+            continue
+        coec = clicks * exact.denominator / exact.numerator
+        low, high = (end * impressions / expected for end in wilson(clicks, impressions))
+        documents.append(ClickedDocument(*pair, model.grade(coec), impressions, clicks, expected, coec, low, high))
+    return documents, rates
 
 
-def _clicks(log: ClickLog, pair: Pair) -> int:
+def _count_clicks(log: ClickLog, pair: Pair) -> int:
     return log.clicked.get(pair, Counter()).total()
 
 
-def _expected(shown: Mapping[int, int], rates: Mapping[int, Fraction]) -> Fraction:
-    return sum((count * rates[position] for position, count in shown.items() if count), Fraction(0))
-
-
-def _rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickModel) -> dict[int, Fraction]:
+def _estimate_rates(log: ClickLog, counted: Mapping[Pair, Counter[int]], model: ClickModel) -> dict[int, Fraction]:
     """The click rate at each position, from the documents in *counted*."""
-    shown = _by_position(counted.values())
-    clicked = _by_position(log.clicked[pair] for pair in counted if pair in log.clicked)
+    shown: Counter[int] = Counter()
+    clicked: Counter[int] = Counter()
+    for pair, impressions in counted.items():
+        shown.update(impressions)
+        clicked.update(log.clicked.get(pair, {}))
     if not clicked.total():
         sentence = "the sources have no click on a document that was shown, so there is nothing to grade by"
         raise UsageError("\n  ".join([sentence, *map(str, log.leftovers.values())]))
     if model.propensities is None:
         return {position: Fraction(clicked[position], count) for position, count in sorted(shown.items()) if count}
-    propensities = {position: Fraction(str(given)) for position, given in sorted(model.propensities.items())}
-    seen = sum(count * propensities.get(position, 0) for position, count in shown.items())
-    known = sum(count for position, count in clicked.items() if position in propensities)
-    factor = Fraction(known, seen) if seen else Fraction(0)
+    # Fractions of the decimals as written, so that no rounding decides whether COEC reaches a cut point.
+    propensities = {position: Fraction(str(value)) for position, value in sorted(model.propensities.items())}
+    examined = sum((shown[position] * propensity for position, propensity in propensities.items()), Fraction(0))
+    clicks = sum(clicked[position] for position in propensities)
+    # See the top of the module: with this factor the expected clicks add up to the clicks.
+    factor = clicks / examined if examined else Fraction(0)
     return {position: propensity * factor for position, propensity in propensities.items()}
-
-
-def _by_position(counts: Iterable[Counter[int]]) -> Counter[int]:
-    total: Counter[int] = Counter()
-    for one in counts:
-        total.update(one)
-    return total
 
 
 def _leave(log: ClickLog, what: str) -> None:
@@ -186,40 +192,56 @@ def read_propensities(path: Path) -> dict[int, float]:
             above 0.
     """
     table = read_table(path)
-    position, propensity = table.need("position", "rank"), table.need("propensity", "bias", "examination")
-    found: dict[int, float] = {}
+    position_column = table.need("position", "rank")
+    propensity_column = table.need("propensity", "bias", "examination")
+    propensities: dict[int, float] = {}
     for row in table.rows:
-        at, value = row.grade(position), row.grade(propensity)
-        if at is None or at != int(at) or value is None or value <= 0:
+        position, propensity = row.grade(position_column), row.grade(propensity_column)
+        if position is None or position != int(position) or propensity is None or propensity <= 0:
             row.refuse("expected a whole number as position and a number above 0 as propensity")
-        if at in found:
-            row.refuse(f"position {int(at)} has a propensity already; keep one of the two")
-        found[int(at)] = value
-    return found
+        if position in propensities:
+            row.refuse(f"position {int(position)} has a propensity already; keep one of the two")
+        propensities[int(position)] = propensity
+    return propensities
+
+
+@dataclass(frozen=True, slots=True)
+class ClickSources:
+    """What clicks are read from."""
+
+    kind: str
+    """``ubi`` or ``clicks``."""
+    names: Sequence[str]
+    """Files, or, with *documents*, names of indexes."""
+    documents: Documents | None = None
+    """The documents of ``ubi``, each with its place; the files are read if None."""
+
+    def read(self, actions: Sequence[str]) -> ClickLog:
+        """The impressions, and the clicks, which are events with one of *actions*."""
+        if self.kind == "ubi":
+            return read_ubi(self.names, actions, documents=self.documents)
+        return read_csv(self.names, actions)
+
+    def describe(self) -> list[Json]:
+        """The name of each source, with the digest of a file."""
+        if self.documents is not None:
+            return [{"index": name} for name in self.names]
+        return [{"file": name, "sha256": _compute_digest(name)} for name in self.names]
 
 
 def import_clicks(
-    kind: str,
-    sources: Sequence[str],
-    output: Path,
-    model: ClickModel,
-    given: ImportOptions,
-    *,
-    suite: Suite | None = None,
-    documents: Documents | None = None,
+    sources: ClickSources, output: Path, model: ClickModel, given: ImportOptions, *, suite: Suite | None = None
 ) -> MigrationResult:
     """
     Write grades computed from clicks, and a provenance file that describes how they were computed.
 
     Args:
-        kind: ``ubi`` or ``clicks``.
-        sources: Files, or, for ``ubi`` with *documents*, names of indexes.
+        sources: What is read.
         output: A judgment file (.csv or .jsonl), or a suite (.yaml or .yml).
         model: How clicks become grades.
         given: Replaces the name, the index and the request of a new suite.
         suite: Judgments get the ids of its queries, matched by text; judgments of other queries are left out. None to
             keep the texts.
-        documents: The documents of *sources*, each with its place; the files are read if None.
 
     Returns:
         The files that were written, and what was left out.
@@ -229,78 +251,91 @@ def import_clicks(
         UsageError: A source is given twice, no document that was shown was clicked, a file to write exists already or
             cannot be written, or *output* has another suffix.
     """
-    refuse_repeated(sources, are_files=documents is None)
-    log = read_ubi(sources, model.actions, documents=documents) if kind == "ubi" else read_csv(sources, model.actions)
-    found, rates = grade_clicks(log, model)
+    refuse_repeated(sources.names, are_files=sources.documents is None)
+    log = sources.read(model.actions)
+    documents, rates = grade_clicks(log, model)
     if suite is not None:
-        found = _with_ids(found, suite, log)
+        documents = _assign_ids(documents, suite, log)
     suffix = output.suffix.lower()
-    provenance = output.with_name(f"{output.name}.provenance.json")
-    names = [{"index": one} if documents is not None else {"file": one, "sha256": _digest(one)} for one in sources]
-    texts = {provenance: _provenance(names, log, model, rates, found)}
+    provenance = {
+        output.with_name(f"{output.name}.provenance.json"): _format_provenance(sources, log, model, rates, documents)
+    }
     if suffix in (".yaml", ".yml"):
-        migrated = write_drafts([_draft(found, output)], output, given, beside=texts)
+        migrated = write_drafts([_make_draft(documents, output)], output, given, beside=provenance)
         return replace(migrated, leftovers=(*log.leftovers.values(), *migrated.leftovers))
-    if suffix not in (".csv", ".jsonl"):
+    if suffix == ".csv":
+        judgments = _format_judgments_csv(documents, log)
+    elif suffix == ".jsonl":
+        judgments = format_json_lines(_list_figures(document) for document in documents)
+    else:
         raise UsageError(f"{output}: expected a file .csv or .jsonl for judgments, or .relevance.yaml for a suite")
-    files = {output: (_csv(found, log) if suffix == ".csv" else _lines(found)), **texts}
+    files = {output: judgments, **provenance}
     write_files(files)
     return MigrationResult(tuple(files), tuple(log.leftovers.values()))
 
 
-def _with_ids(found: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> list[ClickedDocument]:
-    """*found* with the ids of the queries of *suite* that have the same texts; without documents of other queries."""
+def _assign_ids(documents: Sequence[ClickedDocument], suite: Suite, log: ClickLog) -> list[ClickedDocument]:
+    """*documents* with the ids of the queries of *suite* with the same texts; without those of other queries."""
     ids: dict[str, str] = {}
     for query in suite.queries:
-        if query.text and ids.setdefault(normalized_text(query.text), query.id) != query.id:
+        if query.text and ids.setdefault(normalize_text(query.text), query.id) != query.id:
             _leave(log, f"queries of {suite.path} with the text of another one, which gets the grades")
     kept = []
-    for one in found:
-        identity = ids.get(normalized_text(one.query))
-        if identity is None:
+    for document in documents:
+        query_id = ids.get(normalize_text(document.query))
+        if query_id is None:
             _leave(log, f"documents of queries that {suite.path} does not have")
         else:
-            kept.append(replace(one, query=identity))
+            kept.append(replace(document, query=query_id))
     return kept
 
 
-def _draft(found: Sequence[ClickedDocument], output: Path) -> Draft:
+def _make_draft(documents: Sequence[ClickedDocument], output: Path) -> Draft:
     draft = Draft(Profile.STANDARD)
-    for one in found:
-        draft.judge(draft.of_text(one.query), one.document, one.grade, Mark(str(output)))
+    for document in documents:
+        query = draft.find_or_add_text(document.query)
+        draft.judge(query, document.document, document.grade, Mark(str(output)))
     return draft
 
 
 _COLUMNS = ("query", "document", "grade", "impressions", "clicks", "expected", "coec", "low", "high")
 
 
-def _csv(found: Sequence[ClickedDocument], log: ClickLog) -> str:
+def _format_judgments_csv(documents: Sequence[ClickedDocument], log: ClickLog) -> str:
     rows = []
-    for one in found:
-        if unwritable(one.query) or unwritable(one.document):
+    for document in documents:
+        if is_unwritable(document.query) or is_unwritable(document.document):
             _leave(log, "documents and queries with control characters, which CSV does not keep")
             continue
-        figures = [f"{value:.6g}" for value in (one.expected, one.coec, one.low, one.high)]
-        counts = [str(value) for value in (one.grade, one.impressions, one.clicks)]
-        rows.append([mark_as_text(one.query), mark_as_text(one.document), *counts, *figures])
-    return for_spreadsheets(csv_text(_COLUMNS, rows))
+        names = [mark_as_text(document.query), mark_as_text(document.document)]
+        counts = [str(count) for count in (document.grade, document.impressions, document.clicks)]
+        figures = [f"{figure:.6g}" for figure in (document.expected, document.coec, document.low, document.high)]
+        rows.append([*names, *counts, *figures])
+    return for_spreadsheets(format_csv(_COLUMNS, rows))
 
 
-def _lines(found: Sequence[ClickedDocument]) -> str:
-    return json_lines(
-        {name: round(value, 6) if isinstance(value := getattr(one, name), float) else value for name in _COLUMNS}
-        for one in found
-    )
+def _list_figures(document: ClickedDocument) -> dict[str, Json]:
+    """*document* as an object of JSON, with figures of at most 6 decimals."""
+    figures: dict[str, Json] = {}
+    for name in _COLUMNS:
+        value = getattr(document, name)
+        figures[name] = round(value, 6) if isinstance(value, float) else value
+    return figures
 
 
-def _provenance(
-    sources: Json, log: ClickLog, model: ClickModel, rates: Mapping[int, Fraction], found: Sequence[ClickedDocument]
+def _format_provenance(
+    sources: ClickSources,
+    log: ClickLog,
+    model: ClickModel,
+    rates: Mapping[int, Fraction],
+    documents: Sequence[ClickedDocument],
 ) -> str:
     """JSON with everything that is needed to compute the grades again."""
-    uncertain = sum(model.grade(one.low) != model.grade(one.high) for one in found)
+    uncertain = [document for document in documents if model.grade(document.low) != model.grade(document.high)]
+    left_out = [{"what": printable(leftover.what), "times": leftover.count} for leftover in log.leftovers.values()]
     content: dict[str, Json] = {
         "model": "COEC: clicks / sum over positions of impressions * click rate of the position",
-        "sources": sources,
+        "sources": sources.describe(),
         "impressions_from": log.basis,
         "click_actions": list(model.actions),
         "position_bias": "estimated from the log" if model.propensities is None else "given",
@@ -308,17 +343,13 @@ def _provenance(
         "interval": f"Wilson, {CONFIDENCE:.0%}, of clicks of impressions, times impressions / expected",
         "least_impressions": model.least_impressions,
         "grade_cut_points": list(model.cut_points),
-        "judgments": len(found),
-        "grade_uncertain": uncertain,
-        "left_out": [_leftover(one) for one in log.leftovers.values()],
+        "judgments": len(documents),
+        "grade_uncertain": len(uncertain),
+        "left_out": left_out,
     }
     return json.dumps(content, indent=2) + "\n"
 
 
-def _leftover(one: Leftover) -> Json:
-    return {"what": printable(one.what), "times": one.count}
-
-
-def _digest(source: str) -> str:
+def _compute_digest(source: str) -> str:
     with Path(source).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

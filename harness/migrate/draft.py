@@ -12,7 +12,7 @@ from harness.model import Json, Mark, Profile
 from harness.words import grouped, unused
 
 
-def refused(place: Mark, message: str) -> InputError:
+def make_error(place: Mark, message: str) -> InputError:
     """The error for what stands at *place*."""
     return FormatError.at(place.path, place.line, place.column, message)
 
@@ -132,14 +132,14 @@ class Draft:
         return query
 
     def has_text(self, text: str) -> bool:
-        """Whether `of_text` knows a query with *text*."""
+        """Whether `find_or_add_text` knows a query with *text*."""
         return text in self._by_text
 
-    def name_too(self, query: DraftQuery, text: str) -> None:
-        """Let `of_text` return *query* for *text* too, unless it returns another query for it."""
+    def add_alias(self, query: DraftQuery, text: str) -> None:
+        """Let `find_or_add_text` return *query* for *text* too, unless it returns another query for it."""
         self._by_text.setdefault(text, query)
 
-    def of_text(self, text: str) -> DraftQuery:
+    def find_or_add_text(self, text: str) -> DraftQuery:
         """The query with *text*; added, with an id derived from the text, if there is none."""
         known = self._by_text.get(text)
         if known is None:
@@ -154,7 +154,7 @@ class Draft:
             FormatError: The document's id is empty, or it already has another grade.
         """
         if not document.strip():
-            raise refused(place, f"the document's id is empty for query {query.id!r}")
+            raise make_error(place, f"the document's id is empty for query {query.id!r}")
         known = query.judgments.get(document)
         if known is None:
             query.judgments[document] = grade
@@ -166,7 +166,7 @@ class Draft:
         else:
             first = f"{known:g} at {query.places[document]}"
             found = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {first}"
-            raise refused(place, f"{found}; keep the right one")
+            raise make_error(place, f"{found}; keep the right one")
 
     def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Mark) -> None:
         """

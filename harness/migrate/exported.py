@@ -14,23 +14,23 @@ from harness.migrate.draft import Leftovers
 from harness.model import Json, Mark, Measure, Profile, Suite
 
 
-def suite_stem(path: str) -> str:
+def strip_suite_suffix(path: str) -> str:
     """The name of the suite's file *path* without its suffixes: ``shop`` of ``suites/shop.relevance.yaml``."""
     return Path(path).name.removesuffix(".yaml").removesuffix(".yml").removesuffix(".relevance")
 
 
-def whole(number: float) -> float:
+def simplify_number(number: float) -> float:
     """*number* as an int if it is a whole number, so that it is written without a decimal point."""
     return int(number) if number == int(number) else number
 
 
-def json_lines(entries: Iterable[Json]) -> str:
+def format_json_lines(entries: Iterable[Json]) -> str:
     """*entries* as JSON lines; what a text file must not contain is escaped."""
     return "".join(map(_json, entries))
 
 
-def json_text(value: Json) -> str:
-    """*value* as JSON for people: indented, and with characters beyond ASCII as they are, as in `json_lines`."""
+def format_json(value: Json) -> str:
+    """*value* as JSON for people: indented, and with characters beyond ASCII as they are, as in `format_json_lines`."""
     return _json(value, indent=2)
 
 

@@ -51,9 +51,9 @@ class JsonNode:
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise FormatError: the value is not what was *expected*."""
-        raise self.source.error(*self.source.place(self.offset), f"found {self.described()}, expected {expected}")
+        raise self.source.error(*self.source.place(self.offset), f"found {self.describe()}, expected {expected}")
 
-    def described(self) -> str:
+    def describe(self) -> str:
         """The value as error messages show it, at most 60 characters."""
         if isinstance(self.value, dict):
             return "an object"
@@ -181,10 +181,10 @@ def read_node(path: Path) -> JsonNode:
         InputError: The file cannot be read, is not JSON, is nested too deeply, repeats a key in an object, or contains
             a number or a character that cannot be represented.
     """
-    return parse_node(source_of(path))
+    return parse_node(read_import(path))
 
 
-def source_of(path: Path) -> Source:
+def read_import(path: Path) -> Source:
     """The text of a file to import; raises InputError as `read_source` does."""
     return read_source(path, str(path), limit=MOST_BYTES)
 
@@ -201,7 +201,7 @@ def parse_node(source: Source) -> JsonNode:
     return _build(source)
 
 
-def json_in(text: str) -> Json:
+def parse_json(text: str) -> Json:
     """
     The JSON value of *text*, which is a part of another file.
 
@@ -214,7 +214,7 @@ def json_in(text: str) -> Json:
         raise ValueError(error.problems[0].message.removeprefix(_NOT_JSON)) from None
 
 
-def members_or_parsed(node: JsonNode | None) -> dict[str, JsonNode]:
+def parse_members(node: JsonNode | None) -> dict[str, JsonNode]:
     """
     The values by key of an object, or of a string that contains a JSON object; they do not count as read.
 
@@ -233,7 +233,7 @@ def members_or_parsed(node: JsonNode | None) -> dict[str, JsonNode]:
     return node.members()
 
 
-def node_lines(source: Source) -> Iterator[JsonNode]:
+def parse_lines(source: Source) -> Iterator[JsonNode]:
     """The value of each line that is not blank; raises InputError as `read_node` does, with the line in the file."""
     for number, line in enumerate(source.lines, start=1):
         if line.strip():

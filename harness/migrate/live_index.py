@@ -12,7 +12,7 @@ from harness.config import Configs
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, SearchError, UsageError
 from harness.migrate import records, trec
 from harness.migrate.draft import Draft
-from harness.migrate.json_nodes import source_of
+from harness.migrate.json_nodes import read_import
 from harness.model import Json, Mark, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections
@@ -333,7 +333,7 @@ def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocume
             f"no queries can be made from documents of index {draft.index!r}: {why}; give queries with --queries FILE"
         )
     for text, document in list(found.items())[:EXAMPLES]:
-        query = draft.of_text(text)
+        query = draft.find_or_add_text(text)
         query.remarks.append(f"TODO: the {title} of document {document.id}; replace it by what your users type.")
 
 
@@ -347,7 +347,7 @@ def _read_queries(path: Path, draft: Draft) -> None:
     if suffix in (".csv", ".tsv", ".jsonl", ".ndjson"):
         _take_queries(records.read([str(path)]), draft)
         return
-    source = source_of(path)
+    source = read_import(path)
     lines = {number: line for number, line in enumerate(source.lines, start=1) if line.strip()}
     if not lines:
         raise UsageError(f"{path}: the file has no queries")
@@ -359,7 +359,7 @@ def _read_queries(path: Path, draft: Draft) -> None:
         return
     for number, line in lines.items():
         before = len(draft.queries)
-        draft.of_text(" ".join(line.split()))
+        draft.find_or_add_text(" ".join(line.split()))
         if len(draft.queries) == before:
             draft.leave(Mark(str(path), number, 1), "a query that is there twice")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.files.records import read_number
 from harness.migrate.draft import Draft, DraftQuery
-from harness.migrate.json_nodes import source_of
+from harness.migrate.json_nodes import read_import
 from harness.model import Mark
 
 _LINE = re.compile(
@@ -32,7 +32,7 @@ def read_ltr(path: Path, draft: Draft) -> None:
     Raises:
         InputError: The file cannot be read, a line has no rating or no document, or a document has two grades.
     """
-    source = source_of(path)
+    source = read_import(path)
     known: dict[str, dict[str, DraftQuery]] = {}
     texts: set[str] = set()
     for number, line in enumerate(source.lines, start=1):
@@ -69,6 +69,6 @@ def _query(qid: str, text: str, known: dict[str, DraftQuery], texts: set[str], d
         draft.leave(place, "a text with several qid; each is a query of its own", first=f"qid:{qid}, {text!r}")
         known[text] = draft.add_text(text)
     else:
-        known[text] = draft.of_text(text)
+        known[text] = draft.find_or_add_text(text)
     texts.add(text)
     return known[text]

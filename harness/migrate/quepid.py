@@ -20,11 +20,11 @@ from harness.errors import FormatError, UsageError
 from harness.files.records import read_number
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery
-from harness.migrate.exported import Exported, json_text
-from harness.migrate.json_nodes import JsonNode, json_in, members_or_parsed, read_node
+from harness.migrate.exported import Exported, format_json
+from harness.migrate.json_nodes import JsonNode, parse_json, parse_members, read_node
 from harness.migrate.ltr import read_ltr
-from harness.migrate.table import Table, csv_text, read_table, unwritable
-from harness.migrate.templates import placeholders_written, template_text
+from harness.migrate.table import Table, format_csv, is_unwritable, read_table
+from harness.migrate.templates import convert_placeholders, format_template
 from harness.model import Json, Mark, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
 
@@ -100,8 +100,8 @@ def _read_csv(table: Table, draft: Draft) -> None:
     judges = [] if rating or table.columns[:2] != ["query", "docid"] else _judges(table)
     table.used.update(judges)
     for row in table.rows:
-        with table.told_together():
-            query = draft.of_text(row.need(text))
+        with table.collect_problems():
+            query = draft.find_or_add_text(row.need(text))
             for label, column in (("information need", need), ("notes", notes)):
                 _remark(query, label, row.cells[column] if column else None)
             found = row.cells[document].strip() if document else ""
@@ -161,10 +161,10 @@ def _read_json(root: JsonNode, draft: Draft) -> None:
 def _read_query(one: JsonNode, draft: Draft, known: set[str]) -> None:
     """Add a query of a case; if its text is in *known*, the texts of the case so far, it is a separate query."""
     text = one.need("query_text", "query").words()
-    query = draft.add_text(text) if text in known else draft.of_text(text)
+    query = draft.add_text(text) if text in known else draft.find_or_add_text(text)
     known.add(text)
     _remark_both(query, one)
-    options = members_or_parsed(one.members().get("options"))
+    options = parse_members(one.members().get("options"))
     if options:
         query.params = {_option(key): value.json() for key, value in options.items()}
         query.place = one.need("options").place
@@ -188,7 +188,7 @@ def _option(name: str | None) -> str:
 def _read_common_options(options: JsonNode | None, draft: Draft) -> None:
     """Add the options of a case, a try or an endpoint that the request uses as params to the queries without them."""
     used = json.dumps(draft.request)
-    for key, value in members_or_parsed(options).items():
+    for key, value in parse_members(options).items():
         name = _option(key)
         for query in draft.queries if f"{{{{{name}}}}}" in used else ():
             if name not in query.params:
@@ -198,7 +198,7 @@ def _read_common_options(options: JsonNode | None, draft: Draft) -> None:
 def _read_book(root: JsonNode, pairs: JsonNode, draft: Draft) -> None:
     _read_labels(root, draft)
     for pair in pairs.elements():
-        query = draft.of_text(pair.need("query_text").words())
+        query = draft.find_or_add_text(pair.need("query_text").words())
         _remark_both(query, pair)
         judgements = pair.get("judgements")
         found = [one.get("rating") for one in (() if judgements is None else judgements.elements())]
@@ -208,7 +208,7 @@ def _read_book(root: JsonNode, pairs: JsonNode, draft: Draft) -> None:
 
 def _read_labels(holder: JsonNode, draft: Draft) -> None:
     """Read the names of grades, ``{"0": "Poor"}``; a name or a grade that was already used is noted and left out."""
-    for written, label in members_or_parsed(holder.members().get("scale_with_labels")).items():
+    for written, label in parse_members(holder.members().get("scale_with_labels")).items():
         if not isinstance(label.value, str):
             continue
         grade, name = read_number(written), label.text().strip()
@@ -328,10 +328,10 @@ def _read_request(params: JsonNode, attempt: JsonNode, draft: Draft) -> None:
     text = params.text() if isinstance(params.value, str) else json.dumps(params.json())
     for name, value in _curator_variables(attempt):
         text = text.replace(f"##{name}##", value)
-    text, _ = placeholders_written(text, _THEIRS, lambda match: _option(match[1] or match[2]) or "text")
+    text, _ = convert_placeholders(text, _THEIRS, lambda match: _option(match[1] or match[2]) or "text")
     left = re.search(r"#\$[^#]*##|##[^#]+##", text)
     try:
-        body = json_in(text)
+        body = parse_json(text)
     except ValueError as error:
         draft.leave(params.place, f"the request in 'query_params', which is not JSON: {error}")
         return
@@ -379,7 +379,7 @@ def write(suite: Suite, form: str) -> Exported:
             what = "queries with the text of another; Quepid has one query of a text"
             exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
     if form == ".json":
-        exported.files[""] = json_text(_case(suite, texts, exported))
+        exported.files[""] = format_json(_case(suite, texts, exported))
         return exported
     exported.leave_others(suite, None)
     rows = []
@@ -387,9 +387,9 @@ def write(suite: Suite, form: str) -> Exported:
         rated = [[text, document, f"{grade:g}"] for document, grade in query.judgments.items()]
         rows += rated or [[text, "", ""]]
     for cell in (cell for row in rows for cell in row[:2]):
-        if unwritable(cell) or (cell != cell.strip()):
+        if is_unwritable(cell) or (cell != cell.strip()):
             raise UsageError(f"{suite.path}: {cell!r} cannot be written to a CSV file; use --output FILE.json")
-    exported.files[""] = csv_text(["query", "docid", "rating"], [[_safe(row[0]), *row[1:]] for row in rows])
+    exported.files[""] = format_csv(["query", "docid", "rating"], [[_safe(row[0]), *row[1:]] for row in rows])
     return exported
 
 
@@ -447,7 +447,7 @@ def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
     if "source" in template.body.get("template", {}):
         exported.leave(template.mark, "the request; Quepid has search templates by their id")
         return found
-    found["query_params"] = template_text(template.body.get("template", template.body), suite, _marker)
+    found["query_params"] = format_template(template.body.get("template", template.body), suite, _marker)
     index = template.index or suite.target.index
     if "://" in suite.target.cluster and index:
         found["search_endpoint"] = {

@@ -16,10 +16,10 @@ from harness.errors import UsageError
 from harness.files.opening import Source
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures
-from harness.migrate.draft import Draft, refused
-from harness.migrate.exported import Exported, json_text
-from harness.migrate.json_nodes import JsonNode, parse_node, source_of
-from harness.migrate.templates import common_request
+from harness.migrate.draft import Draft, make_error
+from harness.migrate.exported import Exported, format_json
+from harness.migrate.json_nodes import JsonNode, parse_node, read_import
+from harness.migrate.templates import build_common_request
 from harness.model import GainKind, Json, Mark, Measure, Profile, Query, Suite
 from harness.suites.requests import build_requests
 
@@ -44,7 +44,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     """
     drafts = []
     for path in map(Path, sources):
-        source = source_of(path)
+        source = read_import(path)
         line = _CONSOLE.match(source.text)
         blank = " " * line.end() if line else ""
         root = parse_node(Source(source.path, blank + source.text[len(blank) :]))
@@ -111,7 +111,7 @@ def _body(request: JsonNode, templates: Mapping[str, JsonNode]) -> Json:
     template_id, own = request.get("template_id"), request.get("request")
     if (template_id is None) == (own is None):
         found = "neither 'request' nor 'template_id'" if own is None else "both 'request' and 'template_id'"
-        raise refused(request.place, f"found {found}, expected one of them")
+        raise make_error(request.place, f"found {found}, expected one of them")
     if own is not None:
         return own.object()
     assert template_id is not None
@@ -136,7 +136,7 @@ def _fill(draft: Draft, requests: Sequence[JsonNode], bodies: Sequence[Json], de
     if sized:
         draft.leave(sized[0].place, f"'size', which _rank_eval replaces by k = {depth}", len(sized))
     sources = [body.get("template", {}).pop("source", None) for body in bodies]
-    draft.request, texts, params = common_request(bodies)
+    draft.request, texts, params = build_common_request(bodies)
     if sources[0] is not None:  # its braces belong to the engine
         draft.request["template"] = {"source": sources[0], **draft.request["template"]}
     _add_size(draft, requests[0], depth)
@@ -252,7 +252,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     template = next(iter(suite.requests.values()))
     if template.http is not None:
         raise UsageError(f"{suite.path}: the suite asks an HTTP service, and _rank_eval sends requests of _search only")
-    metrics = {measure: metric_of(measure, suite) for measure in common_measures(suite)}
+    metrics = {measure: find_metric(measure, suite) for measure in common_measures(suite)}
     chosen = next((measure for measure, metric in metrics.items() if metric is not None), None)
     if chosen is None:
         found = ", ".join(measure.text for measure in metrics)
@@ -274,7 +274,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     if any(character in index for character in ",*"):
         exported.leave(suite.target.mark, f"the index of each document: '_index' is {index!r} in every rating")
     for query, body in zip(suite.queries, bodies, strict=True):
-        entry: dict[str, Json] = {"id": query.id, **rated_request(body, templates)}
+        entry: dict[str, Json] = {"id": query.id, **build_rated_request(body, templates)}
         entry["ratings"] = [
             {"_index": index, "_id": document, "rating": int(grade)}
             for document, grade in query.judgments.items()
@@ -284,17 +284,17 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
             entry["summary_fields"] = [suite.title_field]
         written["requests"].append(entry)
     if templates:
-        written["templates"] = template_list(templates)
-    exported.files[""] = json_text(written)
+        written["templates"] = list_templates(templates)
+    exported.files[""] = format_json(written)
     return exported
 
 
-def template_list(templates: Mapping[str, str]) -> list[Json]:
-    """The `templates` of a `_rank_eval` body, from those that `rated_request` collected."""
+def list_templates(templates: Mapping[str, str]) -> list[Json]:
+    """The `templates` of a `_rank_eval` body, from those that `build_rated_request` collected."""
     return [{"id": name, "template": json.loads(text)} for text, name in templates.items()]
 
 
-def rated_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
+def build_rated_request(body: Json, templates: dict[str, str]) -> dict[str, Json]:
     """
     The keys of a `_rank_eval` request that hold the search of *body*: `request`, or `template_id` and `params`.
 
@@ -330,7 +330,7 @@ def _is_whole(grade: float, document: str, query: Query, exported: Exported) -> 
     return False
 
 
-def metric_of(measure: Measure, suite: Suite, *, nearest: bool = False) -> dict[str, dict[str, int | bool]] | None:
+def find_metric(measure: Measure, suite: Suite, *, nearest: bool = False) -> dict[str, dict[str, int | bool]] | None:
     """
     The metric of `_rank_eval` that is the same as *measure*, with its settings.
 

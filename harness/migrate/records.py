@@ -14,10 +14,10 @@ from pathlib import Path
 
 from harness.errors import FormatError
 from harness.files.records import for_spreadsheets, mark_as_text, without_mark
-from harness.migrate.draft import Draft, DraftQuery, refused
-from harness.migrate.exported import Exported, json_lines, suite_stem, whole
-from harness.migrate.json_nodes import JsonNode, node_lines, source_of
-from harness.migrate.table import csv_text, read_table, unwritable
+from harness.migrate.draft import Draft, DraftQuery, make_error
+from harness.migrate.exported import Exported, format_json_lines, simplify_number, strip_suite_suffix
+from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
+from harness.migrate.table import format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Query, Suite
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
@@ -91,7 +91,7 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
             without_mark(row.cells[column].strip()) if column else "" for column in (query_id, query, text)
         )
         document_cell = row.cells[document] if document else ""
-        with table.told_together():
+        with table.collect_problems():
             entry = _Entry(
                 row.place,
                 id_cell,
@@ -117,7 +117,7 @@ def _tags(cell: str) -> list[str]:
 
 
 def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
-    for one in node_lines(source_of(path)):
+    for one in parse_lines(read_import(path)):
         document = one.get(*_DOCUMENTS)
         query_id = one.get(*_IDS) or (one.get("id", "_id") if document is None else None)
         named = (query_id, one.get("query"), one.get(*_TEXTS))
@@ -151,11 +151,11 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[
     query, text = _query_of(draft, entry, known, shared)
     if text and query.text not in (None, text):
         sentence = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
-        raise refused(entry.place, sentence)
+        raise make_error(entry.place, sentence)
     query.text = query.text or text or None
     if query.text:
-        draft.name_too(query, query.text)
-        if draft.of_text(query.text) is not query:
+        draft.add_alias(query, query.text)
+        if draft.find_or_add_text(query.text) is not query:
             shared.add(query.text)
     _check_same(entry, query)
     query.tags = list(dict.fromkeys([*query.tags, *entry.tags]))
@@ -166,7 +166,7 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[
         draft.judge(query, document, grade, place)
     if not entry.document:
         if entry.grade is not None:
-            raise refused(entry.place, "the document is empty beside a grade; expected an id")
+            raise make_error(entry.place, "the document is empty beside a grade; expected an id")
     elif entry.grade is None:
         draft.leave_document(query, entry.document, entry.place, "documents without a grade; they stay unjudged")
     else:
@@ -184,11 +184,11 @@ def _query_of(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared:
             known[wanted] = draft.add(wanted, entry.place)
         return known[wanted], text
     if not text.strip():
-        raise refused(entry.place, "the query is empty; expected an id or a text")
+        raise make_error(entry.place, "the query is empty; expected an id or a text")
     if entry.document and text in shared:
         what = "which of the queries with one text is judged; the first gets the grade"
         draft.leave(entry.place, what, first=repr(text))
-    return draft.of_text(text), text
+    return draft.find_or_add_text(text), text
 
 
 def _check_same(entry: _Entry, query: DraftQuery) -> None:
@@ -203,7 +203,7 @@ def _check_same(entry: _Entry, query: DraftQuery) -> None:
     for name, here, before in both:
         if here is not None and before is not None and here != before:
             sentence = f"query {query.id!r} has the {name} {here!r} here, and {before!r} before"
-            raise refused(entry.place, sentence)
+            raise make_error(entry.place, sentence)
 
 
 def write(suite: Suite, form: str) -> Exported:
@@ -217,19 +217,19 @@ def write(suite: Suite, form: str) -> Exported:
     exported = Exported()
     exported.leave_others(suite, None, carried=("tags", "weight", "params"))
     weighted = any(query.weight != 1.0 for query in suite.queries)
-    name = suite_stem(suite.path)
+    name = strip_suite_suffix(suite.path)
     if form == "csv":
         queries = [query for query in suite.queries if _fits_csv(query, exported)]
         exported.files[f"{name}.queries.csv"] = _queries_csv(queries, exported, weighted=weighted)
         judged = _judgments(queries, exported, csv=True)
         rows = ([mark_as_text(query), mark_as_text(document), repr(grade)] for query, document, grade in judged)
-        exported.files[f"{name}.judgments.csv"] = for_spreadsheets(csv_text(["query", "document", "grade"], rows))
+        exported.files[f"{name}.judgments.csv"] = for_spreadsheets(format_csv(["query", "document", "grade"], rows))
         return exported
     entries = [_entry(query, weighted=weighted) for query in suite.queries]
     judged = _judgments(suite.queries, exported, csv=False)
     grades = [{"query": query, "document": document, "grade": grade} for query, document, grade in judged]
-    exported.files[f"{name}.queries.jsonl"] = json_lines(entries)
-    exported.files[f"{name}.judgments.jsonl"] = json_lines(grades)
+    exported.files[f"{name}.queries.jsonl"] = format_json_lines(entries)
+    exported.files[f"{name}.judgments.jsonl"] = format_json_lines(grades)
     return exported
 
 
@@ -265,7 +265,7 @@ def _queries_csv(queries: Sequence[Query], exported: Exported, *, weighted: bool
         weight = [repr(query.weight)] if weighted else []
         texts = [mark_as_text(cell) for cell in (query.id, query.text, *tags, *values)]
         rows.append([*texts[:2], *weight, *texts[2:]])
-    return for_spreadsheets(csv_text([*header, *(f"{_PARAM}{name}" for name in params)], rows))
+    return for_spreadsheets(format_csv([*header, *(f"{_PARAM}{name}" for name in params)], rows))
 
 
 def _tags_cell(query: Query, exported: Exported) -> str:
@@ -290,15 +290,15 @@ def _cell(query: Query, name: str, exported: Exported) -> str:
 
 
 def _is_lost(text: str) -> bool:
-    return unwritable(text) or text != text.strip()
+    return is_unwritable(text) or text != text.strip()
 
 
 def _judgments(queries: Sequence[Query], exported: Exported, *, csv: bool) -> Iterator[tuple[str, str, int | float]]:
     """Query, document and grade of each judgment that a file holds; the others are noted."""
     for query in queries:
         for document, grade in query.judgments.items():
-            if not document.strip() or (csv and unwritable(document)):
+            if not document.strip() or (csv and is_unwritable(document)):
                 why = "an id must not be blank" if not document.strip() else "CSV has no control characters"
                 exported.leave(query.mark, f"document {document!r} of query {query.id!r}: {why}")
             else:
-                yield query.id, document, whole(grade)
+                yield query.id, document, simplify_number(grade)

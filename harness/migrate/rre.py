@@ -19,9 +19,9 @@ from pathlib import Path
 from harness.errors import UsageError
 from harness.files.border import Border, check_found
 from harness.files.records import read_number
-from harness.migrate.draft import Draft, DraftQuery, refused
-from harness.migrate.json_nodes import JsonNode, json_in, read_node, source_of
-from harness.migrate.templates import free_name, placeholders_written, typed
+from harness.migrate.draft import Draft, DraftQuery, make_error
+from harness.migrate.json_nodes import JsonNode, parse_json, read_import, read_node
+from harness.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
 from harness.suites.requests import ASKING
@@ -135,7 +135,7 @@ def _names(chosen: Sequence[_Rated], text_name: str) -> dict[str, str]:
     """Placeholder to its name in the suite; no two placeholders get the same name."""
     taken = set(RESERVED)
     theirs = dict.fromkeys(name for rated in chosen for name in rated.node.need("placeholders").members())
-    return {name: "text" if name == text_name else free_name(name, taken) for name in theirs}
+    return {name: "text" if name == text_name else make_param_name(name, taken) for name in theirs}
 
 
 def _add(draft: Draft, rated: _Rated, text_name: str, names: Mapping[str, str]) -> None:
@@ -187,7 +187,7 @@ def _judge(draft: Draft, query: DraftQuery, documents: JsonNode) -> None:
         if isinstance(value.value, list):
             gain = read_number(key)
             if gain is None or not math.isfinite(gain):
-                raise refused(value.place, f"found the key {key!r}, expected a gain with its documents")
+                raise make_error(value.place, f"found the key {key!r}, expected a gain with its documents")
             for document in value.elements():
                 draft.judge(query, document.text(), gain, document.place)
         elif isinstance(value.value, dict):
@@ -212,11 +212,11 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: M
         draft.leave(named.place, f"the other versions of the template {named.text()!r}; {path} is carried over")
     elif len(found) > 1:
         draft.leave(named.place, f"the other files {named.text()!r} below the same folder; {path} is carried over")
-    source, place = source_of(path), Mark(str(path), 1, 1)
+    source, place = read_import(path), Mark(str(path), 1, 1)
     theirs = re.compile("|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True))))
-    written, bare = placeholders_written(source.text, theirs, lambda match: names[match[0]])
+    written, bare = convert_placeholders(source.text, theirs, lambda match: names[match[0]])
     try:
-        body = json_in(written)
+        body = parse_json(written)
     except ValueError as error:
         draft.leave(place, f"the template, which is not JSON: {error}")
         return
@@ -228,7 +228,7 @@ def _add_request(draft: Draft, chosen: Sequence[_Rated], ratings: Path, names: M
         draft.leave(place, f"{', '.join(map(repr, beside))} of the template, as RRE sends its query alone")
     draft.request = {key: value for key, value in body.items() if key not in beside}
     for query in draft.queries:
-        query.params = {name: typed(value) if name in bare else value for name, value in query.params.items()}
+        query.params = {name: parse_value(value) if name in bare else value for name, value in query.params.items()}
 
 
 def _find(ratings: Path, name: str) -> list[Path]:

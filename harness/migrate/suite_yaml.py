@@ -11,7 +11,7 @@ import yaml
 from yaml.representer import SafeRepresenter
 
 from harness.migrate.draft import Draft, DraftQuery
-from harness.migrate.exported import json_lines, suite_stem, whole
+from harness.migrate.exported import format_json_lines, simplify_number, strip_suite_suffix
 from harness.model import Json, Mark
 from harness.report.sentences import printable
 from harness.suites.yaml import resolve
@@ -22,13 +22,13 @@ INLINE_JUDGMENTS = 2_000
 _LONGEST_LINE = 100
 
 
-def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
+def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
     """
     The texts, by path, of the suite at *path* and of the files that it names.
 
     A line to fill in has no value and a comment with TODO, so `harness validate` reports its place.
     """
-    stem = suite_stem(str(path))
+    stem = strip_suite_suffix(str(path))
     queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
     large = sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS
     sections = [*_head(draft, stem)]
@@ -44,8 +44,8 @@ def suite_files(draft: Draft, path: Path) -> dict[Path, str]:
     if draft.documents is not None:
         files[path.with_name(_documents(stem))] = draft.documents
     if large:
-        files[path.with_name(queries)] = json_lines(_entry(query, judged=False) for query in draft.queries)
-        files[path.with_name(judgments)] = json_lines(
+        files[path.with_name(queries)] = format_json_lines(_entry(query, judged=False) for query in draft.queries)
+        files[path.with_name(judgments)] = format_json_lines(
             {"query": query.id, "document": document, "grade": grade}
             for query in draft.queries
             for document, grade in _grades(query.judgments).items()
@@ -139,7 +139,7 @@ def _entry(query: DraftQuery, *, judged: bool = True) -> dict[str, Json]:
 
 
 def _grades(grades: Mapping[str, float]) -> dict[str, float]:
-    return {document: whole(grade) for document, grade in grades.items()}
+    return {document: simplify_number(grade) for document, grade in grades.items()}
 
 
 def _text(text: str) -> str:

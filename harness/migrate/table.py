@@ -15,7 +15,7 @@ from harness.errors import FormatError, InputError, Problem
 from harness.files.opening import Findings, Source, decode
 from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Leftovers
-from harness.migrate.json_nodes import source_of
+from harness.migrate.json_nodes import read_import
 from harness.model import Mark
 
 
@@ -75,7 +75,7 @@ class Table:
     problems: list[Problem] = field(default_factory=list)
 
     @contextmanager
-    def told_together(self) -> Iterator[None]:
+    def collect_problems(self) -> Iterator[None]:
         """Keep the problems of a row for `raise_problems`, which tells those of all rows."""
         try:
             yield
@@ -141,7 +141,7 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
     Raises:
         InputError: The file cannot be read, is empty, repeats a column, or has a line with more cells than the header.
     """
-    source = source_of(path)
+    source = read_import(path)
     begin = next((line for line in source.lines if line.strip()), "")
     first_name = next(csv.reader([re.split(r"[,;\t]", begin)[0]]), [""])
     separator = separator_of(begin, first_name[0].strip() if first_name else "")
@@ -177,7 +177,7 @@ def _check_header(table: Table, line: int) -> None:
         raise table.source.error(line, 1, f"the header names {', '.join(twice)} twice")
 
 
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """*header* and *rows* as CSV; cells are not changed for spreadsheets."""
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
@@ -186,7 +186,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return written.getvalue()
 
 
-def unwritable(text: str) -> bool:
+def is_unwritable(text: str) -> bool:
     """Whether *text* cannot be read back from a CSV file: it has control characters or a lone surrogate."""
     if "\r" in text:
         return True

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from harness.migrate.exported import json_text
+from harness.migrate.exported import format_json
 from harness.model import Json, Suite
 from harness.suites.placeholders import RESERVED
 from harness.words import unused
@@ -51,7 +51,7 @@ class _Search:
         return self.slots.setdefault(json.dumps(values, sort_keys=True), _Slot(path, list(values)))
 
 
-def common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list[dict[str, Json]]]:
+def build_common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list[dict[str, Json]]]:
     """
     Build the request that becomes each of *bodies* when its placeholders are filled in.
 
@@ -64,7 +64,7 @@ def common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list
     Returns:
         The request; the text of each query, None if it was not identified; and the params of each query.
 
-    >>> common_request([{"query": {"match": {"title": word}}} for word in ("tent", "rope")])
+    >>> build_common_request([{"query": {"match": {"title": word}}} for word in ("tent", "rope")])
     ({'query': {'match': {'title': '{{text}}'}}}, ['tent', 'rope'], [{}, {}])
     """
     search = _Search()
@@ -74,7 +74,7 @@ def common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list
         template, text = _with_text(template, len(bodies), search)
     taken = set(RESERVED)
     for slot in search.slots.values():
-        slot.name = "text" if slot is text else free_name(slot.path[-1] if slot.path else "", taken)
+        slot.name = "text" if slot is text else make_param_name(slot.path[-1] if slot.path else "", taken)
     slots = [slot for slot in search.slots.values() if slot is not text]
     params = [{slot.name: slot.values[index] for slot in slots} for index in range(len(bodies))]
     texts: list[str | None] = [None] * len(bodies) if text is None else list(map(str, text.values))
@@ -118,12 +118,12 @@ def _with_text(template: Json, queries: int, search: _Search) -> tuple[Json, _Sl
     return replaced, found[0] if found else None
 
 
-def free_name(wanted: str, taken: set[str]) -> str:
+def make_param_name(wanted: str, taken: set[str]) -> str:
     """
     A name for a placeholder similar to *wanted* and not in *taken*, to which it is added.
 
     >>> taken = {"text"}
-    >>> [free_name(wanted, taken) for wanted in ("$brand-1", "$brand.1", "2nd", "$text", "")]
+    >>> [make_param_name(wanted, taken) for wanted in ("$brand-1", "$brand.1", "2nd", "$text", "")]
     ['brand_1', 'brand_1_2', '_2nd', 'text_2', 'value']
     """
     base = re.sub(r"[^A-Za-z0-9_]+", "_", wanted).strip("_") or "value"
@@ -143,7 +143,7 @@ _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 _OURS = re.compile(r'("?)\{\{\s*([A-Za-z_][\w-]*)\s*\}\}("?)')
 
 
-def placeholders_written(
+def convert_placeholders(
     text: str, theirs: re.Pattern[str], name: Callable[[re.Match[str]], str]
 ) -> tuple[str, set[str]]:
     r"""
@@ -159,7 +159,7 @@ def placeholders_written(
         are not strings.
 
     >>> import re
-    >>> placeholders_written('{"a": "$q", "b": $n}', re.compile(r"\$(\w)"), lambda match: match[1])
+    >>> convert_placeholders('{"a": "$q", "b": $n}', re.compile(r"\$(\w)"), lambda match: match[1])
     ('{"a": "{{q}}", "b": "{{n}}"}', {'n'})
     """
     bare: set[str] = set()
@@ -178,7 +178,7 @@ def placeholders_written(
     return "".join([*parts, theirs.sub(outside, text[end:])]), bare
 
 
-def typed(text: str) -> Json:
+def parse_value(text: str) -> Json:
     """The value of *text* if it is JSON, such as a number or a list, or else *text* itself."""
     try:
         return json.loads(text)
@@ -186,7 +186,7 @@ def typed(text: str) -> Json:
         return text
 
 
-def template_text(body: Json, suite: Suite, marker: Callable[[str], str]) -> str:
+def format_template(body: Json, suite: Suite, marker: Callable[[str], str]) -> str:
     """
     *body* as JSON, with the placeholders of another system.
 
@@ -204,4 +204,4 @@ def template_text(body: Json, suite: Suite, marker: Callable[[str], str]) -> str
             return str(suite.depth) if before and after else f"{before}{suite.depth}{after}"
         return marker(name) if name in bare and before and after else f"{before}{marker(name)}{after}"
 
-    return _OURS.sub(written, json_text(body))
+    return _OURS.sub(written, format_json(body))

@@ -22,7 +22,7 @@ from harness.files.opening import Form, Source, decode, form_of, open_bytes
 from harness.files.records import read_number
 from harness.files.runs import read_run
 from harness.migrate.draft import Draft, DraftQuery
-from harness.migrate.exported import Exported, suite_stem
+from harness.migrate.exported import Exported, strip_suite_suffix
 from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import read_table
 from harness.model import Mark, Profile, Suite
@@ -372,7 +372,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
                 exported.leave(query.mark, "fractional grades; they are written, and trec_eval cuts them")
         if query.text and query.text.split() != [query.text] and " ".join(query.text.split()) != query.text:
             exported.leave(query.mark, f"the blanks in the text of query {query.id!r}")
-    name = suite_stem(suite.path)
+    name = strip_suite_suffix(suite.path)
     exported.files[f"{name}.topics.tsv"] = "".join(topics)
     exported.files[f"{name}.qrels"] = "".join(qrels)
     if has_baseline(suite, None):

@@ -15,7 +15,7 @@ from harness.means import are_weighted, mean_of
 from harness.metrics import parse_measure, score_query, settings_of
 from harness.metrics.definition import as_text
 from harness.metrics.score import failure_text, measures_of
-from harness.migrate.rank_eval import OF_RULES, metric_of, rated_request, template_list
+from harness.migrate.rank_eval import OF_RULES, build_rated_request, find_metric, list_templates
 from harness.model import (
     Cause,
     CauseKind,
@@ -94,7 +94,7 @@ def verify_suites(
 def _check(suites: Sequence[Suite]) -> None:
     refusals = []
     for suite in suites:
-        measures = {one.text: metric_of(one, suite, nearest=True) for one in _measures(suite)}
+        measures = {one.text: find_metric(one, suite, nearest=True) for one in _measures(suite)}
         if suite.target.service != "engine":
             refusals.append(f"{suite.path}: the suite asks an HTTP service, which has no _rank_eval")
         elif suite.target.id_field is not None:
@@ -136,7 +136,7 @@ class _Verifying:
             for query in suite.queries
             if (response := run.responses.get(query.id)) is not None and not isinstance(response, Ranking)
         }
-        metrics = {measure: metric_of(measure, suite, nearest=True) for measure in _measures(suite)}
+        metrics = {measure: find_metric(measure, suite, nearest=True) for measure in _measures(suite)}
         homes = self._homes()
         verified = []
         for measure, metric in metrics.items():
@@ -200,11 +200,11 @@ class _Verifying:
             sent = self.requests[query.id]
             body = deeper(sent, _k(metric)).body
             index = None if "pit" in body else sent.index
-            entry = {"id": query.id, **rated_request(body, templates), "ratings": _ratings(query, index, homes)}
+            entry = {"id": query.id, **build_rated_request(body, templates), "ratings": _ratings(query, index, homes)}
             by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)
         found: dict[str, RatedQuery | str] = {}
         for (index, url_params), entries in by_target.items():
-            spec = {"requests": entries, "metric": metric, "templates": template_list(templates)}
+            spec = {"requests": entries, "metric": metric, "templates": list_templates(templates)}
             found |= rate(self._search, index, spec, dict(url_params))
         return found
 

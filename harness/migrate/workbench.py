@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.migrate.draft import Draft, refused
-from harness.migrate.json_nodes import JsonNode, json_in, node_lines, read_node, source_of
+from harness.migrate.draft import Draft, make_error
+from harness.migrate.json_nodes import JsonNode, parse_json, parse_lines, read_import, read_node
 from harness.migrate.table import read_table
-from harness.migrate.templates import free_name, placeholders_written, typed
+from harness.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
 from harness.words import unused
@@ -114,9 +114,9 @@ def _read_file(path: Path, draft: Draft, later: _Later) -> list[JsonNode]:
         for one in _documents(root):
             _read_document(one, draft, later)
         return [root]
-    source = source_of(path)
+    source = read_import(path)
     if suffix in (".ndjson", ".jsonl"):
-        roots = list(node_lines(source))
+        roots = list(parse_lines(source))
         _read_entries(roots, draft, is_stored=False)
         return roots
     for number, line in enumerate(source.lines, start=1):
@@ -124,7 +124,7 @@ def _read_file(path: Path, draft: Draft, later: _Later) -> list[JsonNode]:
         if text and draft.has_text(text):
             draft.leave(Mark(str(path), number, 1), "queries that a set has twice")
         elif text:
-            draft.of_text(text)
+            draft.find_or_add_text(text)
     return []
 
 
@@ -175,7 +175,7 @@ def _read_document(one: JsonNode, draft: Draft, later: _Later) -> None:
 
 def _read_ratings(entry: JsonNode, draft: Draft) -> None:
     text = entry.need("query").words()
-    query = draft.of_text(text if draft.has_text(text) else _parted(text)[0])
+    query = draft.find_or_add_text(text if draft.has_text(text) else _parted(text)[0])
     for rating in entry.need("ratings").elements():
         document = rating.need("docId", "doc_id")
         draft.judge(query, document.text(), rating.need("rating").number(), document.place)
@@ -196,8 +196,8 @@ def _read_entries(entries: Sequence[JsonNode], draft: Draft, *, is_stored: bool)
             text, answer = guessed[stored]
             fields = {"referenceAnswer": answer}
             draft.leave(entry.place, "what stands behind '#', taken as a reference answer", first=f"query {text!r}")
-        query = draft.of_text(text)
-        draft.name_too(query, stored)
+        query = draft.find_or_add_text(text)
+        draft.add_alias(query, stored)
         if text in texts:
             draft.leave(entry.place, "queries that a set has twice")
         else:
@@ -257,8 +257,8 @@ def _read_csv(path: Path, draft: Draft) -> None:
     query, document = table.need("query"), table.need("docid", "doc_id")
     rating = table.need("rating")
     for row in table.rows:
-        with table.told_together():
-            grade, of = row.grade(rating), draft.of_text(row.need(query))
+        with table.collect_problems():
+            grade, of = row.grade(rating), draft.find_or_add_text(row.need(query))
             if grade is None:
                 draft.leave_document(
                     of, row.need(document), row.place, "documents without a rating; they stay unjudged"
@@ -316,18 +316,18 @@ def _body(query: JsonNode, draft: Draft, used: dict[str, str]) -> tuple[Json, Co
             what = "variables of a search configuration that no query has; they are empty"
             draft.leave(query.place, what, first=repr(name))
         if name not in used:
-            used[name] = free_name(name, taken)
+            used[name] = make_param_name(name, taken)
         return used[name]
 
     if "{{" in _VARIABLE.sub("", text):
         params = {match[1] or match[2]: "{{" + param(match) + "}}" for match in _TAG.finditer(text)}
         draft.leave(query.place, 'the number of hits, which a search template has; see to "size": "{{size}}" in it')
         return {"template": {"source": text, "params": params}}, ()
-    written, bare = placeholders_written(text, *((_VARIABLE, param) if "{{" in text else (_MARKED, lambda _: "text")))
+    written, bare = convert_placeholders(text, *((_VARIABLE, param) if "{{" in text else (_MARKED, lambda _: "text")))
     try:
-        body = json_in(written)
+        body = parse_json(written)
     except ValueError as error:
-        raise refused(query.place, f"the query is not JSON: {error}") from None
+        raise make_error(query.place, f"the query is not JSON: {error}") from None
     if not isinstance(body, dict):
         query.refuse("JSON of an object, the body of _search")
     if body.pop("size", None) is not None:
@@ -341,5 +341,6 @@ def _place_fields(draft: Draft, used: Mapping[str, str], bare: Collection[str]) 
         given = query.params
         query.remarks += [f"{_LABELS.get(key, key)}: {value}" for key, value in given.items() if key not in used]
         query.params = {
-            param: typed(given.get(name, "")) if param in bare else given.get(name, "") for name, param in used.items()
+            param: parse_value(given.get(name, "")) if param in bare else given.get(name, "")
+            for name, param in used.items()
         }
