@@ -33,7 +33,7 @@ from harness.cli.terminal import show as print_all
 from harness.compare import compare_with_baseline
 from harness.config import Configs
 from harness.errors import BaselineError, HarnessError, UsageError
-from harness.files.opening import opened
+from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
 from harness.model import Baseline, Suite
 from harness.options import baseline_refusal
@@ -110,7 +110,7 @@ def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
     if refusal := baseline_refusal(file, len(files.suites)):
         raise UsageError(refusal)
     for suite in files.suites:
-        with opened(suite, str(suite)):
+        with open_file(suite, str(suite)):
             pass  # a missing suite is not the same as a suite without a baseline
     problems = []
     for suite in files.suites:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.config.places import Key, Places, find_places
 from harness.errors import ConfigError, InputError, Problem
-from harness.files.opening import Source, read_source
+from harness.files.opening import TextSource, read_source
 from harness.model import AddressOrigin, Cluster, Mark
 
 CONFIG_NAME = "harness.toml"
@@ -84,25 +84,25 @@ def read_config(path: Path) -> Config:
     return Config(path, **values, private_keys=private_keys)
 
 
-def _read(path: Path) -> Source:
+def _read(path: Path) -> TextSource:
     try:
         return read_source(path, str(path), limit=_MOST_BYTES)
     except InputError as error:
         raise ConfigError([replace(problem, excerpt="") for problem in error.problems]) from None
 
 
-def _syntax_problem(source: Source, sentence: str) -> Problem:
+def _syntax_problem(source: TextSource, sentence: str) -> Problem:
     """The parser's own sentence, which ends in its place; the line is left out, as it may hold a secret."""
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", sentence, re.DOTALL)
     if match is None:
         return Problem(source.path, 0, 0, f"this is not TOML: {sentence}")
-    line, column = (int(match[2]), int(match[3])) if match[2] else source.place(len(source.text))
+    line, column = (int(match[2]), int(match[3])) if match[2] else source.find_place(len(source.text))
     return Problem(source.path, line, column, f"this is not TOML: {match[1][:1].lower()}{match[1][1:]}")
 
 
-def _problem(source: Source, places: Places, key: Key, message: str) -> Problem:
+def _problem(source: TextSource, places: Places, key: Key, message: str) -> Problem:
     """A problem at a key. The excerpt ends at the =, as what follows may be a secret that does not belong there."""
     mark = places.mark(key, source.path)
-    shown = source.line(mark.line).split("=")[0]
-    excerpt = Source(source.path, "\n" * (mark.line - 1) + shown).excerpt(mark.line, mark.column)
+    shown = source.get_line(mark.line).split("=")[0]
+    excerpt = TextSource(source.path, "\n" * (mark.line - 1) + shown).make_excerpt(mark.line, mark.column)
     return Problem(source.path, mark.line, mark.column, message, excerpt)

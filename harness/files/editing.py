@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import yaml
 
 from harness.errors import UsageError
-from harness.files.opening import Form
+from harness.files.opening import FileFormat
 from harness.files.records import mark_as_text, read_number, separator_of, without_mark
 from harness.files.yaml import in_double_quotes, yaml_loader
 
@@ -345,9 +345,9 @@ def _key(text: str, sibling: Any = None) -> str:
     return in_double_quotes(text)
 
 
-EDITORS: Mapping[Form, Callable[[str, Grades], list[Edit]]] = {
-    Form.TREC: _edit_trec,
-    Form.CSV: edit_csv,
-    Form.JSON_LINES: _edit_json_lines,
-    Form.YAML: _edit_yaml,
+EDITORS: Mapping[FileFormat, Callable[[str, Grades], list[Edit]]] = {
+    FileFormat.TREC: _edit_trec,
+    FileFormat.CSV: edit_csv,
+    FileFormat.JSON_LINES: _edit_json_lines,
+    FileFormat.YAML: _edit_yaml,
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness.errors import InputError
-from harness.files.opening import JUDGMENTS, Findings, Form, Record, form_of
+from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, Record, detect_format
 from harness.files.records import check_ids, first_lines, read_number, read_pairs, read_records
 from harness.files.trec import Irregular, bulk_judgments
 from harness.words import did_you_mean
@@ -49,7 +49,7 @@ def read_judgments(
         UsageError: The file needs a package that is not installed.
     """
     called = str(path) if name is None else name
-    if form_of(path) is Form.TREC:
+    if detect_format(path) is FileFormat.TREC:
         try:
             return bulk_judgments(path, called)
         except Irregular:
@@ -66,20 +66,20 @@ def judgment_lines(
 
 def query_line(path: Path, query: str, *, name: str | None = None) -> int:
     """The first line that judges a document for *query*; 0 where there is none."""
-    records = read_records(path, JUDGMENTS, Findings(name or str(path)))
+    records = read_records(path, JUDGMENTS, FileProblems(name or str(path)))
     return next((record.line for record in records if record.query == query), 0)
 
 
 def grade_line(path: Path, grade: float) -> int:
     """The first line with *grade*; 0 where there is none, or the file can be read only once."""
-    records = read_records(path, JUDGMENTS, Findings(str(path))) if path.is_file() else ()
+    records = read_records(path, JUDGMENTS, FileProblems(str(path))) if path.is_file() else ()
     return next((record.line for record in records if read_number(record.value) == grade), 0)
 
 
 def count_grades(path: Path) -> int:
     """The number of lines with a grade, valid or not; 0 for another kind of file."""
     try:
-        return sum(record.value != "" for record in read_records(path, JUDGMENTS, Findings(str(path))))
+        return sum(record.value != "" for record in read_records(path, JUDGMENTS, FileProblems(str(path))))
     except InputError:
         return 0
 
@@ -90,7 +90,7 @@ def _read_carefully(
     grade_names: Mapping[str, float],
     ungraded: list[Record] | None = None,
 ) -> _Judgments:
-    def grade_of(record: Record, findings: Findings) -> float | None:
+    def grade_of(record: Record, findings: FileProblems) -> float | None:
         if record.value == "" and ungraded is not None:
             ungraded.append(record)
             return None
@@ -99,7 +99,7 @@ def _read_carefully(
     return read_pairs(path, JUDGMENTS, name, grade_of, twice="is judged twice")
 
 
-def read_grade(record: Record, names: Mapping[str, float], findings: Findings) -> float | None:
+def read_grade(record: Record, names: Mapping[str, float], findings: FileProblems) -> float | None:
     """The grade of one line, by number or name; None, with a finding, where it is not a finite number."""
     if isinstance(record.value, str) and record.value in names:
         return names[record.value]
@@ -151,7 +151,7 @@ def read_subtopic_judgments(path: Path) -> SubtopicJudgments:
         FormatError: With each malformed line, grade that is not a finite number, and document that is judged twice for
             a subtopic.
     """
-    findings = Findings(str(path))
+    findings = FileProblems(str(path))
     judgments: SubtopicJudgments = {}
     lines: dict[tuple[str, str, str], int] = {}
     for record in read_records(path, JUDGMENTS, findings):

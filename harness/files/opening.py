@@ -23,7 +23,7 @@ from harness.errors import FormatError, InputError, Problem, missing_package
 _PACKED = {".gz", ".zst"}
 
 
-class Form(StrEnum):
+class FileFormat(StrEnum):
     """The format of a file."""
 
     TREC = "trec"
@@ -34,24 +34,24 @@ class Form(StrEnum):
 
 
 _FORMS = {
-    ".csv": Form.CSV,
-    ".jsonl": Form.JSON_LINES,
-    ".ndjson": Form.JSON_LINES,
-    ".parquet": Form.PARQUET,
-    ".yaml": Form.YAML,
-    ".yml": Form.YAML,
+    ".csv": FileFormat.CSV,
+    ".jsonl": FileFormat.JSON_LINES,
+    ".ndjson": FileFormat.JSON_LINES,
+    ".parquet": FileFormat.PARQUET,
+    ".yaml": FileFormat.YAML,
+    ".yml": FileFormat.YAML,
 }
 
 
-def form_of(path: Path) -> Form:
+def detect_format(path: Path) -> FileFormat:
     """
     The form by the suffix, a .gz or .zst behind it left out; TREC's for any other suffix.
 
-    >>> form_of(Path("judgments.jsonl.gz")).value, form_of(Path("qrels.dev.tsv")).value
+    >>> detect_format(Path("judgments.jsonl.gz")).value, detect_format(Path("qrels.dev.tsv")).value
     ('jsonl', 'trec')
     """
     inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
-    return _FORMS.get(inner.suffix.lower(), Form.TREC)
+    return _FORMS.get(inner.suffix.lower(), FileFormat.TREC)
 
 
 @contextmanager
@@ -195,12 +195,12 @@ BLOCK = 1 << 17
 """Bytes of a text file that are read at once; the memory of larger blocks is returned late, or never."""
 
 
-class Source:
+class TextSource:
     """The text of a file, in parts that end where a line does; *path* is its name in errors."""
 
     line_break: ClassVar[re.Pattern[str]] = _LINE_BREAK
 
-    def __init__(self, path: str, *parts: str, again: Callable[[], Source] | None = None) -> None:
+    def __init__(self, path: str, *parts: str, again: Callable[[], TextSource] | None = None) -> None:
         """*again* reads the file again; without it the text stays in memory."""
         self.path = path
         self._parts = list(parts)
@@ -220,22 +220,22 @@ class Source:
         """The lines without their ends."""
         return self.line_break.split(self.text)
 
-    def each_line(self) -> Iterator[str]:
+    def iterate_lines(self) -> Iterator[str]:
         """The same lines one after the other, of a text that may be long."""
         return _each_line(self._parts, self.line_break)
 
-    def drained(self) -> Iterator[str]:
-        """As `each_line`, for one pass over a long file: the text that was passed does not stay in memory."""
+    def drain_lines(self) -> Iterator[str]:
+        """As `iterate_lines`, for one pass over a long file: the text that was passed does not stay in memory."""
         parts = deque(self._parts)
         if self._again is not None:
             self._parts = []
         return _each_line((parts.popleft() for _ in range(len(parts))), self.line_break)
 
-    def line(self, number: int) -> str:
+    def get_line(self, number: int) -> str:
         """Line *number*, from 1; empty beyond the end."""
         return self.lines[number - 1] if 1 <= number <= len(self.lines) else ""
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def find_place(self, offset: int) -> tuple[int, int]:
         """Line and column, both from 1, of the character at *offset* from 0."""
         line = bisect_right(self._begins, offset)
         return line, offset - self._begins[line - 1] + 1
@@ -245,17 +245,17 @@ class Source:
         """The offset at which each line begins: places are looked up often."""
         return [0, *(found.end() for found in self.line_break.finditer(self.text))]
 
-    def problem(self, line: int, column: int, message: str) -> Problem:
+    def make_problem(self, line: int, column: int, message: str) -> Problem:
         """A problem at a place of this file, with its excerpt; line 0 for the file as a whole."""
-        return Problem(self.path, line, column, message, self.excerpt(line, column))
+        return Problem(self.path, line, column, message, self.make_excerpt(line, column))
 
-    def error(self, line: int, column: int, message: str) -> FormatError:
+    def make_error(self, line: int, column: int, message: str) -> FormatError:
         """The error for what is at a place of this file."""
-        return FormatError([self.problem(line, column, message)])
+        return FormatError([self.make_problem(line, column, message)])
 
-    def excerpt(self, line: int, column: int) -> str:
+    def make_excerpt(self, line: int, column: int) -> str:
         """The line with its number, and a caret under *column*; empty where there is no such line."""
-        text = self.line(line)
+        text = self.get_line(line)
         if not text.strip():
             return ""
         start, shown = _window(text, column)
@@ -264,7 +264,7 @@ class Source:
         return f"{gutter}{_printable(shown)}\n{' ' * (len(gutter) - 2)}| {' ' * indent}^"
 
 
-class YamlSource(Source):
+class YamlSource(TextSource):
     """The text of a YAML file, whose lines and places are those that a YAML reader counts."""
 
     line_break = _YAML_LINE_BREAK
@@ -280,7 +280,7 @@ def _each_line(parts: Iterable[str], line_break: re.Pattern[str]) -> Iterator[st
     yield text[begin:]
 
 
-def read_source(path: Path, name: str, *, limit: int, kind: type[Source] = Source) -> Source:
+def read_source(path: Path, name: str, *, limit: int, kind: type[TextSource] = TextSource) -> TextSource:
     """
     Read a text file.
 
@@ -293,7 +293,7 @@ def read_source(path: Path, name: str, *, limit: int, kind: type[Source] = Sourc
     Raises:
         InputError: The file is missing, cannot be read, is too large, is not UTF-8, or holds control characters.
     """
-    with opened(path, name) as file:
+    with open_file(path, name) as file:
         again = partial(read_source, path, name, limit=limit, kind=kind)
         return _decoded(_blocks(file, name, limit), name, kind, again)
 
@@ -314,7 +314,7 @@ def _blocks(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def opened(path: Path, name: str) -> Iterator[BinaryIO]:
+def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
     """
     A file opened to read bytes; *name* is its name in errors.
 
@@ -339,14 +339,14 @@ def _absence(path: Path) -> str:
     return "there is no such file"
 
 
-def decode(content: bytes, name: str) -> Source:
+def decode(content: bytes, name: str) -> TextSource:
     """The text of *content*, a leading byte order mark left out; errors as `read_source` has them."""
-    return _decoded([content], name, Source)
+    return _decoded([content], name, TextSource)
 
 
 def _decoded(
-    blocks: Iterable[bytes], name: str, kind: type[Source], again: Callable[[], Source] | None = None
-) -> Source:
+    blocks: Iterable[bytes], name: str, kind: type[TextSource], again: Callable[[], TextSource] | None = None
+) -> TextSource:
     parts: list[str] = []
     for place, block in enumerate(blocks):
         if not place and block.startswith(_UTF16_MARKS):
@@ -356,13 +356,13 @@ def _decoded(
             text = content.decode()
         except UnicodeDecodeError as error:
             valid = kind(name, *parts, content[: error.start].decode())
-            line, column = valid.place(len(valid.text))
+            line, column = valid.find_place(len(valid.text))
             message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
-            raise InputError([valid.problem(line, column, message)]) from None
+            raise InputError([valid.make_problem(line, column, message)]) from None
         wrong = NOT_TEXT.search(text)
         if wrong:
             source, offset = kind(name, *parts, text), sum(map(len, parts)) + wrong.start()
-            raise InputError([source.problem(*source.place(offset), _control_sentence(wrong.group()))])
+            raise InputError([source.make_problem(*source.find_place(offset), _control_sentence(wrong.group()))])
         parts.append(text)
     return kind(name, *parts, again=again)
 
@@ -430,7 +430,7 @@ RUNS = Layout("run", "score", ("query", "Q0", "document", "rank", "score", "tag"
 
 
 @dataclass(slots=True)
-class Findings:
+class FileProblems:
     """Problems of one file, the first *most* of them in full."""
 
     name: str
@@ -443,7 +443,7 @@ class Findings:
         if len(self.problems) >= self.most:
             self.others += 1
             return
-        excerpt = excerpt_of(line, column, text) if text else ""
+        excerpt = make_line_excerpt(line, column, text) if text else ""
         self.problems.append(Problem(self.name, line, column if line else 0, message, excerpt))
 
     def have_one_cause(self, line: int, message: str, text: str) -> None:
@@ -458,7 +458,7 @@ class Findings:
         Raises:
             FormatError: With all that was found, each with its line.
         """
-        self.problems = with_excerpts(path, self.problems)
+        self.problems = add_excerpts(path, self.problems)
         if self.others:
             more = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
             self.problems.append(Problem(self.name, 0, 0, f"{more} not shown", count=self.others))
@@ -466,28 +466,28 @@ class Findings:
             raise FormatError(self.problems)
 
 
-def with_excerpts(path: Path, problems: list[Problem]) -> list[Problem]:
+def add_excerpts(path: Path, problems: list[Problem]) -> list[Problem]:
     """The problems of a file of text, those without an excerpt with their line, which is read again for that."""
     wanted = {problem.line for problem in problems if problem.line and not problem.excerpt}
-    if not wanted or form_of(path) is Form.PARQUET:
+    if not wanted or detect_format(path) is FileFormat.PARQUET:
         return problems
     with open_bytes(path, problems[0].path) as file:
-        numbered = zip(range(1, max(wanted) + 1), _lines_of(file, form_of(path)), strict=False)
+        numbered = zip(range(1, max(wanted) + 1), _lines_of(file, detect_format(path)), strict=False)
         lines = {number: line for number, line in numbered if number in wanted}
     return [
-        replace(problem, excerpt=excerpt_of(problem.line, problem.column, lines[problem.line]))
+        replace(problem, excerpt=make_line_excerpt(problem.line, problem.column, lines[problem.line]))
         if problem.line in lines
         else problem
         for problem in problems
     ]
 
 
-def _lines_of(file: IO[bytes], form: Form) -> Iterable[str]:
-    if form is Form.YAML:
+def _lines_of(file: IO[bytes], form: FileFormat) -> Iterable[str]:
+    if form is FileFormat.YAML:
         return YamlSource("", file.read().decode(errors="replace")).lines
     return (line.decode(errors="replace").rstrip("\r\n") for line in file)
 
 
-def excerpt_of(line: int, column: int, text: str) -> str:
+def make_line_excerpt(line: int, column: int, text: str) -> str:
     """The excerpt of one line, whose text is known."""
-    return Source("", "\n" * (line - 1) + text).excerpt(line, column)
+    return TextSource("", "\n" * (line - 1) + text).make_excerpt(line, column)

@@ -23,11 +23,11 @@ from harness.files.opening import (
     MOST_TIMES,
     MOST_UNPACKED,
     RUNS,
-    Findings,
-    Form,
+    FileFormat,
+    FileProblems,
     Layout,
     Record,
-    form_of,
+    detect_format,
     open_bytes,
 )
 from harness.files.yaml import yaml_records
@@ -109,13 +109,18 @@ _BREAK_INSIDE = re.compile(r"[\r\v\f]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|infinity|nan)", re.ASCII | re.IGNORECASE)
 
 
-def read_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:
+def read_records(path: Path, layout: Layout, findings: FileProblems) -> Iterator[Record]:
     """The records of the file; lines that are not records go to *findings*."""
-    form = form_of(path)
-    if form is Form.PARQUET:
+    form = detect_format(path)
+    if form is FileFormat.PARQUET:
         yield from parquet_records(path, layout, findings)
         return
-    reader = {Form.TREC: _trec, Form.CSV: _csv, Form.JSON_LINES: _json_lines, Form.YAML: yaml_records}[form]
+    reader = {
+        FileFormat.TREC: _trec,
+        FileFormat.CSV: _csv,
+        FileFormat.JSON_LINES: _json_lines,
+        FileFormat.YAML: yaml_records,
+    }[form]
     with open_bytes(path, findings.name) as file:
         yield from reader(file, layout, findings)
 
@@ -130,7 +135,7 @@ def read_number(value: str | float) -> float | None:
         return float("inf")
 
 
-def check_ids(record: Record, findings: Findings) -> bool:
+def check_ids(record: Record, findings: FileProblems) -> bool:
     """Whether both ids are not blank; a blank one goes to *findings*."""
     for column, text in (("query", record.query), ("document", record.document)):
         if not text.strip(_BLANKS):
@@ -139,7 +144,7 @@ def check_ids(record: Record, findings: Findings) -> bool:
     return True
 
 
-def text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]]:
+def text_lines(file: IO[bytes], findings: FileProblems) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers."""
     for number, content in enumerate(file, start=1):
         if number == 1 and content.startswith(_UTF_16):
@@ -158,7 +163,7 @@ def text_lines(file: IO[bytes], findings: Findings) -> Iterator[tuple[int, str]]
             yield number, text.rstrip("\r\n")
 
 
-def _trec(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
+def _trec(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
     columns = layout.trec_columns
     document, value = columns.index("document"), columns.index(layout.value)
     widths: dict[int, tuple[int, str]] = {}
@@ -203,7 +208,7 @@ def split_blanks(text: str) -> list[str]:
     return [column.decode() for column in text.encode().split()]
 
 
-def _csv(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
+def _csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
     numbered = _AllLines(file, findings)
     lines = iter(numbered)
     begin = list(_up_to_text(lines))
@@ -247,7 +252,7 @@ class _HeaderError(Exception):
 class _AllLines:
     """Every line of a file as text, so that the CSV reader counts what the file has; a wrong line counts as blank."""
 
-    def __init__(self, file: IO[bytes], findings: Findings) -> None:
+    def __init__(self, file: IO[bytes], findings: FileProblems) -> None:
         self._file = file
         self._findings = findings
 
@@ -259,7 +264,7 @@ class _AllLines:
             following = number + 1
 
 
-def _checked_header(header: list[str], line: int, layout: Layout, findings: Findings) -> list[str]:
+def _checked_header(header: list[str], line: int, layout: Layout, findings: FileProblems) -> list[str]:
     missing = [column for column in layout.named_columns if column not in header]
     twice = sorted({column for column in header if header.count(column) > 1 and column})
     if missing:
@@ -272,7 +277,7 @@ def _checked_header(header: list[str], line: int, layout: Layout, findings: Find
     raise _HeaderError
 
 
-def _json_lines(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
+def _json_lines(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
     for number, text in text_lines(file, findings):
         try:
             entry = parse_json(text)
@@ -284,7 +289,7 @@ def _json_lines(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator
             yield record
 
 
-def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: Findings) -> Record | None:
+def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: FileProblems) -> Record | None:
     names = layout.named_columns
     if not isinstance(entry, dict) or any(name not in entry for name in names):
         missing = [name for name in names if name not in entry] if isinstance(entry, dict) else []
@@ -309,7 +314,7 @@ def is_id(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-ValueOf: TypeAlias = Callable[[Record, Findings], float | None]
+ValueOf: TypeAlias = Callable[[Record, FileProblems], float | None]
 
 
 def read_pairs(
@@ -336,7 +341,7 @@ def read_pairs(
     Raises:
         FormatError: With each malformed line, wrong value, and document that comes twice for a query.
     """
-    findings = Findings(name)
+    findings = FileProblems(name)
     values: dict[str, dict[str, float]] = {}
     repeated: list[Record] = []
     open_query, known = "", dict[str, float]()
@@ -368,14 +373,14 @@ def first_lines(
 ) -> dict[tuple[str, str], int]:
     """The first line of each *wanted* query and document; pairs without a line are left out."""
     lines: dict[tuple[str, str], int] = {}
-    for record in read_records(path, layout, Findings(name)):
+    for record in read_records(path, layout, FileProblems(name)):
         pair = (record.query, record.document)
         if pair in wanted and record.value != "":
             lines.setdefault(pair, record.line)
     return lines
 
 
-def _report_twice(path: Path, layout: Layout, repeated: list[Record], twice: str, findings: Findings) -> None:
+def _report_twice(path: Path, layout: Layout, repeated: list[Record], twice: str, findings: FileProblems) -> None:
     """The file is read again for the first lines: to keep all of them would cost every file that has no such fault."""
     first = first_lines(path, layout, {(record.query, record.document) for record in repeated}, name=findings.name)
     for record in repeated:
@@ -384,7 +389,7 @@ def _report_twice(path: Path, layout: Layout, repeated: list[Record], twice: str
         findings.add(record.line, sentence, column=record.column)
 
 
-def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[Record]:
+def parquet_records(path: Path, layout: Layout, findings: FileProblems) -> Iterator[Record]:
     """The rows of the table, numbered from 1; rows that are not records go to *findings*."""
     for number, (query, document, value) in enumerate(_rows(path, layout, findings), start=1):
         if value is None and layout is JUDGMENTS:
@@ -401,7 +406,7 @@ def parquet_records(path: Path, layout: Layout, findings: Findings) -> Iterator[
                 findings.add(number, "an id is not UTF-8")
 
 
-def _rows(path: Path, layout: Layout, findings: Findings) -> Iterator[tuple[Any, Any, Any]]:
+def _rows(path: Path, layout: Layout, findings: FileProblems) -> Iterator[tuple[Any, Any, Any]]:
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import GradeError, MeasureError, UsageError
 from harness.files.judgments import grade_line, read_judgments, read_subtopic_judgments
-from harness.files.opening import RUNS, Findings, Form, Record, form_of
+from harness.files.opening import RUNS, FileFormat, FileProblems, Record, detect_format
 from harness.files.records import read_number, read_pairs
 from harness.files.trec import Irregular, bulk_rankings, read_blocks
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
@@ -70,7 +70,7 @@ def read_run(path: Path) -> dict[str, StoredRanking]:
         FormatError: With each malformed line, score that is not a number, and document that comes twice for a query.
         UsageError: The file needs a package that is not installed.
     """
-    if form_of(path) is Form.TREC:
+    if detect_format(path) is FileFormat.TREC:
         try:
             bulk = bulk_rankings(path, str(path))
         except Irregular:
@@ -84,7 +84,7 @@ def _read_carefully(path: Path) -> dict[str, StoredRanking]:
     return {query: StoredRanking(list(ranked), list(ranked.values())) for query, ranked in rankings.items()}
 
 
-def _score(record: Record, findings: Findings) -> float | None:
+def _score(record: Record, findings: FileProblems) -> float | None:
     what = f"the score of document {record.document!r} for query {record.query!r}"
     score = read_number(record.value)
     if score is None:
@@ -155,7 +155,7 @@ class FileScorer:
     @cached_property
     def _judged_in_bulk(self) -> TrecJudgments | None:
         batched = all(batch_formula_of(measure, self.profile) for measure in self.measures)
-        if not batched or form_of(self.judgments) is not Form.TREC:
+        if not batched or detect_format(self.judgments) is not FileFormat.TREC:
             return None
         from harness.metrics import bulk
 
@@ -244,7 +244,7 @@ class FileScorer:
 
 
 def _is_large_trec(run: Path) -> bool:
-    is_trec = form_of(run) is Form.TREC and run.is_file()
+    is_trec = detect_format(run) is FileFormat.TREC and run.is_file()
     return is_trec and run.stat().st_size >= LARGE and find_spec("numpy") is not None
 
 

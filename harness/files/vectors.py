@@ -18,7 +18,7 @@ from typing import Any
 from harness.errors import FormatError, InputError, missing_package
 from harness.files.border import is_quotable
 from harness.files.json import WrongJson, parse_json
-from harness.files.opening import Findings, Form, form_of, open_bytes, read_source
+from harness.files.opening import FileFormat, FileProblems, detect_format, open_bytes, read_source
 from harness.files.records import is_id, text_lines
 from harness.words import count, listed
 
@@ -43,7 +43,7 @@ def read_ids(path: Path, name: str) -> list[str]:
     while ids and not ids[-1]:
         ids.pop()
     if not all(ids):
-        raise InputError([source.problem(ids.index("") + 1, 1, "found a blank line, expected an id")])
+        raise InputError([source.make_problem(ids.index("") + 1, 1, "found a blank line, expected an id")])
     return ids
 
 
@@ -67,10 +67,10 @@ def read_vectors(
         FormatError: Names each line or row that has no vector, or a second one, and the queries that have none.
         UsageError: NumPy, or the package that unpacks the file, is not installed.
     """
-    vectors = _Vectors(Findings(name), frozenset(queries))
+    vectors = _Vectors(FileProblems(name), frozenset(queries))
     if is_array(path):
         _read_array(path, queries if rows is None else rows, rows_of, vectors)
-    elif form_of(path) is Form.JSON_LINES:
+    elif detect_format(path) is FileFormat.JSON_LINES:
         _read_json_lines(path, vectors)
     else:
         raise FormatError.at(name, 0, 0, "expected a file of vectors with the suffix .jsonl, .ndjson or .npy")
@@ -84,7 +84,7 @@ def read_vectors(
 class _Vectors:
     """The vectors of the queries *wanted* that were *found* so far."""
 
-    findings: Findings
+    findings: FileProblems
     wanted: Collection[str]
     found: dict[str, list[float]] = field(default_factory=dict)
     _places: dict[str, str] = field(default_factory=dict)

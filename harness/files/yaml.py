@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import IO, Any
 
-from harness.files.opening import JUDGMENTS, Findings, Layout, Record
+from harness.files.opening import JUDGMENTS, FileProblems, Layout, Record
 
 NO_GRADE = ("", "~", "null", "Null", "NULL")
 """Unquoted scalars that mean no value."""
@@ -77,7 +77,7 @@ class _OtherShape(Exception):
     """The file is YAML with another structure; the findings have the place."""
 
 
-def yaml_records(file: IO[bytes], layout: Layout, findings: Findings) -> Iterator[Record]:
+def yaml_records(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
     """The judgments of the file; the first other structure ends the reading, and goes to *findings*."""
     import yaml
 
@@ -98,7 +98,7 @@ def yaml_records(file: IO[bytes], layout: Layout, findings: Findings) -> Iterato
 class _Walk:
     """Reads the events of two nested mappings."""
 
-    def __init__(self, yaml: Any, events: Iterator[Any], findings: Findings) -> None:
+    def __init__(self, yaml: Any, events: Iterator[Any], findings: FileProblems) -> None:
         self._yaml = yaml
         self._events = events
         self._findings = findings

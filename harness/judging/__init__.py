@@ -13,7 +13,7 @@ from harness.config import Configs
 from harness.errors import InputError, Problem, SearchError, SuiteError
 from harness.files.border import conceal, is_quotable
 from harness.files.judgments import read_grade
-from harness.files.opening import JUDGMENTS, Findings, Form, form_of
+from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
 from harness.files.records import check_ids, read_records
 from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, find_in, scales_of
 from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
@@ -38,11 +38,11 @@ from harness.search.lookup import find_documents, find_texts
 from harness.suites import load_suites
 from harness.suites.depth import size_of
 from harness.suites.fixtures import FixtureFile
-from harness.suites.judgments import judgment_files, read_written_grade
+from harness.suites.grades import judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.requests import build_request
-from harness.suites.yaml import ListNode, MappingNode, Repeat, Written, describe
+from harness.suites.yaml import ListNode, MappingNode, Repeat, ScalarNode, describe
 from harness.words import nearest, other_spellings
 
 if TYPE_CHECKING:
@@ -393,18 +393,20 @@ def _inline(loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
 
 def _repeats(root: MappingNode) -> Iterator[tuple[str, Repeat]]:
     """Documents that are judged twice in a query's own `judgments` in the suite, with the query's id."""
-    queries = root.child("queries")
+    queries = root.find_child("queries")
     for entry in queries if isinstance(queries, ListNode) else ():
-        query, judged = (entry.child(key) if isinstance(entry, MappingNode) else None for key in ("id", "judgments"))
-        if isinstance(query, Written) and isinstance(judged, MappingNode):
+        query, judged = (
+            entry.find_child(key) if isinstance(entry, MappingNode) else None for key in ("id", "judgments")
+        )
+        if isinstance(query, ScalarNode) and isinstance(judged, MappingNode):
             yield from ((str(query), repeat) for repeat in judged.repeats)
 
 
 def _repeated(repeats: Iterable[tuple[str, Repeat]], loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
     for query, repeat in repeats:
-        if not isinstance(repeat.value, Written):
+        if not isinstance(repeat.value, ScalarNode):
             found = f"found {describe(repeat.value)} as a grade, expected a number or the name of a grade"
-            loaded.judgments.problems.at(repeat.value.mark, found)
+            loaded.judgments.problems.note(repeat.value.mark, found)
             continue
         grade = read_written_grade(repeat.value, loaded.suite.grades, loaded.judgments.problems)
         if grade is not None:
@@ -413,8 +415,8 @@ def _repeated(repeats: Iterable[tuple[str, Repeat]], loaded: LoadedSuite) -> Ite
 
 def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Problem]) -> Iterator[PlacedJudgment]:
     """Each judgment of the file, repeated ones too; every entry that is not a judgment goes to *problems*."""
-    findings = Findings(file.name, most=sys.maxsize)
-    known = {} if form_of(file.path) is Form.TREC else names
+    findings = FileProblems(file.name, most=sys.maxsize)
+    known = {} if detect_format(file.path) is FileFormat.TREC else names
     unreadable: Sequence[Problem] = ()
     try:
         for record in read_records(file.path, JUDGMENTS, findings):

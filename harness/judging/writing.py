@@ -25,7 +25,7 @@ from harness.files.editing import (
     without_judgments,
 )
 from harness.files.judgments import read_judgments
-from harness.files.opening import JUDGMENTS, Findings, Form, form_of
+from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
 from harness.files.records import for_spreadsheets, read_records
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
@@ -147,7 +147,7 @@ class GradedFiles:
 
     def _edited(self, path: Path, grades: Mapping[Pair, float], names: Mapping[str, float]) -> bytes:
         """The file's content with *grades*, by name if all its grades are; parsed again to check that it has them."""
-        is_suite, form = path == self.suite, form_of(path)
+        is_suite, form = path == self.suite, detect_format(path)
         editor = edit_suite if is_suite else EDITORS.get(form)
         if editor is None or (not is_suite and path.suffix.lower() in (".gz", ".zst")):
             raise UsageError(f"{path}: grades cannot be added to a file of this kind; {ELSEWHERE}")
@@ -156,7 +156,7 @@ class GradedFiles:
         read = suite_grades if is_suite else _file_grades(path)
         before = read(text)
         by_number = {grade: name for name, grade in names.items()}
-        if (form is Form.TREC and not is_suite) or any(value not in names for value in before.values() if value):
+        if (form is FileFormat.TREC and not is_suite) or any(value not in names for value in before.values() if value):
             by_number = {}
         written = {pair: by_number.get(grade) or number_text(grade) for pair, grade in grades.items()}
         try:
@@ -216,7 +216,7 @@ def _file_grades(path: Path) -> Callable[[str], dict[Pair, str]]:
             copy = Path(folder) / path.name
             copy.write_bytes(text.encode())
             found: dict[Pair, str] = {}
-            for record in read_records(copy, JUDGMENTS, Findings(str(path))):
+            for record in read_records(copy, JUDGMENTS, FileProblems(str(path))):
                 value = record.value if isinstance(record.value, str) else number_text(float(record.value))
                 if found.setdefault((record.query, record.document), value) == "":
                     found[record.query, record.document] = value

@@ -119,7 +119,7 @@ def _claim_id(entry: JsonNode, taken: set[str]) -> str:
     """The id of *entry*, which is added to *taken*; an id that is taken already raises FormatError."""
     node = entry.need("_id")
     if node.words() in taken:
-        raise node.source.error(*node.source.place(node.offset), f"the id {node.words()!r} is there twice")
+        raise node.source.make_error(*node.source.find_place(node.offset), f"the id {node.words()!r} is there twice")
     taken.add(node.words())
     return node.words()
 

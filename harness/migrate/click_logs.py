@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness.files.json import each_key_once
-from harness.files.opening import Source
+from harness.files.opening import TextSource
 from harness.files.records import without_mark
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
@@ -154,7 +154,7 @@ def _read_documents(path: Path, log: ClickLog) -> Iterator[tuple[Mapping[str, Js
             yield _get_document(_parse_json(source, line, number), source, number), Mark(str(path), number, 1)
 
 
-def _list_hits(content: Json, source: Source, log: ClickLog) -> Sequence[Json]:
+def _list_hits(content: Json, source: TextSource, log: ClickLog) -> Sequence[Json]:
     """The documents in the response of a search or in a list, or *content* itself if it is one document."""
     hits = content
     if isinstance(content, dict):
@@ -173,22 +173,22 @@ def _list_hits(content: Json, source: Source, log: ClickLog) -> Sequence[Json]:
             )
     if not isinstance(hits, list):
         message = "expected the JSON of a search with a list `hits.hits`, a list of documents, or a document"
-        raise source.error(1, 1, message)
+        raise source.make_error(1, 1, message)
     return hits
 
 
-def _parse_json(source: Source, text: str, line: int) -> Json:
+def _parse_json(source: TextSource, text: str, line: int) -> Json:
     try:
         return json.loads(text, object_pairs_hook=each_key_once)
     except (ValueError, RecursionError) as error:
-        raise source.error(line, 1, f"this is not JSON: {error}") from None
+        raise source.make_error(line, 1, f"this is not JSON: {error}") from None
 
 
-def _get_document(hit: Json, source: Source, line: int) -> Mapping[str, Json]:
+def _get_document(hit: Json, source: TextSource, line: int) -> Mapping[str, Json]:
     """The document of *hit*, or *hit* itself if it is exported without the envelope of a search."""
     document = hit.get("_source", hit) if isinstance(hit, dict) else hit
     if not isinstance(document, dict):
-        raise source.error(line, 1, "expected an object, a document of ubi_queries or ubi_events")
+        raise source.make_error(line, 1, "expected an object, a document of ubi_queries or ubi_events")
     return document
 
 

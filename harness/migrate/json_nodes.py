@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from harness.errors import InputError
-from harness.files.opening import Source, read_source
+from harness.files.opening import TextSource, read_source
 from harness.files.records import read_number
 from harness.model import Json, Mark
 from harness.words import shortened
@@ -38,7 +38,7 @@ class JsonNode:
 
     __slots__ = ("offset", "read", "source", "value")
 
-    def __init__(self, source: Source, offset: int, value: Any) -> None:
+    def __init__(self, source: TextSource, offset: int, value: Any) -> None:
         self.source = source
         self.offset = offset
         self.value = value
@@ -47,11 +47,13 @@ class JsonNode:
     @property
     def place(self) -> Mark:
         """Its place in the file."""
-        return Mark(self.source.path, *self.source.place(self.offset))
+        return Mark(self.source.path, *self.source.find_place(self.offset))
 
     def refuse(self, expected: str) -> NoReturn:
         """Raise FormatError: the value is not what was *expected*."""
-        raise self.source.error(*self.source.place(self.offset), f"found {self.describe()}, expected {expected}")
+        raise self.source.make_error(
+            *self.source.find_place(self.offset), f"found {self.describe()}, expected {expected}"
+        )
 
     def describe(self) -> str:
         """The value as error messages show it, at most 60 characters."""
@@ -81,7 +83,7 @@ class JsonNode:
         child = self.get(*keys)
         if child is None:
             found = f"found an object without {' or '.join(map(repr, keys))}"
-            raise self.source.error(*self.source.place(self.offset), f"{found}, expected one with it")
+            raise self.source.make_error(*self.source.find_place(self.offset), f"{found}, expected one with it")
         return child
 
     def members(self) -> dict[str, JsonNode]:
@@ -184,12 +186,12 @@ def read_node(path: Path) -> JsonNode:
     return parse_node(read_import(path))
 
 
-def read_import(path: Path) -> Source:
+def read_import(path: Path) -> TextSource:
     """The text of a file to import; raises InputError as `read_source` does."""
     return read_source(path, str(path), limit=MOST_BYTES)
 
 
-def parse_node(source: Source) -> JsonNode:
+def parse_node(source: TextSource) -> JsonNode:
     """The JSON value of *source*; raises InputError as `read_node` does."""
     try:
         json.loads(source.text, parse_constant=_refuse_constant)
@@ -197,7 +199,7 @@ def parse_node(source: Source) -> JsonNode:
         raise InputError.at(source.path, 0, 0, "the JSON is nested too deeply") from None
     except ValueError as error:
         offset, message = getattr(error, "pos", 0), getattr(error, "msg", str(error))
-        raise source.error(*source.place(offset), f"{_NOT_JSON}{message}") from None
+        raise source.make_error(*source.find_place(offset), f"{_NOT_JSON}{message}") from None
     return _build(source)
 
 
@@ -209,7 +211,7 @@ def parse_json(text: str) -> Json:
         ValueError: The text cannot be read; the message is that of `read_node`, without a place.
     """
     try:
-        return parse_node(Source("", text)).json()
+        return parse_node(TextSource("", text)).json()
     except InputError as error:
         raise ValueError(error.problems[0].message.removeprefix(_NOT_JSON)) from None
 
@@ -233,51 +235,51 @@ def parse_members(node: JsonNode | None) -> dict[str, JsonNode]:
     return node.members()
 
 
-def parse_lines(source: Source) -> Iterator[JsonNode]:
+def parse_lines(source: TextSource) -> Iterator[JsonNode]:
     """The value of each line that is not blank; raises InputError as `read_node` does, with the line in the file."""
     for number, line in enumerate(source.lines, start=1):
         if line.strip():
             yield parse_node(_Line(source, number))
 
 
-class _Line(Source):
+class _Line(TextSource):
     """One line of a file as a source; places are those in the file."""
 
-    def __init__(self, source: Source, number: int) -> None:
-        super().__init__(source.path, source.line(number))
+    def __init__(self, source: TextSource, number: int) -> None:
+        super().__init__(source.path, source.get_line(number))
         self._source = source
         self._number = number
 
-    def place(self, offset: int) -> tuple[int, int]:
+    def find_place(self, offset: int) -> tuple[int, int]:
         """Line and column of *offset* in the file."""
         return self._number, offset + 1
 
-    def line(self, number: int) -> str:
+    def get_line(self, number: int) -> str:
         """Line *number* of the file."""
-        return self._source.line(number)
+        return self._source.get_line(number)
 
 
-class _Inside(Source):
+class _Inside(TextSource):
     """A string in a file that contains JSON; the place of each value in it is that of the string."""
 
     def __init__(self, node: JsonNode) -> None:
         super().__init__(node.source.path, node.value)
         self._node = node
 
-    def place(self, offset: int) -> tuple[int, int]:  # noqa: ARG002
+    def find_place(self, offset: int) -> tuple[int, int]:  # noqa: ARG002
         """Line and column of the string in the file."""
-        return self._node.source.place(self._node.offset)
+        return self._node.source.find_place(self._node.offset)
 
-    def line(self, number: int) -> str:
+    def get_line(self, number: int) -> str:
         """Line *number* of the file."""
-        return self._node.source.line(number)
+        return self._node.source.get_line(number)
 
 
 def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a number that JSON has")
 
 
-def _build(source: Source) -> JsonNode:
+def _build(source: TextSource) -> JsonNode:
     """
     The value of *source*, which must be valid JSON.
 
@@ -299,7 +301,7 @@ def _build(source: Source) -> JsonNode:
             key = _scalar(source, match)
             if key in holder:
                 message = f"the object has the key {key!r} twice"
-                raise source.error(*source.place(match.start(1)), message)
+                raise source.make_error(*source.find_place(match.start(1)), message)
             continue
         value = {} if token == "{" else [] if token == "[" else _scalar(source, match)
         node = JsonNode(source, match.start(1), value)
@@ -311,16 +313,16 @@ def _build(source: Source) -> JsonNode:
             open_values.append(node)
             if len(open_values) > _DEEPEST:
                 message = f"the JSON is nested too deeply; expected at most {_DEEPEST} levels"
-                raise source.error(*source.place(match.start(1)), message)
+                raise source.make_error(*source.find_place(match.start(1)), message)
     return root[0]
 
 
-def _scalar(source: Source, match: re.Match[str]) -> Any:
+def _scalar(source: TextSource, match: re.Match[str]) -> Any:
     value = json.loads(match[1])
     if isinstance(value, float) and not math.isfinite(value):
         message = f"found {match[1][:60]}, expected a number that a 64-bit float can hold"
-        raise source.error(*source.place(match.start(1)), message)
+        raise source.make_error(*source.find_place(match.start(1)), message)
     if isinstance(value, str) and _HALF_A_CHARACTER.search(value):
         message = f"found {match[1][:60]}, which holds half of a character (a lone surrogate)"
-        raise source.error(*source.place(match.start(1)), message)
+        raise source.make_error(*source.find_place(match.start(1)), message)
     return value

@@ -45,10 +45,10 @@ def read_ltr(path: Path, draft: Draft) -> None:
         match = _LINE.fullmatch(line)
         if match is None:
             message = "expected a line such as '3 qid:1 # sku-17 red shoes'; for TREC qrels use the format trec"
-            raise source.error(number, 1, message)
+            raise source.make_error(number, 1, message)
         grade = read_number(match["grade"])
         if grade is None or not math.isfinite(grade):
-            raise source.error(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")
+            raise source.make_error(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")
         if match["features"]:
             draft.leave(place, "features; a suite has grades alone")
         if more := (match["more"] or "").strip():

@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
 from harness.errors import UsageError
-from harness.files.opening import Source
+from harness.files.opening import TextSource
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, make_error
@@ -47,7 +47,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
         source = read_import(path)
         line = _CONSOLE.match(source.text)
         blank = " " * line.end() if line else ""
-        root = parse_node(Source(source.path, blank + source.text[len(blank) :]))
+        root = parse_node(TextSource(source.path, blank + source.text[len(blank) :]))
         found = _drafts(root, path)
         if line:
             _read_address(line, found, Mark(source.path, 1, 1))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from harness.errors import FormatError, InputError, Problem
-from harness.files.opening import Findings, Source, decode
+from harness.files.opening import FileProblems, TextSource, decode
 from harness.files.records import read_number, separator_of
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
@@ -23,7 +23,7 @@ from harness.model import Mark
 class Row:
     """One row; *cells* maps each column to its text, "" if the row has no such cell."""
 
-    source: Source
+    source: TextSource
     line: int
     cells: dict[str, str]
 
@@ -61,14 +61,14 @@ class Row:
 
     def refuse(self, message: str) -> NoReturn:
         """Raise FormatError with *message* at this line."""
-        raise self.source.error(self.line, 1, message)
+        raise self.source.make_error(self.line, 1, message)
 
 
 @dataclass(slots=True)
 class Table:
     """The rows of a file, and its *columns* as written in the header; *used* are the columns that were read."""
 
-    source: Source
+    source: TextSource
     columns: list[str]
     rows: list[Row]
     used: set[str] = field(default_factory=set)
@@ -104,7 +104,7 @@ class Table:
         found = self.column(*names)
         if found is None:
             message = f"found the columns {', '.join(self.columns)}, expected one named {' or '.join(names)}"
-            raise self.source.error(1, 1, message)
+            raise self.source.make_error(1, 1, message)
         return found
 
     def raise_problems(self) -> None:
@@ -114,7 +114,7 @@ class Table:
         Raises:
             FormatError: With those of all rows.
         """
-        found = Findings(self.source.path)
+        found = FileProblems(self.source.path)
         for problem in self.problems:
             found.add(problem.line, problem.message, self.source.lines[problem.line - 1])
         found.raise_any(Path(self.source.path))
@@ -161,11 +161,11 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
                     continue
             if len(cells) > len(table.columns) and any(cell.strip() for cell in cells[len(table.columns) :]):
                 message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
-                raise source.error(start, 1, message)
+                raise source.make_error(start, 1, message)
             padded = [*cells, *[""] * len(table.columns)]
             table.rows.append(Row(source, start, dict(zip(table.columns, padded, strict=False))))
     except csv.Error as error:
-        raise source.error(rows.line_num, 1, f"this is not CSV: {error}") from None
+        raise source.make_error(rows.line_num, 1, f"this is not CSV: {error}") from None
     if table is None:
         raise FormatError.at(source.path, 0, 0, "the file is empty; expected CSV with a header")
     return table
@@ -174,7 +174,7 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
 def _check_header(table: Table, line: int) -> None:
     twice = sorted({column for column in table.columns if column and table.columns.count(column) > 1})
     if twice:
-        raise table.source.error(line, 1, f"the header names {', '.join(twice)} twice")
+        raise table.source.make_error(line, 1, f"the header names {', '.join(twice)} twice")
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -18,7 +18,7 @@ from harness.baseline import read_entry
 from harness.baseline.files import has_baseline
 from harness.errors import FormatError
 from harness.files.judgments import read_subtopic_judgments
-from harness.files.opening import Form, Source, decode, form_of, open_bytes
+from harness.files.opening import FileFormat, TextSource, decode, detect_format, open_bytes
 from harness.files.records import read_number
 from harness.files.runs import read_run
 from harness.migrate.draft import Draft, DraftQuery
@@ -117,7 +117,7 @@ def _kind_of(source: str) -> tuple[str, Path]:
     return "topics", path_of
 
 
-def _source(path: Path) -> Source:
+def _source(path: Path) -> TextSource:
     """The text of a file, decompressed if it is compressed."""
     with open_bytes(path, str(path)) as file:
         content = file.read(MOST_BYTES + 1)
@@ -133,12 +133,12 @@ def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None
     found = _tagged(source, draft) if has_tags else _one_a_line(source, draft)
     for number, text, remarks, place in found:
         if number in known:
-            raise source.error(place.line, place.column, f"topic {number!r} is there twice")
+            raise source.make_error(place.line, place.column, f"topic {number!r} is there twice")
         known[number] = query = draft.add(number, place, text)
         query.remarks = remarks
 
 
-def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
+def _one_a_line(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     lines = [(number, line) for number, line in enumerate(source.lines, start=1) if line.strip()]
     have_priority = all(_WITH_PRIORITY.fullmatch(line) for _, line in lines)
     forms = [form for form in _LINES if have_priority or form is not _WITH_PRIORITY]
@@ -148,7 +148,7 @@ def _one_a_line(source: Source, draft: Draft) -> Iterator[_Topic]:
         match = next((found for form in forms if (found := form.fullmatch(line))), None)
         if match is None or _is_json(line):
             message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
-            raise source.error(number, 1, message)
+            raise source.make_error(number, 1, message)
         if have_priority:
             draft.leave(place, "the priority of topics")
         text, *others = (cell.strip() for cell in match[2].split("\t"))
@@ -168,17 +168,17 @@ def _is_json(line: str) -> bool:
         return False
 
 
-def _tagged(source: Source, draft: Draft) -> Iterator[_Topic]:
+def _tagged(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     """The topics of SGML or XML, whose tags need not be closed."""
     text = _DECLARATION.sub(_blank, _COMMENT.sub(_blank, source.text))
     for comment in _COMMENT.finditer(source.text):
-        place = Mark(source.path, *source.place(comment.start()))
+        place = Mark(source.path, *source.find_place(comment.start()))
         draft.leave(place, "comments of the XML", first=repr(shortened(" ".join(comment[0][4:-3].split()))))
     found = [
         (*_fields(written, content, draft, place), place) for written, content, place in _parts(source, text, draft)
     ]
     if not found:
-        raise source.error(1, 1, "found no <top> or <topic> that is closed")
+        raise source.make_error(1, 1, "found no <top> or <topic> that is closed")
     are_labeled = all(_TITLE_LABEL.match(fields["title"]) for fields, _, _ in found if "title" in fields)
     for fields, remarks, place in found:
         if are_labeled and "title" in fields:
@@ -192,7 +192,7 @@ def _blank(found: re.Match[str]) -> str:
     return re.sub(r"\S", " ", found[0])
 
 
-def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, Mark]]:
+def _parts(source: TextSource, text: str, draft: Draft) -> Iterator[tuple[str, str, Mark]]:
     """
     The attributes as written, the content and the place of each topic.
 
@@ -203,16 +203,16 @@ def _parts(source: Source, text: str, draft: Draft) -> Iterator[tuple[str, str, 
     end = 0
     for tag in [*_TOPIC_TAG.finditer(text), None]:
         if opened is None and (tag is None or not tag[1]):
-            _leave_between(text[end : tag.start() if tag else None], draft, Mark(source.path, *source.place(end)))
+            _leave_between(text[end : tag.start() if tag else None], draft, Mark(source.path, *source.find_place(end)))
             opened = tag
             if tag is not None and tag[3].endswith("/"):
-                yield tag[3], "", Mark(source.path, *source.place(tag.start()))
+                yield tag[3], "", Mark(source.path, *source.find_place(tag.start()))
                 opened, end = None, tag.end()
         elif opened is not None and (tag is None or (not tag[1] and tag[2].lower() == opened[2].lower())):
             message = f"this <{opened[2]}> is not closed"
-            raise source.error(*source.place(opened.start()), message)
+            raise source.make_error(*source.find_place(opened.start()), message)
         elif opened is not None and tag is not None and tag[1] and tag[2].lower() == opened[2].lower():
-            yield opened[3], text[opened.end() : tag.start()], Mark(source.path, *source.place(opened.start()))
+            yield opened[3], text[opened.end() : tag.start()], Mark(source.path, *source.find_place(opened.start()))
             opened, end = None, tag.end()
 
 
@@ -272,7 +272,7 @@ def _attributes(written: str) -> Iterator[tuple[str, str]]:
         yield name.lower(), "".join(values)
 
 
-def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Draft, place: Mark) -> _Topic:
+def _topic(source: TextSource, fields: dict[str, str], remarks: list[str], draft: Draft, place: Mark) -> _Topic:
     """
     The topic of *fields*; fields that are neither its number nor its text are added to its remarks.
 
@@ -283,7 +283,7 @@ def _topic(source: Source, fields: dict[str, str], remarks: list[str], draft: Dr
     text = next((name for name in (*_TEXTS, "", *_DESCRIPTIONS) if fields.get(name)), None)
     if number is None or text is None:
         lacking = "number" if number is None else "title or query"
-        raise source.error(place.line, place.column, f"this topic has no {lacking}")
+        raise source.make_error(place.line, place.column, f"this topic has no {lacking}")
     if text in _DESCRIPTIONS:
         draft.leave(place, "that the text of a topic is its description; it has no title")
     if text != "" and fields[""]:
@@ -302,7 +302,7 @@ def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_t
     """Add judgments; a document that is judged for several subtopics or iterations gets the highest of its grades."""
     judgments = read_subtopic_judgments(path)
     place = Mark(str(path))
-    if form_of(path) is Form.CSV:
+    if detect_format(path) is FileFormat.CSV:
         table = read_table(path)
         table.used.update(("query", "document", "grade", "subtopic"))
         table.leave_unread(draft.leftovers)

@@ -20,7 +20,7 @@ from harness.model import (
 )
 from harness.suites.placeholders import placeholders_in
 from harness.suites.reading import Reading
-from harness.suites.yaml import MappingNode, Node, Problems, Written, resolve
+from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, resolve
 
 LEAST_DEPTH = 10
 """The least number of hits requested: a page of results."""
@@ -39,7 +39,7 @@ def choose_depth(
     given: int | None = reading.shape.depth
     if given is not None and given < needed:
         message = f"depth {given} is too shallow for '{by_what}', which needs {needed} hits"
-        reading.problems.at(reading.key_mark("depth"), message)
+        reading.problems.note(reading.key_mark("depth"), message)
     sizes, least = [], 1
     for template in templates:
         size = size_of(template)
@@ -70,10 +70,10 @@ def _check_size(reading: Reading, template: RequestTemplate, size: int, needed: 
     given = reading.shape.depth
     if given is not None and size != given:
         message = f"the request {template.name!r} has size {size}, but depth is {given}; remove one of them"
-        reading.problems.at(template.mark, message)
+        reading.problems.note(template.mark, message)
     elif size < needed:
         message = f"the request {template.name!r} has size {size}, but '{by_what}' needs {needed} hits"
-        reading.problems.at(template.mark, message)
+        reading.problems.note(template.mark, message)
 
 
 ENGINES_SIZE = 10
@@ -117,19 +117,19 @@ def check_window(body: Node | None, problems: Problems) -> None:
         return
     size = _written_out(body, "size")
     if size is not None:
-        value = resolve(size) if isinstance(size, Written) and (size.plain or size.whole) else None
+        value = resolve(size) if isinstance(size, ScalarNode) and (size.plain or size.whole) else None
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            problems.at(size.mark, "expected the number of hits as size: a whole number of at least 1")
+            problems.note(size.mark, "expected the number of hits as size: a whole number of at least 1")
     for key in SKIPPING:
         start = _written_out(body, key)
-        if start is not None and skips_hits(key, resolve(start) if isinstance(start, Written) else True):
-            problems.at(start.mark, BEGINS_LATER.format(key=key))
+        if start is not None and skips_hits(key, resolve(start) if isinstance(start, ScalarNode) else True):
+            problems.note(start.mark, BEGINS_LATER.format(key=key))
 
 
 def _written_out(body: MappingNode, key: str) -> Node | None:
     """The value under *key*, None if there is none or it is not known yet."""
-    value: Node | None = body.child(key)
-    unknown = isinstance(value, Written) and (value.unset or list(placeholders_in(value)))
+    value: Node | None = body.find_child(key)
+    unknown = isinstance(value, ScalarNode) and (value.unset or list(placeholders_in(value)))
     return None if unknown else value
 
 

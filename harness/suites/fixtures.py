@@ -13,7 +13,7 @@ from harness.errors import SuiteError
 from harness.gate.judge_answers import list_named_documents
 from harness.model import Fixture, Mark, Query
 from harness.search.indexes import read_ids
-from harness.suites.judgments import Judgments
+from harness.suites.grades import Judgments
 from harness.suites.reading import Reading, SuiteFiles
 from harness.suites.yaml import Problems
 from harness.words import did_you_mean, grouped
@@ -80,11 +80,11 @@ def check_documents(
 
     judgments.note({pair: sentence(pair[1]) for pair in shown_judged})
     for document, mark in shown_expected:
-        problems.at(mark, sentence(document))
+        problems.note(mark, sentence(document))
     others = len(judged) + len(expected) - len(shown_judged) - len(shown_expected)
     if others:
         collector = judgments.problems if len(judged) > len(shown_judged) else problems
-        collector.others(f"{others:,} more documents that are not in {file} are not shown", others)
+        collector.note_others(f"{others:,} more documents that are not in {file} are not shown", others)
 
 
 def _expected(queries: Sequence[Query]) -> Iterator[tuple[str, Mark]]:

@@ -28,7 +28,7 @@ from harness.model import (
 from harness.process import gc_paused
 from harness.suites.depth import choose_depth
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
-from harness.suites.judgments import (
+from harness.suites.grades import (
     Judgments,
     check_gain,
     check_measure_gains,
@@ -109,7 +109,9 @@ class LoadedSuite:
         problems = self.reading.problems
         if any(one not in but for one in problems.found):
             masker = Masker(self.reading.variables)
-            raise SuiteError([replace(one, message=masker.mask(one.message)) for one in problems.first(MOST_PROBLEMS)])
+            raise SuiteError(
+                [replace(one, message=masker.mask(one.message)) for one in problems.list_first(MOST_PROBLEMS)]
+            )
 
     def is_whole(self, *keys: str) -> bool:
         """Whether there are no problems below any of the top *keys*, so that their values are complete."""
@@ -117,7 +119,7 @@ class LoadedSuite:
 
     def _require(self, key: str, sentence: str) -> None:
         if getattr(self.reading.shape, key) is None and self.is_whole(key):
-            self.reading.problems.at(self.reading.root.mark, sentence)
+            self.reading.problems.note(self.reading.root.mark, sentence)
 
     @cached_property
     def _files(self) -> SuiteFiles:
@@ -199,7 +201,7 @@ class LoadedSuite:
         if queries:
             queries = with_vectors(queries, self.reading, self._files)
         if queries is not None and not queries and self.reading.shape.queries is not None and self.is_whole("queries"):
-            self.reading.problems.at(
+            self.reading.problems.note(
                 self.reading.key_mark("queries"), "the suite is empty; expected at least one query"
             )
         return queries
@@ -241,7 +243,7 @@ class LoadedSuite:
         target = read_target(self.reading, self._templates.values())
         if target.id_field is not None and self.reading.shape.fixture is not None:
             message = "'id_field' is for an index that exists; the fixture's `id` names the field with its ids"
-            self.reading.problems.at(target.mark, message)
+            self.reading.problems.note(target.mark, message)
         if self.is_whole("target", "index", "fixture", "request", "requests"):
             check_indexes(target, self._templates.values(), self.reading)
             check_point_in_time(target, self._templates.values(), self.reading)
@@ -286,7 +288,7 @@ def _check_judgments(parts: LoadedSuite) -> None:
     if any(query.judgments for query in suite.queries):
         return
     if suite.measures or not parts.all_thresholds or parts.scores_anything:
-        parts.judgments.problems.at(parts.reading.key_mark("queries"), NO_JUDGMENTS, "no judgments")
+        parts.judgments.problems.note(parts.reading.key_mark("queries"), NO_JUDGMENTS, "no judgments")
 
 
 def _check_queries(parts: LoadedSuite) -> None:

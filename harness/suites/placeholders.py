@@ -20,7 +20,7 @@ from harness.errors import UsageError
 from harness.model import Json, Query
 from harness.model.suite import PLACEHOLDER
 from harness.suites.scalars import BESIDE_A_BODY
-from harness.suites.yaml import MappingNode, Node, Problems, Written
+from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 from harness.words import did_you_mean
 
 RESERVED = ("text", "depth")
@@ -121,7 +121,7 @@ def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], p
     for node in requests.values():
         named = _check_request(node, params, queries, problems)
         if not named - {"depth"} and not _has_problem(node, problems):
-            problems.at(node.mark, _unchanging(node))
+            problems.note(node.mark, _unchanging(node))
         check_source(body_node(node), {*params, *RESERVED}, problems)
         used |= named
     _check_params(queries, used, problems)
@@ -135,7 +135,7 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
             named.add(name)
             sentence = _unknown(name, params)
             if sentence:
-                problems.inside(scalar, offset, sentence)
+                problems.note_inside(scalar, offset, sentence)
             else:
                 _check_values(name, queries, problems, inside=inside or is_key)
     return named
@@ -159,7 +159,7 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
     source = source_node(body)
     if not isinstance(body, MappingNode) or source is None:
         return
-    params = body.child("template").child("params")
+    params = body.find_child("template").find_child("params")
     passed = set(map(str, params)) if isinstance(params, MappingNode) else set()
     lacking = names - passed - {"size"}
     for scalar, _ in _scalars(source):
@@ -169,29 +169,31 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
                 remedy = (
                     f'the engine fills placeholders of a source from params; expected params: {{{name}: "{written}"}}'
                 )
-                problems.inside(scalar, offset, f"found {written}, which the template's params do not have; {remedy}")
+                problems.note_inside(
+                    scalar, offset, f"found {written}, which the template's params do not have; {remedy}"
+                )
 
 
 def source_node(body: Node | None) -> Node | None:
     """The source of the search template in *body*, None if there is none, or the template is stored in the engine."""
-    template = body.child("template") if isinstance(body, MappingNode) else None
-    source: Node | None = template.child("source") if isinstance(template, MappingNode) else None
+    template = body.find_child("template") if isinstance(body, MappingNode) else None
+    source: Node | None = template.find_child("source") if isinstance(template, MappingNode) else None
     return source
 
 
 def body_node(request: Node) -> Node | None:
     """The body of _search in a request, which may be the request itself."""
     if isinstance(request, MappingNode) and request.keys() & set(BESIDE_A_BODY):
-        body: Node | None = request.child("body")
+        body: Node | None = request.find_child("body")
         return body
     return request
 
 
-def _scalars(node: Node, *, but: Node | None = None) -> Iterator[tuple[Written, bool]]:
+def _scalars(node: Node, *, but: Node | None = None) -> Iterator[tuple[ScalarNode, bool]]:
     """All scalars below *node* except those of the node *but*, and whether each is a key."""
     if node is but:
         return
-    if isinstance(node, Written):
+    if isinstance(node, ScalarNode):
         yield node, False
     elif isinstance(node, MappingNode):
         for key, value in node.items():
@@ -219,7 +221,7 @@ def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, in
     for query in queries:
         sentence = _gap(name, query.text, query.params, inside=inside)
         if sentence:
-            problems.at(query.mark, f"query {query.id!r} {sentence}", "no text" if name == "text" else "")
+            problems.note(query.mark, f"query {query.id!r} {sentence}", "no text" if name == "text" else "")
 
 
 def _gap(name: str, text: str, params: Mapping[str, Json], *, inside: bool) -> str | None:
@@ -244,8 +246,8 @@ def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) 
     for query in queries:
         for name in query.params:
             if name in RESERVED:
-                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which is a reserved name")
+                problems.note(query.mark, f"query {query.id!r} has a param {name!r}, which is a reserved name")
             elif name not in used and name not in reported:
                 reported.add(name)
                 guess = did_you_mean(name, used - set(RESERVED))
-                problems.at(query.mark, f"query {query.id!r} has a param {name!r}, which no request uses{guess}")
+                problems.note(query.mark, f"query {query.id!r} has a param {name!r}, which no request uses{guess}")

@@ -22,13 +22,13 @@ from harness.files.records import read_number, separator_of, without_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
 from harness.model import Gain, Json, Mark, Profile, Query
-from harness.suites.judgments import Judgments, read_written_grade
+from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
 from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
 from harness.suites.scalars import masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
-from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode
 from harness.words import count, did_you_mean, listed
 
 _MOST_BYTES = 256 * 2**20
@@ -50,7 +50,7 @@ class _WrittenQuery:
 
 
 _WrittenQueries: TypeAlias = dict[str, _WrittenQuery]
-"""Written queries by their id."""
+"""ScalarNode queries by their id."""
 
 _Take: TypeAlias = Callable[[QueryShape, Problems], None]
 """Takes a query's shape, keeps what is needed of it, and notes its problems."""
@@ -86,22 +86,22 @@ def _read_file(file: NamedFile, take: _Take) -> Problems:
     if problems.found:
         raise SuiteError(problems.found)
     if is_empty:
-        noted.at(Mark(file.name), "the file has no queries")
+        noted.note(Mark(file.name), "the file has no queries")
     return noted
 
 
 def _tsv(problems: Problems) -> Iterator[MappingNode]:
     begun = False
-    for number, line in enumerate(problems.source.drained(), start=1):
+    for number, line in enumerate(problems.source.drain_lines(), start=1):
         if not line.strip():
             continue
         mark = Mark(problems.source.path, number, 1)
         columns = line.split("\t")
         if len(columns) != 2:
             found = f"found {count(len(columns), 'column')} separated by tabs"
-            problems.at(mark, f"{found}, expected 2: id, text")
+            problems.note(mark, f"{found}, expected 2: id, text")
         elif not begun and columns[0].strip().lower() in _IDS and columns[1].strip().lower() in _TEXTS:
-            problems.at(mark, "found a header, which a .tsv does not have; remove the line, or name the file .csv")
+            problems.note(mark, "found a header, which a .tsv does not have; remove the line, or name the file .csv")
         else:
             yield _mapping(zip(("id", "text"), (_text(column, mark) for column in columns), strict=True), mark)
         begun = True
@@ -109,7 +109,7 @@ def _tsv(problems: Problems) -> Iterator[MappingNode]:
 
 def _csv(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
-    begin = next((line for line in source.each_line() if line.strip()), "")
+    begin = next((line for line in source.iterate_lines() if line.strip()), "")
     lines = (line.group() for line in _CSV_LINE.finditer(source.text))
     rows = csv.reader(lines, strict=True, delimiter=separator_of(begin, "id"))
     header: list[str] | None = None
@@ -124,24 +124,24 @@ def _csv(problems: Problems) -> Iterator[MappingNode]:
                 if not _header_fits(header, mark, problems):
                     return
             elif len(row) != len(header):
-                problems.at(mark, f"found {len(row)} columns, expected {len(header)} as in the header")
+                problems.note(mark, f"found {len(row)} columns, expected {len(header)} as in the header")
             else:
                 yield _row(dict(zip(header, row, strict=True)), mark)
     except csv.Error as error:
-        problems.at(Mark(source.path, rows.line_num, 1), f"this is not CSV: {error}")
+        problems.note(Mark(source.path, rows.line_num, 1), f"this is not CSV: {error}")
 
 
 def _header_fits(header: list[str], mark: Mark, problems: Problems) -> bool:
     before = len(problems.found)
     for column in ("id", "text"):
         if column not in header:
-            problems.at(mark, f"the header lacks the column {column}")
+            problems.note(mark, f"the header lacks the column {column}")
     for column in header:
         if column not in _COLUMNS and not column.startswith("params."):
             guess = did_you_mean(column, _COLUMNS)
-            problems.at(mark, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
+            problems.note(mark, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
         if header.count(column) > 1:
-            problems.at(mark, f"the header names {column!r} twice")
+            problems.note(mark, f"the header names {column!r} twice")
     return len(problems.found) == before
 
 
@@ -150,7 +150,7 @@ def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     cells = {name: without_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
     found: dict[str, Node] = {name: _text(cells[name], mark) for name in ("id", "text") if name in cells}
     if "weight" in cells:
-        found["weight"] = Written(cells["weight"], mark, plain=read_number(cells["weight"]) is not None)
+        found["weight"] = ScalarNode(cells["weight"], mark, plain=read_number(cells["weight"]) is not None)
     for name in _LISTS:
         if name in cells:
             found[name] = ListNode(mark, (_text(one.strip(), mark) for one in cells[name].split(";") if one.strip()))
@@ -166,21 +166,21 @@ def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
 
 def _json_lines(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
-    for number, line in enumerate(source.drained(), start=1):
+    for number, line in enumerate(source.drain_lines(), start=1):
         if not line.strip():
             continue
         mark = Mark(source.path, number, 1)
         try:
             node = _node(parse_json(line), mark)
         except WrongJson as error:
-            problems.at(Mark(source.path, number, error.column), str(error))
+            problems.note(Mark(source.path, number, error.column), str(error))
         except RecursionError:
-            problems.at(mark, "the JSON is nested too deeply")
+            problems.note(mark, "the JSON is nested too deeply")
         else:
             if isinstance(node, MappingNode):
                 yield node
             else:
-                problems.at(mark, f"found {line.strip()[:60]}, expected an object with id and text")
+                problems.note(mark, f"found {line.strip()[:60]}, expected an object with id and text")
 
 
 def _node(value: Any, mark: Mark) -> Node:
@@ -189,11 +189,11 @@ def _node(value: Any, mark: Mark) -> Node:
         return _mapping(((key, _node(item, mark)) for key, item in value.items()), mark)
     if isinstance(value, list):
         return ListNode(mark, (_node(item, mark) for item in value))
-    return _text(value, mark) if isinstance(value, str) else Written(json.dumps(value), mark, plain=True)
+    return _text(value, mark) if isinstance(value, str) else ScalarNode(json.dumps(value), mark, plain=True)
 
 
-def _text(text: str, mark: Mark) -> Written:
-    return Written(text, mark, plain=False)
+def _text(text: str, mark: Mark) -> ScalarNode:
+    return ScalarNode(text, mark, plain=False)
 
 
 def _mapping(pairs: Iterable[tuple[str, Node]], mark: Mark) -> MappingNode:
@@ -219,13 +219,13 @@ def list_queries(
         query = _query(entry, gain, reading, noted, masked.get(entry.id.mark))
         if query.id in into:
             first = into[query.id].query
-            noted.at(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
+            noted.note(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
             return
         given = tuple(key for key in _GIVEN if getattr(entry, key) is not None)
         into[query.id] = _WrittenQuery(query, given)
         _add_judgments(entry, names, judgments)
 
-    if isinstance(named, Written):
+    if isinstance(named, ScalarNode):
         file = files.find(named)
         try:
             noted = None if file is None else _read_file(file, partial(take, into=stored))
@@ -246,7 +246,7 @@ def _inline(written: Any) -> Sequence[QueryShape]:
     """The queries written in the suite itself."""
     if isinstance(written, QueryFileShape):
         return written.inline
-    return [] if isinstance(written, Written) else written or []
+    return [] if isinstance(written, ScalarNode) else written or []
 
 
 _GIVEN = ("text", "weight", *_WAIVERS)
@@ -269,12 +269,12 @@ def _merge_query(stored: _WrittenQuery, added: _WrittenQuery, problems: Problems
     def one_of_both(key: str) -> Any:
         first, second = getattr(query, key), getattr(other, key)
         if key in stored.given and key in added.given and first != second:
-            problems.at(other.mark, f"query {query.id!r} has another {key} at {query.mark}")
+            problems.note(other.mark, f"query {query.id!r} has another {key} at {query.mark}")
         return second if key in added.given else first
 
     for name in query.params.keys() & other.params.keys():
         if query.params[name] != other.params[name]:
-            problems.at(other.mark, f"query {query.id!r} has another value of the param {name!r} at {query.mark}")
+            problems.note(other.mark, f"query {query.id!r} has another value of the param {name!r} at {query.mark}")
     values = {key: one_of_both(key) for key in _GIVEN}
     kept = query.masked or {"text": query.text, "params": query.params}
     masked = other.masked and {
@@ -296,16 +296,16 @@ def _merge_query(stored: _WrittenQuery, added: _WrittenQuery, problems: Problems
 
 def _masked_questions(reading: Reading) -> dict[Mark, Json]:
     """The value of `Query.masked` for each query with values from the environment, by the place of its id."""
-    nodes = reading.root.child("queries")
-    nodes = nodes.child("inline") if isinstance(nodes, MappingNode) else nodes
+    nodes = reading.root.find_child("queries")
+    nodes = nodes.find_child("inline") if isinstance(nodes, MappingNode) else nodes
     queries = [node for node in nodes if isinstance(node, MappingNode)] if isinstance(nodes, ListNode) else []
     found: dict[Mark, Json] = {}
     for query in queries:
-        text, params = query.child("text"), query.child("params")
+        text, params = query.find_child("text"), query.find_child("params")
         names = {*masked_variables(text), *masked_variables(params)}
         if "id" in query and names:
-            found[query.child("id").mark] = {
-                "text": text.masked if isinstance(text, Written) else "",
+            found[query.find_child("id").mark] = {
+                "text": text.masked if isinstance(text, ScalarNode) else "",
                 "params": {} if params is None else read_masked(params),
                 "values": {
                     name: fingerprint(value)
@@ -340,7 +340,7 @@ def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
     seen: dict[str, None] = {}
     for tag in tags:
         if str(tag) in seen:
-            problems.at(tag.mark, f"the tag {str(tag)!r} is given twice")
+            problems.note(tag.mark, f"the tag {str(tag)!r} is given twice")
         seen[str(tag)] = None
     return tuple(seen)
 
@@ -352,7 +352,7 @@ def _check_weights(written: Sequence[_WrittenQuery], reading: Reading) -> None:
         return
     verb = "has" if len(lacking) == 1 else "have"
     named = listed([query.id for query in lacking])
-    reading.problems.at(
+    reading.problems.note(
         lacking[0].mark,
         f"{len(lacking):,} of {count(len(written), 'query')} {verb} no weight: {named}; "
         "expected a weight for every query, or for none",
@@ -372,14 +372,14 @@ def with_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles
     that requests that use them have no further problems.
     """
     for name, written in reading.shape.vectors.items():
-        mark = reading.root.child("vectors").key(name).mark
+        mark = reading.root.find_child("vectors").find_key(name).mark
         if not is_name(name) or name in RESERVED:
             expected = f"the name of a placeholder other than {' and '.join(RESERVED)}"
-            reading.problems.at(mark, f"found {str(name)!r}, expected {expected}")
+            reading.problems.note(mark, f"found {str(name)!r}, expected {expected}")
             continue
         taken = next((query for query in queries if name in query.params), None)
         if taken is not None:
-            reading.problems.at(taken.mark, f"query {taken.id!r} has a param {str(name)!r}, which `vectors` has too")
+            reading.problems.note(taken.mark, f"query {taken.id!r} has a param {str(name)!r}, which `vectors` has too")
         vectors = _read_vectors(written, queries, reading, files) if taken is None else {}
         queries = tuple(_with_param(query, str(name), vectors.get(query.id, [])) for query in queries)
     return queries
@@ -391,7 +391,7 @@ def _with_param(query: Query, name: str, vector: Json) -> Query:
 
 
 def _read_vectors(
-    written: Written | VectorFileShape, queries: Sequence[Query], reading: Reading, files: SuiteFiles
+    written: ScalarNode | VectorFileShape, queries: Sequence[Query], reading: Reading, files: SuiteFiles
 ) -> Mapping[str, Json]:
     """The vector of each query in a file, by id; none where the file has problems, which are noted."""
     shape = written if isinstance(written, VectorFileShape) else VectorFileShape.model_construct(file=written)
@@ -400,7 +400,7 @@ def _read_vectors(
     if file is None or (shape.ids is not None and rows is None):
         return {}
     if rows is not None and not is_array(file.path):
-        reading.problems.at(rows.written.mark, "only a .npy file has rows without ids; remove `ids`")
+        reading.problems.note(rows.written.mark, "only a .npy file has rows without ids; remove `ids`")
         return {}
     try:
         query_ids = [query.id for query in queries]

@@ -18,7 +18,7 @@ from harness.files.opening import YamlSource, read_source
 from harness.masking import SHORTEST_SECRET
 from harness.model import Mark
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
-from harness.suites.yaml import ListNode, MappingNode, Node, Problems, Written, compose, describe, resolve
+from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, compose, describe, resolve
 from harness.words import shortened
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
@@ -39,7 +39,7 @@ class Variables:
     environ: Mapping[str, str] | None
     find_refusal: Callable[[str], str]
     taken: dict[str, str] = field(default_factory=dict)
-    used: list[tuple[str, Written, int]] = field(default_factory=list)
+    used: list[tuple[str, ScalarNode, int]] = field(default_factory=list)
     _filled: dict[int, Node] = field(default_factory=dict)
 
     def fill(self, node: Node) -> Node:
@@ -64,7 +64,7 @@ class Variables:
         mapping.repeats = [replace(one, value=self.fill(one.value)) for one in node.repeats]
         return mapping
 
-    def _fill_scalar(self, scalar: Written) -> Written:
+    def _fill_scalar(self, scalar: ScalarNode) -> ScalarNode:
         names: list[str] = []
         unset: list[str] = []
         refused: list[str] = []
@@ -75,13 +75,13 @@ class Variables:
             if match.group() == "$$":
                 return "$"
             if match[1] is None:
-                self.problems.inside(scalar, match.start(), _malformed(scalar, match.start()))
+                self.problems.note_inside(scalar, match.start(), _malformed(scalar, match.start()))
                 return match.group()
             names.append(match[1])
             self.used.append((match[1], scalar, match.start()))
             refusal = self.find_refusal(match[1])
             if refusal:
-                self.problems.inside(scalar, match.start(), refusal)
+                self.problems.note_inside(scalar, match.start(), refusal)
                 refused.append(match[1])
                 return match.group()
             value = self._value(match[1], match[2])
@@ -95,7 +95,7 @@ class Variables:
         masked = iter(put_in)
         if self.environ is not None:
             for name in dict.fromkeys(unset):
-                self.problems.inside(scalar, scalar.find("${" + name), _not_set(name))
+                self.problems.note_inside(scalar, scalar.find("${" + name), _not_set(name))
         whole = _DOLLAR.fullmatch(scalar) is not None and len(names) == 1
         in_place = _DOLLAR.sub(lambda _: next(masked), scalar)
         return scalar.filled(text, in_place, tuple(names), (*unset, *refused), whole=whole)
@@ -130,7 +130,7 @@ def _may_be_secret(value: str) -> bool:
     return isinstance(resolve(value), str) or len(value) >= _SHORTEST_NUMBER
 
 
-def _malformed(scalar: Written, start: int) -> str:
+def _malformed(scalar: ScalarNode, start: int) -> str:
     end = scalar.find("}", start)
     found = scalar[start : end + 1] if end >= 0 else scalar[start:]
     return f"found {shortened(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; write a literal ${{ as $${{"
@@ -160,12 +160,12 @@ class Reading:
     root: MappingNode
     problems: Problems
     variables: Mapping[str, str]
-    used: Sequence[tuple[str, Written, int]]
+    used: Sequence[tuple[str, ScalarNode, int]]
     checking: bool
 
     def key_mark(self, key: str) -> Mark:
         """The place of a top key, or the beginning of the suite if it is missing."""
-        return self.root.key(key).mark if key in self.root else self.root.mark
+        return self.root.find_key(key).mark if key in self.root else self.root.mark
 
 
 def read_suite_file(path: Path, environ: Mapping[str, str] | None, configs: Configs) -> Reading:
@@ -198,9 +198,9 @@ def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:
     if isinstance(root, MappingNode):
         return root
     if root is None:
-        problems.extend([problems.source.problem(0, 0, "the file is empty; expected a suite")])
+        problems.extend([problems.source.make_problem(0, 0, "the file is empty; expected a suite")])
     else:
-        problems.at(root.mark, f"found {describe(root)}, expected a suite: a mapping with suite, request, queries")
+        problems.note(root.mark, f"found {describe(root)}, expected a suite: a mapping with suite, request, queries")
     raise SuiteError(problems.found)
 
 
@@ -232,7 +232,7 @@ def _shaped(
     except ValidationError as error:
         failures = error.errors(include_url=False)
     for key in unknown:
-        problems.at(key.mark, str(key))
+        problems.note(key.mark, str(key))
     for failure in failures:
         _note(failure, problems, with_key=model is QueryShape)
     return shape, unknown, [failure["loc"] for failure in failures]
@@ -243,12 +243,12 @@ def _note(failure: Any, problems: Problems, *, with_key: bool) -> None:
     node, kind = failure["input"], failure["type"]
     mark = failure.get("ctx", {}).get("mark") or node.mark
     if kind == "missing":
-        problems.at(mark, f"the key {failure['loc'][-1]!r} is missing")
+        problems.note(mark, f"the key {failure['loc'][-1]!r} is missing")
         return
     expected = {"list_type": "a list", "dict_type": "a mapping", "either": failure["msg"]}.get(kind, failure["msg"])
     message = failure["msg"] if kind == "harness" else f"found {describe(node)}, expected {expected}"
     message = f"{failure['loc'][0]}: {message}" if with_key and failure["loc"] else message
-    problems.at(mark, message, "no value" if isinstance(node, Written) and node.empty else "")
+    problems.note(mark, message, "no value" if isinstance(node, ScalarNode) and node.empty else "")
 
 
 def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:
@@ -257,9 +257,9 @@ def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> Mapp
     dropped = {place[0] for place in places if not _in_query(place)}
     kept = MappingNode(root.mark, ((key, value) for key, value in root.items() if key not in dropped))
     if queries and "queries" in kept:
-        entries = root.child("queries")
+        entries = root.find_child("queries")
         sound = (entry for index, entry in enumerate(entries) if index not in queries)
-        kept[root.key("queries")] = ListNode(entries.mark, sound)
+        kept[root.find_key("queries")] = ListNode(entries.mark, sound)
     return kept
 
 
@@ -273,7 +273,7 @@ class NamedFile:
 
     path: Path
     name: str
-    written: Written
+    written: ScalarNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +283,7 @@ class SuiteFiles:
     border: Border
     problems: Problems
 
-    def find(self, written: Written) -> NamedFile | None:
+    def find(self, written: ScalarNode) -> NamedFile | None:
         """
         The file that *written* names, None if it is refused, or unknown because its variable is not set.
 
@@ -292,12 +292,12 @@ class SuiteFiles:
         if written.unset:
             return None
         if PurePosixPath(written).is_absolute() or PureWindowsPath(written).drive or "\0" in written:
-            self.problems.at(written.mark, f"found {written.raw!r}, expected a path relative to the suite")
+            self.problems.note(written.mark, f"found {written.raw!r}, expected a path relative to the suite")
             return None
         path = self.border.folder / written
         sentence = self._refusal(path)
         if sentence:
-            self.problems.at(written.mark, f"the file {written.raw!r} {sentence}")
+            self.problems.note(written.mark, f"the file {written.raw!r} {sentence}")
             return None
         if not is_quotable(path):
             self.problems.concealed.add(str(path))

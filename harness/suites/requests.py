@@ -27,7 +27,7 @@ from harness.suites.placeholders import as_text, body_node, fill, fill_body, fil
 from harness.suites.reading import Reading
 from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
-from harness.suites.yaml import MappingNode, Node, Problems, Written, describe
+from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describe
 
 
 def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:
@@ -36,14 +36,14 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
     service = _service(reading, templates)
     if shape is None:
         return Target(mark=reading.root.mark, service=service)
-    if isinstance(shape.cluster, Written) and not shape.cluster.unset:
+    if isinstance(shape.cluster, ScalarNode) and not shape.cluster.unset:
         sentence = url_problem(shape.cluster) if _is_address(shape.cluster) else None
         if sentence:
-            reading.problems.without_excerpt(shape.cluster.mark, sentence)
-    if isinstance(shape.engine, Written) and not shape.engine.unset:
+            reading.problems.note_without_excerpt(shape.cluster.mark, sentence)
+    if isinstance(shape.engine, ScalarNode) and not shape.engine.unset:
         sentence = engine_problem(shape.engine)
         if sentence:
-            reading.problems.at(shape.engine.mark, sentence)
+            reading.problems.note(shape.engine.mark, sentence)
     return Target(
         cluster="default" if shape.cluster is None else str(shape.cluster),
         index=None if shape.index is None else str(shape.index),
@@ -73,7 +73,7 @@ def check_own_address(reading: Reading, folder: Path, configs: Configs) -> None:
         if names_login(name):
             message = f"{name} is named like a login, and the suite sends it to an address of its own: "
             message += f"define the cluster in the {CONFIG_NAME} that you run with"
-            reading.problems.inside(scalar, offset, message)
+            reading.problems.note_inside(scalar, offset, message)
 
 
 def check_indexes(target: Target, templates: Collection[RequestTemplate], reading: Reading) -> None:
@@ -83,7 +83,7 @@ def check_indexes(target: Target, templates: Collection[RequestTemplate], readin
     for template in templates:
         if template.http is None and template.index is None:
             message = f"the request {template.name!r} has no index; expected 'target: {{index: NAME}}'"
-            reading.problems.at(target.mark, message)
+            reading.problems.note(target.mark, message)
             return
 
 
@@ -94,7 +94,7 @@ def check_point_in_time(target: Target, templates: Collection[RequestTemplate], 
     for template in templates:
         why = _why_unpinned(template)
         if why:
-            reading.problems.at(template.mark, f"'point_in_time' in the target: the request {template.name!r} {why}")
+            reading.problems.note(template.mark, f"'point_in_time' in the target: the request {template.name!r} {why}")
 
 
 def _why_unpinned(template: RequestTemplate) -> str:
@@ -114,16 +114,16 @@ def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
     for threshold in thresholds:
         if isinstance(threshold.condition, LatencyCondition):
             message = "latency is the engine's own time, which an HTTP service does not return; remove the threshold"
-            reading.problems.at(threshold.mark, message)
+            reading.problems.note(threshold.mark, message)
     if reading.shape.fixture is not None:
         message = "a fixture needs an engine, but the requests go over HTTP; remove it"
-        reading.problems.at(reading.key_mark("fixture"), message)
+        reading.problems.note(reading.key_mark("fixture"), message)
     target = reading.shape.target
     of_engine = {"ids: unique": target and target.ids == "unique", "id_field": target and target.id_field is not None}
     for key, is_given in of_engine.items():
         if is_given:
             message = f"'{key}' needs an engine, but the requests go over HTTP; remove it"
-            reading.problems.at(reading.key_mark("target"), message)
+            reading.problems.note(reading.key_mark("target"), message)
 
 
 def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
@@ -133,7 +133,7 @@ def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
         message = (
             f"the request {over_http[0].name!r} goes over HTTP and others to an engine; expected one kind per suite"
         )
-        reading.problems.at(over_http[0].mark, message)
+        reading.problems.note(over_http[0].mark, message)
     return "http" if over_http else "engine"
 
 
@@ -166,18 +166,18 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
 def _plain_templates(reading: Reading) -> dict[str, RequestTemplate]:
     shape, problems = reading.shape, reading.problems
     if shape.request is not None and shape.requests is not None:
-        problems.at(reading.key_mark("requests"), "found both 'request' and 'requests', expected one of them")
+        problems.note(reading.key_mark("requests"), "found both 'request' and 'requests', expected one of them")
     if shape.requests is not None:
         if not shape.requests:
-            problems.at(reading.key_mark("requests"), "found no requests, expected at least one")
+            problems.note(reading.key_mark("requests"), "found no requests, expected at least one")
         return {
-            str(name): _template(str(name), entry, reading.root.child("requests").child(name), problems)
+            str(name): _template(str(name), entry, reading.root.find_child("requests").find_child(name), problems)
             for name, entry in shape.requests.items()
         }
     if shape.request is not None:
-        return {DEFAULT_NAME: _template(DEFAULT_NAME, shape.request, reading.root.child("request"), problems)}
+        return {DEFAULT_NAME: _template(DEFAULT_NAME, shape.request, reading.root.find_child("request"), problems)}
     if not reading.broken & {"request", "requests"}:
-        problems.at(
+        problems.note(
             reading.root.mark, "the suite has no 'request'; expected the body of _search, or 'requests' by name"
         )
     return {}
@@ -185,8 +185,8 @@ def _plain_templates(reading: Reading) -> dict[str, RequestTemplate]:
 
 def request_nodes(reading: Reading) -> dict[str, Node]:
     """The requests by name, as nodes of the file."""
-    nodes = {DEFAULT_NAME: reading.root.child("request")} if reading.shape.request is not None else {}
-    several = reading.root.child("requests") if reading.shape.requests is not None else {}
+    nodes = {DEFAULT_NAME: reading.root.find_child("request")} if reading.shape.request is not None else {}
+    several = reading.root.find_child("requests") if reading.shape.requests is not None else {}
     return nodes | {str(name): node for name, node in several.items()}
 
 
@@ -198,18 +198,18 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
         return RequestTemplate(name, entry, mark=node.mark)
     if (entry.body is None) == (entry.http is None):
         found = "neither 'body' nor 'http'" if entry.body is None else "both 'body' and 'http'"
-        problems.at(node.mark, f"found {found}, expected one of them: {{index: NAME, body: …}} or {{http: …}}")
+        problems.note(node.mark, f"found {found}, expected one of them: {{index: NAME, body: …}} or {{http: …}}")
     if entry.http is not None:
         if entry.index is not None:
-            problems.at(entry.index.mark, "an HTTP service has no index; use the path or the params")
+            problems.note(entry.index.mark, "an HTTP service has no index; use the path or the params")
         if entry.routing is not None or entry.url_params:
-            problems.at(
+            problems.note(
                 node.mark, "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
             )
         _check_service_request(entry.http, node, problems)
         return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
     if isinstance(node, MappingNode):
-        _check_body(node.child("body"), problems)
+        _check_body(node.find_child("body"), problems)
     parameters = _url_params(entry, problems)
     return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark, url_params=parameters)
 
@@ -232,11 +232,11 @@ def _url_params(shape: RequestShape, problems: Problems) -> dict[str, Json]:
     for key, value in shape.url_params.items():
         why = _why_no_parameter(str(key), value)
         if why:
-            problems.at(key.mark, why)
+            problems.note(key.mark, why)
         parameters[str(key)] = value
     if shape.routing is not None:
         if "routing" in parameters:
-            problems.at(shape.routing.mark, "found 'routing' here and in 'url_params', expected one of them")
+            problems.note(shape.routing.mark, "found 'routing' here and in 'url_params', expected one of them")
         parameters["routing"] = str(shape.routing)
     return parameters
 
@@ -265,7 +265,7 @@ def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
         return template
     parts = {"body": body_node(node)}
     if parts["body"] is not node and isinstance(node, MappingNode):
-        parts |= {name: node.child(name) for name in ("index", "http", "url_params", "routing")}
+        parts |= {name: node.find_child(name) for name in ("index", "http", "url_params", "routing")}
     masked = {name: read_masked(part) for name, part in parts.items() if part is not None}
     if "routing" in masked:
         masked["url_params"] = {**masked.get("url_params", {}), "routing": masked.pop("routing")}
@@ -289,20 +289,20 @@ def check_search_template(body: Node | None, problems: Problems) -> None:
         return
     for key in body:
         if key not in _BESIDE:
-            problems.at(
+            problems.note(
                 key.mark, f"found {str(key)!r} beside 'template'; a search template may have only size beside it"
             )
-    template = body.child("template")
+    template = body.find_child("template")
     if not isinstance(template, MappingNode):
-        problems.at(template.mark, f"found {describe(template)}, {_EXPECTED}")
+        problems.note(template.mark, f"found {describe(template)}, {_EXPECTED}")
         return
     given = [key for key in ("id", "source") if key in template]
     if len(given) != 1:
         found = "both 'id' and 'source'" if given else "neither 'id' nor 'source'"
-        problems.at(template.mark, f"found {found}, {_EXPECTED}")
-    params = template.child("params")
+        problems.note(template.mark, f"found {found}, {_EXPECTED}")
+    params = template.find_child("params")
     if params is not None and not isinstance(params, MappingNode):
-        problems.at(params.mark, f"found {describe(params)}, expected params as a mapping")
+        problems.note(params.mark, f"found {describe(params)}, expected params as a mapping")
 
 
 def _refuse_several(node: Node, problems: Problems) -> None:
@@ -311,7 +311,7 @@ def _refuse_several(node: Node, problems: Problems) -> None:
         return
     if all(isinstance(body, MappingNode) and body.keys() & {*ASKING, *BESIDE_A_BODY} for body in node.values()):
         names = ", ".join(node)
-        problems.at(node.mark, f"found requests by name ({names}) in place of a body; expected the key 'requests'")
+        problems.note(node.mark, f"found requests by name ({names}) in place of a body; expected the key 'requests'")
 
 
 def _http(shape: HttpShape, problems: Problems) -> HttpRequest:
@@ -336,23 +336,25 @@ def _check_service_request(shape: HttpShape, node: Node, problems: Problems) -> 
     from harness.search.service_requests import header_problem, parameter_problem, path_problem
 
     if sentence := path_problem(shape.path):
-        problems.at(shape.path.mark, sentence)
+        problems.note(shape.path.mark, sentence)
     for name, value in shape.headers.items():
         if sentence := header_problem(name, value):
-            problems.at(name.mark, sentence)
-    body = node.child("http").child("json") if isinstance(node, MappingNode) else None
+            problems.note(name.mark, sentence)
+    body = node.find_child("http").find_child("json") if isinstance(node, MappingNode) else None
     names = list(body) if isinstance(body, MappingNode) else []
     for name in (*shape.params, *names):
         if sentence := parameter_problem(name):
-            problems.at(name.mark, sentence)
+            problems.note(name.mark, sentence)
 
 
-def _check_path(expression: Written, problems: Problems) -> None:
+def _check_path(expression: ScalarNode, problems: Problems) -> None:
     from harness.search.jsonpaths import path_problem
 
     sentence = path_problem(expression)
     if sentence:
-        problems.at(expression.mark, f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}")
+        problems.note(
+            expression.mark, f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}"
+        )
 
 
 def _optional(text: Any) -> str | None:

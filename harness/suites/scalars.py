@@ -18,7 +18,7 @@ from pydantic_core import PydanticCustomError
 
 from harness.config import index_problem
 from harness.model import Json, Mark
-from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe, resolve, resolve_number
+from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe, resolve, resolve_number
 
 EXPECTED_WEIGHT = "expected a finite number above 0"
 
@@ -33,14 +33,14 @@ def refuse(message: str, mark: Mark | None = None) -> NoReturn:
     raise PydanticCustomError("harness", "{message}", {"message": message, "mark": mark})
 
 
-def expect_scalar(node: Node, expected: str) -> Written:
+def expect_scalar(node: Node, expected: str) -> ScalarNode:
     """*node* if it is a scalar that is not empty."""
-    if not isinstance(node, Written) or node.empty:
+    if not isinstance(node, ScalarNode) or node.empty:
         refuse(f"found {describe(node)}, expected {expected}{_braces_hint(node)}", node.mark)
     return node
 
 
-def read_text(node: Node) -> Written:
+def read_text(node: Node) -> ScalarNode:
     """Text as written; not blank."""
     text = expect_scalar(node, "text")
     if not text.strip():
@@ -48,7 +48,7 @@ def read_text(node: Node) -> Written:
     return text
 
 
-def read_indexes(node: Node) -> Written:
+def read_indexes(node: Node) -> ScalarNode:
     """The name of an index, or several with a comma between."""
     text = read_text(node)
     if sentence := index_problem(text):
@@ -56,7 +56,7 @@ def read_indexes(node: Node) -> Written:
     return text
 
 
-def read_name(node: Node) -> Written:
+def read_name(node: Node) -> ScalarNode:
     """A name: text without variables, because it must be the same during collection and run."""
     name = read_text(node)
     if name.variables:
@@ -70,7 +70,7 @@ PYTESTS_OWN = frozenset({"filterwarnings", "parametrize", "skip", "skipif", "use
 """Markers with a meaning in pytest; those of a suite only select."""
 
 
-def read_marker(node: Node) -> Written:
+def read_marker(node: Node) -> ScalarNode:
     """The name of a pytest marker; not one that skips or xfails in pytest only."""
     name = read_name(node)
     if not name.isidentifier():
@@ -158,7 +158,7 @@ def read_json(node: Node) -> Json:
 
 def masked_variables(node: Node | None) -> Iterator[str]:
     """The variables of all scalars at *node* and below it that hold a value which may be a secret."""
-    if isinstance(node, Written):
+    if isinstance(node, ScalarNode):
         yield from node.variables if node.masked != node else ()
         return
     for child in node.values() if isinstance(node, MappingNode) else node or ():
@@ -187,7 +187,7 @@ def read_json_object(node: Node) -> dict[str, Json]:
     return value
 
 
-def read_grade(node: Node) -> Written:
+def read_grade(node: Node) -> ScalarNode:
     """A grade, by number or by name; it is resolved when the names are known."""
     return expect_scalar(node, "a grade")
 
@@ -197,7 +197,7 @@ def _braces_hint(node: Node) -> str:
     return '; put {{text}} in quotes: "{{text}}"' if isinstance(node, MappingNode) and not node else ""
 
 
-def _number_hint(scalar: Written) -> str:
+def _number_hint(scalar: ScalarNode) -> str:
     if not scalar.plain and resolve_number(scalar) is not None:
         return "; remove the quotes"
     if len(scalar) > 1 and scalar.isdigit() and scalar.startswith("0"):

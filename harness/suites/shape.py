@@ -27,7 +27,7 @@ from harness.suites.scalars import (
     expect_scalar,
     refuse,
 )
-from harness.suites.yaml import ListNode, MappingNode, Node, Written, describe
+from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe
 from harness.words import did_you_mean, nearest, one_of, unknown_key
 
 
@@ -148,7 +148,7 @@ class LineShape(Shape):
         if not isinstance(node, MappingNode) or len(node) != 1:
             return None
         [(key, value)] = node.items()
-        if not isinstance(value, Written) or value.empty or nearest(key, cls.known_keys()):
+        if not isinstance(value, ScalarNode) or value.empty or nearest(key, cls.known_keys()):
             return None
         line = f"{key} {value}"
         if not line.isprintable():

@@ -12,7 +12,7 @@ from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
 from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, UnresolvedCondition, Waiver
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
-from harness.suites.yaml import Problems, Written
+from harness.suites.yaml import Problems, ScalarNode
 from harness.words import did_you_mean
 
 _FOR_A_TAG = re.compile(r"(?:[\d%\0]|quer(?:y|ies))\s+for\s+(\S.*)$")
@@ -20,11 +20,11 @@ _VARIABLE = re.compile(r"\$\{.*?\}+")
 _VALUE = "\0"
 """What stands for the value of a variable."""
 
-Line: TypeAlias = Written | ThresholdShape | ExpectationShape
+Line: TypeAlias = ScalarNode | ThresholdShape | ExpectationShape
 """A text, or a mapping with a text and more keys."""
 
 
-def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure, ...]:
+def read_measures(texts: Iterable[ScalarNode], problems: Problems) -> tuple[Measure, ...]:
     """The measures, each once; texts whose variable is not set yet are skipped."""
     measures: dict[str, Measure] = {}
     for text in texts:
@@ -38,7 +38,7 @@ def read_measures(texts: Iterable[Written], problems: Problems) -> tuple[Measure
         if _refused_for_novelty(measure, text, problems):
             continue
         if measure.text in measures:
-            problems.at(text.mark, f"the measure {measure.text} is named twice")
+            problems.note(text.mark, f"the measure {measure.text} is named twice")
         measures[measure.text] = measure
     return tuple(measures.values())
 
@@ -92,7 +92,7 @@ def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], proble
     for threshold in thresholds:
         if threshold.tag is not None and threshold.tag not in tags:
             guess = did_you_mean(threshold.tag, tags)
-            problems.at(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}")
+            problems.note(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}")
 
 
 def _read(
@@ -100,7 +100,7 @@ def _read(
     parse: Callable[[str], tuple[Condition, str | None]],
     reach: Callable[[Condition], str | None],
     problems: Problems,
-    tag_of: Callable[[Written], str | None],
+    tag_of: Callable[[ScalarNode], str | None],
     *,
     checking: bool,
 ) -> tuple[Threshold, ...]:
@@ -114,7 +114,7 @@ def _read(
 
 
 def _parse(
-    text: Written,
+    text: ScalarNode,
     parse: Callable[[str], tuple[Condition, str | None]],
     reach: Callable[[Condition], str | None],
     problems: Problems,
@@ -123,7 +123,7 @@ def _parse(
     checking: bool,
 ) -> tuple[Condition, str | None] | None:
     if tag and _VALUE in tag:
-        problems.at(text.mark, "found a variable in the tag, expected a tag as queries have it: it selects them")
+        problems.note(text.mark, "found a variable in the tag, expected a tag as queries have it: it selects them")
         return None
     unresolved = UnresolvedCondition(text.variables)
     if text.unset:
@@ -134,7 +134,9 @@ def _parse(
         _note(error, text, problems)
         return None
     if text.variables and tag_now != tag:
-        problems.at(text.mark, f"the value of a variable has 'for {tag_now}', expected it as written in the threshold")
+        problems.note(
+            text.mark, f"the value of a variable has 'for {tag_now}', expected it as written in the threshold"
+        )
         return None
     measure = getattr(condition, "measure", None)
     if measure is not None and _refused_for_novelty(measure, text, problems):
@@ -144,34 +146,34 @@ def _parse(
     except MeasureError as error:  # a measure of the user's may not know its own reach
         sentence = str(error)
     if sentence:
-        problems.at(text.mark, sentence)
+        problems.note(text.mark, sentence)
         return None
     return (unresolved if text.variables and checking else condition), tag
 
 
-def _tag_as_written(text: Written) -> str | None:
+def _tag_as_written(text: ScalarNode) -> str | None:
     """The tag of a threshold before its variables have values: pytest selects its items by tag without them."""
     match = _FOR_A_TAG.search(_VARIABLE.sub(_VALUE, text.raw) if text.variables else text)
     return match[1].rstrip() if match else None
 
 
-def _refused_for_novelty(measure: Measure, text: Written, problems: Problems) -> bool:
+def _refused_for_novelty(measure: Measure, text: ScalarNode, problems: Problems) -> bool:
     """Whether *measure* needs subtopics, which a suite does not have; notes the problem."""
     if not is_of_novelty(measure):
         return False
-    problems.at(text.mark, f"{measure.text} needs judgments by subtopic, which a suite does not have")
+    problems.note(text.mark, f"{measure.text} needs judgments by subtopic, which a suite does not have")
     return True
 
 
-def _text_of(line: Line) -> Written:
-    if isinstance(line, Written):
+def _text_of(line: Line) -> ScalarNode:
+    if isinstance(line, ScalarNode):
         return line
-    text: Written = line.threshold if isinstance(line, ThresholdShape) else line.expect
+    text: ScalarNode = line.threshold if isinstance(line, ThresholdShape) else line.expect
     return text
 
 
-def _threshold(line: Line, text: Written, condition: Condition, tag: str | None) -> Threshold:
-    if isinstance(line, Written):
+def _threshold(line: Line, text: ScalarNode, condition: Condition, tag: str | None) -> Threshold:
+    if isinstance(line, ScalarNode):
         return Threshold(text.raw, condition, tag, text.mark)
     return Threshold(
         text.raw,
@@ -185,12 +187,12 @@ def _threshold(line: Line, text: Written, condition: Condition, tag: str | None)
     )
 
 
-def _note(error: GrammarError, text: Written, problems: Problems) -> None:
+def _note(error: GrammarError, text: ScalarNode, problems: Problems) -> None:
     kind: ProblemKind = "unknown measure" if isinstance(error, UnknownMeasure) else ""
-    problems.inside(text, error.offset, f"{error}{_comma_hint(text)}", kind)
+    problems.note_inside(text, error.offset, f"{error}{_comma_hint(text)}", kind)
 
 
-def _comma_hint(text: Written) -> str:
+def _comma_hint(text: ScalarNode) -> str:
     """A hint for a list in brackets, which splits `nDCG(gain=linear, log=e)@10` at its comma unless it is quoted."""
     halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
     return "; inside [ ] put a measure with a comma in quotes" if halved else ""

@@ -17,13 +17,13 @@ import yaml
 
 from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.border import conceal
-from harness.files.opening import Source
+from harness.files.opening import TextSource
 from harness.files.yaml import yaml_loader
 from harness.model import Mark
 from harness.words import shortened
 
 
-class Written(str):
+class ScalarNode(str):
     """
     A scalar as written in the file, so that an id `007` or `1.10` is not changed.
 
@@ -42,7 +42,7 @@ class Written(str):
     unset: tuple[str, ...]
     whole: bool
 
-    def __new__(cls, text: str, mark: Mark, *, plain: bool) -> Written:
+    def __new__(cls, text: str, mark: Mark, *, plain: bool) -> ScalarNode:
         """*text* at *mark*, before variables are replaced."""
         written = super().__new__(cls, text)
         written.mark = mark
@@ -58,9 +58,9 @@ class Written(str):
 
     def filled(
         self, text: str, masked: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool
-    ) -> Written:
+    ) -> ScalarNode:
         """A copy with variables replaced: its value is *text*; stored files have *masked* instead."""
-        written = Written(text, self.mark, plain=self.plain)
+        written = ScalarNode(text, self.mark, plain=self.plain)
         written.masked = masked
         written.raw, written.variables, written.unset, written.whole = self.raw, variables, unset, whole
         return written
@@ -71,21 +71,21 @@ class Written(str):
         return self.plain and not self.raw
 
 
-class MappingNode(dict[Written, Any]):
+class MappingNode(dict[ScalarNode, Any]):
     """A mapping; its keys are scalars with marks. *repeats* are the pairs of duplicate keys."""
 
     __slots__ = ("mark", "repeats")
 
-    def __init__(self, mark: Mark, pairs: Iterable[tuple[Written, Any]] = ()) -> None:
+    def __init__(self, mark: Mark, pairs: Iterable[tuple[ScalarNode, Any]] = ()) -> None:
         super().__init__(pairs)
         self.mark = mark
         self.repeats: list[Repeat] = []
 
-    def key(self, text: str) -> Written:
+    def find_key(self, text: str) -> ScalarNode:
         """The key *text* with its mark."""
         return next(key for key in self if key == text)
 
-    def child(self, key: str) -> Any:
+    def find_child(self, key: str) -> Any:
         """The node below *key*, None if there is no such key."""
         return next((value for name, value in self.items() if name == key), None)
 
@@ -100,14 +100,14 @@ class ListNode(list[Any]):
         self.mark = mark
 
 
-Node: TypeAlias = Written | MappingNode | ListNode
+Node: TypeAlias = ScalarNode | MappingNode | ListNode
 
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
     """A pair with a duplicate *key*, and its *problem*."""
 
-    key: Written
+    key: ScalarNode
     value: Node
     problem: Problem
 
@@ -164,35 +164,35 @@ _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _BARE_INDICATOR = re.compile(r"(?:^|[-:,\[{]\s+|[\[{,])(@|%|>=?|`|\|)[^\s#]")
 
 
-def syntax_problem(error: yaml.YAMLError, source: Source) -> Problem:
+def syntax_problem(error: yaml.YAMLError, source: TextSource) -> Problem:
     """The place of *error* and a message."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:
-        return source.problem(0, 0, f"this is not YAML: {error}")
+        return source.make_problem(0, 0, f"this is not YAML: {error}")
     line, column = mark.line + 1, mark.column + 1
     found = str(getattr(error, "problem", "") or "")
     opened = getattr(error, "context_mark", None)
     context = str(getattr(error, "context", "") or "")
-    if source.line(line)[column - 1 : column] == "\t" or "tab" in found:
-        return source.problem(line, column, "found a tab; YAML is indented with spaces")
+    if source.get_line(line)[column - 1 : column] == "\t" or "tab" in found:
+        return source.make_problem(line, column, "found a tab; YAML is indented with spaces")
     if "escape" in found or "hexdecimal" in found:
         return _escape_problem(source, line, column)
     line, column, sentence = _sentence(found, context, opened, line, column)
-    return source.problem(line, column, sentence + _hint(source, line, column))
+    return source.make_problem(line, column, sentence + _hint(source, line, column))
 
 
 _ESCAPE = re.compile(r"\\(?:([xuU])([0-9a-fA-F]*)|.|$)")
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
-def _escape_problem(source: Source, line: int, column: int) -> Problem:
+def _escape_problem(source: TextSource, line: int, column: int) -> Problem:
     """A text in double quotes with a backslash, at or before *column*, that begins no character."""
-    text = source.line(line)
+    text = source.get_line(line)
     begin = text.rfind("\\", 0, column)
     found = _ESCAPE.match(text, max(begin, 0))
     if found is None:  # the parser that joins halves of characters knows only where the text begins
         why = "this text has half of a character; write the character itself, or its number as in \\U0001F600"
-        return source.problem(line, column, why)
+        return source.make_problem(line, column, why)
     digits = _DIGITS.get(found[1] or "", 0)
     if len(found[2] or "") < digits:
         why = f"{found[0]} is no character; expected {digits} hexadecimal digits after \\{found[1]}"
@@ -201,12 +201,12 @@ def _escape_problem(source: Source, line: int, column: int) -> Problem:
         why = f"{number} is no character; write the character itself, or its number as in \\U0001F600"
     else:
         why = f"{found[0]} means nothing in double quotes; put the text in single quotes"
-    return source.problem(line, begin + 1, f"{why}, or write two backslashes for one that belongs to the text")
+    return source.make_problem(line, begin + 1, f"{why}, or write two backslashes for one that belongs to the text")
 
 
-def unquoted_braces_hint(source: Source, mark: Mark) -> str:
+def unquoted_braces_hint(source: TextSource, mark: Mark) -> str:
     """A hint for a placeholder without quotes, which YAML reads as a mapping in a mapping."""
-    line, at = source.line(mark.line), mark.column - 1
+    line, at = source.get_line(mark.line), mark.column - 1
     if "{{" in line[max(0, at - 1) : at + 2]:
         return '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
     return ""
@@ -232,8 +232,8 @@ def _sentence(found: str, context: str, opened: yaml.Mark | None, line: int, col
     return line, column, f"this is not YAML: {found or context}"
 
 
-def _hint(source: Source, line: int, column: int) -> str:
-    bare = _QUOTED.sub(lambda quoted: " " * len(quoted.group()), source.line(line))
+def _hint(source: TextSource, line: int, column: int) -> str:
+    bare = _QUOTED.sub(lambda quoted: " " * len(quoted.group()), source.get_line(line))
     if "{{" in bare:
         return '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
     if "${" in bare and bare.find("${") < column:
@@ -250,7 +250,7 @@ MAX_NODES = 1_000_000
 """Scalars, mappings and lists in a file, counted after aliases are expanded."""
 
 
-def compose(source: Source) -> tuple[Node | None, list[Problem]]:
+def compose(source: TextSource) -> tuple[Node | None, list[Problem]]:
     """
     Build the tree of a file.
 
@@ -278,7 +278,7 @@ class _Open:
     anchor: str | None
     size: int = 1
     height: int = 1
-    key: Written | None = None
+    key: ScalarNode | None = None
     has_key: bool = False
 
 
@@ -291,7 +291,7 @@ class _Anchored:
 
 @dataclass(slots=True)
 class _Composer:
-    source: Source
+    source: TextSource
     root: Node | None = None
     problems: list[Problem] = field(default_factory=list)
     documents: int = 0
@@ -318,7 +318,7 @@ class _Composer:
 
     def _scalar(self, event: yaml.ScalarEvent) -> None:
         self._refuse_tag(event)
-        scalar = Written(event.value, self._mark(event), plain=not event.style)
+        scalar = ScalarNode(event.value, self._mark(event), plain=not event.style)
         if event.anchor:
             self._anchors[event.anchor] = _Anchored(scalar, 1, 0)
         self._count(1, event)
@@ -370,21 +370,21 @@ class _Composer:
         else:
             parent.key, parent.has_key = self._as_key(node), True
 
-    def _set(self, mapping: MappingNode, key: Written | None, value: Node) -> None:
+    def _set(self, mapping: MappingNode, key: ScalarNode | None, value: Node) -> None:
         """Add the pair; the key is None if it was refused, and a duplicate key is a problem."""
         if key is None:
             return
         if key in mapping:
-            first = mapping.key(key).mark
+            first = mapping.find_key(key).mark
             message = f"the key {str(key)!r} occurs twice, first in line {first.line}, column {first.column}"
-            problem = self.source.problem(key.mark.line, key.mark.column, message)
+            problem = self.source.make_problem(key.mark.line, key.mark.column, message)
             self.problems.append(problem)
             mapping.repeats.append(Repeat(key, value, problem))
             return
         mapping[key] = value
 
-    def _as_key(self, node: Node) -> Written | None:
-        if not isinstance(node, Written):
+    def _as_key(self, node: Node) -> ScalarNode | None:
+        if not isinstance(node, ScalarNode):
             hint = unquoted_braces_hint(self.source, node.mark)
             kind = "a mapping" if isinstance(node, MappingNode) else "a list"
             self._note(node.mark, f"found {kind} as a key, expected a word{hint}")
@@ -405,11 +405,11 @@ class _Composer:
         return Mark(self.source.path, start.line + 1, start.column + 1) if start else Mark(self.source.path)
 
     def _note(self, mark: Mark, message: str) -> None:
-        self.problems.append(self.source.problem(mark.line, mark.column, message))
+        self.problems.append(self.source.make_problem(mark.line, mark.column, message))
 
     def _stop(self, event: yaml.Event, message: str) -> NoReturn:
         mark = self._mark(event)
-        raise SuiteError([*self.problems, self.source.problem(mark.line, mark.column, message)])
+        raise SuiteError([*self.problems, self.source.make_problem(mark.line, mark.column, message)])
 
 
 @dataclass(slots=True)
@@ -420,15 +420,15 @@ class Problems:
     *concealed* are the names of those files whose content is not printed.
     """
 
-    source: Source
+    source: TextSource
     found: list[Problem] = field(default_factory=list)
     concealed: set[str] = field(default_factory=set)
     _known: set[Problem] = field(default_factory=set)
 
-    def at(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
+    def note(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at a place in the suite, or in a file that it names; the same problem only once."""
         if mark.path == self.source.path:
-            problem = self.source.problem(mark.line, mark.column, message)
+            problem = self.source.make_problem(mark.line, mark.column, message)
         else:
             problem = Problem(mark.path, mark.line, mark.column, message)
         problem = replace(problem, kind=kind)
@@ -436,22 +436,22 @@ class Problems:
             self._known.add(problem)
             self.extend([problem])
 
-    def without_excerpt(self, mark: Mark, message: str) -> None:
+    def note_without_excerpt(self, mark: Mark, message: str) -> None:
         """Note a problem whose line must not be printed, because it may have a secret."""
         self.extend([Problem(mark.path, mark.line, mark.column, message)])
 
-    def others(self, message: str, count: int) -> None:
+    def note_others(self, message: str, count: int) -> None:
         """Note that *count* more problems are not shown."""
         self.found.append(Problem(self.source.path, 0, 0, message, count=count))
 
-    def inside(self, scalar: Written, offset: int, message: str, kind: ProblemKind = "") -> None:
+    def note_inside(self, scalar: ScalarNode, offset: int, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at the character *offset* of a scalar, or at its beginning if variables were replaced."""
         begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)
-        as_in_file = scalar == scalar.raw and self.source.line(scalar.mark.line)[begin:].startswith(scalar.raw)
+        as_in_file = scalar == scalar.raw and self.source.get_line(scalar.mark.line)[begin:].startswith(scalar.raw)
         column = begin + 1 + offset if as_in_file and offset > 0 else scalar.mark.column
-        self.extend([replace(self.source.problem(scalar.mark.line, column, message), kind=kind)])
+        self.extend([replace(self.source.make_problem(scalar.mark.line, column, message), kind=kind)])
 
-    def first(self, most: int) -> list[Problem]:
+    def list_first(self, most: int) -> list[Problem]:
         """The first *most* problems by place, and the number of the others."""
         shown = sorted(self.found)[:most]
         count = sum(problem.count for problem in self.found) - sum(problem.count for problem in shown)

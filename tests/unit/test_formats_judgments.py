@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 from harness.errors import FormatError
 from harness.files.judgments import judgment_lines, query_line, read_judgments
-from harness.files.opening import Form, form_of
+from harness.files.opening import FileFormat, detect_format
 
 EXPECTED = {"q1": {"d1": 3.0, "d2": 0.0}, "q2": {"d1": -1.0, "ünï": 1.5}}
 TREC = "q1 0 d1 3\nq2 0 d1 -1\nq1 0 d2 0\nq2 0 ünï 1.5\n"
@@ -353,16 +353,16 @@ def test_the_place_of_a_judgment_can_be_looked_up(write):
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        ("a.csv", Form.CSV),
-        ("a.CSV.gz", Form.CSV),
-        ("a.ndjson", Form.JSON_LINES),
-        ("a.parquet", Form.PARQUET),
-        ("a.b.qrels.zst", Form.TREC),
-        ("qrels", Form.TREC),
+        ("a.csv", FileFormat.CSV),
+        ("a.CSV.gz", FileFormat.CSV),
+        ("a.ndjson", FileFormat.JSON_LINES),
+        ("a.parquet", FileFormat.PARQUET),
+        ("a.b.qrels.zst", FileFormat.TREC),
+        ("qrels", FileFormat.TREC),
     ],
 )
 def test_the_suffix_tells_the_form(name, form):
-    assert form_of(Path(name)) is form
+    assert detect_format(Path(name)) is form
 
 
 LINES = b"\n" * 17 * 2**20

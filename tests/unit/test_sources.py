@@ -4,43 +4,43 @@ import pytest
 
 from harness.errors import InputError
 from harness.files import opening
-from harness.files.opening import Source, YamlSource, decode, read_source
+from harness.files.opening import TextSource, YamlSource, decode, read_source
 
 
 def test_a_place_counts_lines_and_columns_from_1():
-    source = Source("a", "ab\ncd\r\nef\rgh")
-    assert [source.place(offset) for offset in (0, 2, 3, 7, 10)] == [(1, 1), (1, 3), (2, 1), (3, 1), (4, 1)]
+    source = TextSource("a", "ab\ncd\r\nef\rgh")
+    assert [source.find_place(offset) for offset in (0, 2, 3, 7, 10)] == [(1, 1), (1, 3), (2, 1), (3, 1), (4, 1)]
 
 
 def test_the_line_separators_of_yaml_part_the_lines_of_yaml_alone():
     text = "1\x852\u20283\u20294"
     assert YamlSource("a", text).lines == ["1", "2", "3", "4"]
-    assert YamlSource("a", text).place(6) == (4, 1)
-    assert Source("a", text).lines == [text]
-    assert Source("a", text).place(6) == (1, 7)
+    assert YamlSource("a", text).find_place(6) == (4, 1)
+    assert TextSource("a", text).lines == [text]
+    assert TextSource("a", text).find_place(6) == (1, 7)
 
 
 def test_an_excerpt_shows_the_line_with_a_caret_below():
-    assert Source("a", "x\nab cd\n").excerpt(2, 4) == "    2 | ab cd\n      |    ^"
+    assert TextSource("a", "x\nab cd\n").make_excerpt(2, 4) == "    2 | ab cd\n      |    ^"
 
 
 def test_the_caret_stands_right_below_wide_and_combining_characters():
-    assert Source("a", "漢字e\u0301x").excerpt(1, 5) == "    1 | 漢字e\u0301x\n      |      ^"
+    assert TextSource("a", "漢字e\u0301x").make_excerpt(1, 5) == "    1 | 漢字e\u0301x\n      |      ^"
 
 
 def test_a_long_line_is_shown_around_its_place():
-    line, caret = Source("a", "a" * 300 + "X" + "b" * 300).excerpt(1, 301).splitlines()
+    line, caret = TextSource("a", "a" * 300 + "X" + "b" * 300).make_excerpt(1, 301).splitlines()
     assert len(line) == len("    1 | ") + 100
     assert line[caret.index("^")] == "X"
 
 
 def test_characters_that_would_steer_a_terminal_are_blanks():
-    assert Source("a", "a\x9b31mb").excerpt(1, 1) == "    1 | a 31mb\n      | ^"
+    assert TextSource("a", "a\x9b31mb").make_excerpt(1, 1) == "    1 | a 31mb\n      | ^"
 
 
 @pytest.mark.parametrize("place", [(0, 0), (9, 1), (2, 1)])
 def test_where_there_is_no_line_there_is_no_excerpt(place):
-    assert Source("a", "x\n \ny").excerpt(*place) == ""
+    assert TextSource("a", "x\n \ny").make_excerpt(*place) == ""
 
 
 def test_a_byte_order_mark_is_left_out():
@@ -81,20 +81,20 @@ TEXT = "id\ttext\r\na\tred\n\nb\tblue\u2028c\rd\n"
 def test_a_file_that_is_read_in_blocks_has_the_lines_of_its_text(tmp_path, monkeypatch, size, end):
     monkeypatch.setattr(opening, "BLOCK", size)
     (tmp_path / "a").write_bytes((TEXT + end).encode())
-    whole = Source("a", TEXT + end)
-    for lines in (Source.each_line, Source.drained, lambda source: source.lines):
+    whole = TextSource("a", TEXT + end)
+    for lines in (TextSource.iterate_lines, TextSource.drain_lines, lambda source: source.lines):
         source = read_source(tmp_path / "a", "a", limit=100)
         assert list(lines(source)) == whole.lines
-        assert source.excerpt(4, 3) == whole.excerpt(4, 3), "read again where it was drained"
+        assert source.make_excerpt(4, 3) == whole.make_excerpt(4, 3), "read again where it was drained"
         assert source.text == whole.text
 
 
 def test_drained_lines_of_a_file_that_is_gone_have_no_excerpt(tmp_path):
     (tmp_path / "a").write_text("a\nb")
     source = read_source(tmp_path / "a", "a", limit=100)
-    lines = source.drained()
+    lines = source.drain_lines()
     (tmp_path / "a").unlink()
-    assert (list(lines), source.excerpt(1, 1)) == (["a", "b"], "")
+    assert (list(lines), source.make_excerpt(1, 1)) == (["a", "b"], "")
 
 
 @pytest.mark.parametrize("wrong", [b"\xff", b"\x00"])

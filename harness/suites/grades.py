@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.errors import InputError, MeasureError, Problem, UndefinedScore, UsageError
 from harness.files.judgments import judgment_lines, query_line, read_judgments
-from harness.files.opening import Record, with_excerpts
+from harness.files.opening import Record, add_excerpts
 from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
@@ -17,7 +17,7 @@ from harness.metrics.score import measure_named
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, select_tagged
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
-from harness.suites.yaml import Problems, Written, describe, resolve_number
+from harness.suites.yaml import Problems, ScalarNode, describe, resolve_number
 from harness.words import did_you_mean, listed
 
 _MOST_SHOWN = 20
@@ -45,7 +45,7 @@ class Judgments:
         known = self.grades.setdefault(query, {}).setdefault(document, grade)
         first = self.inline.setdefault((query, document), mark)
         if first is not mark and known != grade and not math.isnan(known + grade):
-            self.problems.at(mark, f"document {document!r} is judged twice for query {query!r}, first at {first}")
+            self.problems.note(mark, f"document {document!r} is judged twice for query {query!r}, first at {first}")
 
     def add_file(
         self,
@@ -109,7 +109,7 @@ class Judgments:
         """Note a sentence about each judgment, by query and document, at its place."""
         for pair, sentence in sentences.items():
             if pair in self.inline:
-                self.problems.at(self.inline[pair], sentence)
+                self.problems.note(self.inline[pair], sentence)
         wanted = sentences.keys() - self.inline.keys()
         for file in self.files if wanted else ():
             lines = judgment_lines(file.path, wanted, name=file.name)
@@ -133,14 +133,14 @@ class Judgments:
         self._note_in(file, problems)
 
     def _note_in(self, file: NamedFile, problems: list[Problem]) -> None:
-        self.problems.extend(with_excerpts(file.path, problems))
+        self.problems.extend(add_excerpts(file.path, problems))
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
     """The *paths* under `judgments`; *strict* refuses other queries, *skip_ungraded* leaves out what has no grade."""
 
-    paths: Sequence[Written] = ()
+    paths: Sequence[ScalarNode] = ()
     strict: bool = True
     skip_ungraded: bool = False
 
@@ -152,24 +152,24 @@ def judgment_files(shape: Any) -> WrittenFiles:
     if isinstance(shape, JudgmentFilesShape):
         paths = judgment_files(shape.files).paths
         return WrittenFiles(paths, shape.other_queries == "refuse", shape.ungraded == "ignore")
-    return WrittenFiles((shape,) if isinstance(shape, Written) else shape)
+    return WrittenFiles((shape,) if isinstance(shape, ScalarNode) else shape)
 
 
 GREATEST_EXPONENTIAL = 1000.0
 """The greatest grade for 2^grade - 1; a 64-bit float overflows above 1023."""
 
 
-def read_grade_names(grades: Mapping[Written, float], problems: Problems) -> dict[str, float]:
+def read_grade_names(grades: Mapping[ScalarNode, float], problems: Problems) -> dict[str, float]:
     """The grades by name; a name must not look like a number."""
     names: dict[str, float] = {}
     for name, grade in grades.items():
         if resolve_number(name) is not None or not name.strip():
-            problems.at(name.mark, f"found {str(name)!r} as the name of a grade, expected a word such as good")
+            problems.note(name.mark, f"found {str(name)!r} as the name of a grade, expected a word such as good")
         names[str(name)] = grade
     return names
 
 
-def read_written_grade(written: Written, names: Mapping[str, float] | None, problems: Problems) -> float | None:
+def read_written_grade(written: ScalarNode, names: Mapping[str, float] | None, problems: Problems) -> float | None:
     """
     The grade that is written, by number or by name; None with a problem if it is neither.
 
@@ -184,14 +184,14 @@ def read_written_grade(written: Written, names: Mapping[str, float] | None, prob
     if number is not None:
         if finite(number) is not None:
             return float(number)
-        problems.at(written.mark, f"found {describe(written)}, expected a finite grade")
+        problems.note(written.mark, f"found {describe(written)}, expected a finite grade")
     elif names is None:
         return math.nan
     elif written in names:
         return names[written]
     else:
         known = f"expected a number or one of {', '.join(names)}" if names else "expected a number"
-        problems.at(written.mark, f"found {describe(written)} as a grade, {known}{did_you_mean(written, names)}")
+        problems.note(written.mark, f"found {describe(written)} as a grade, {known}{did_you_mean(written, names)}")
     return None
 
 
@@ -201,14 +201,14 @@ def read_gain(written: Any, names: Mapping[str, float], profile: Profile, proble
         return profile_gain(profile)
     if isinstance(written, str):
         return Gain(GainKind(written))
-    table: dict[float, tuple[float, Written]] = {}
+    table: dict[float, tuple[float, ScalarNode]] = {}
     for key, gain in written.items():
         grade = read_written_grade(key, names, problems)
         if grade is None:
             continue
         if grade in table:
             first = table[grade][1].mark
-            problems.at(
+            problems.note(
                 key.mark, f"grade {grade:g} has two gains, the first in line {first.line}, column {first.column}"
             )
         table[grade] = (gain, key)
@@ -219,7 +219,7 @@ def check_gain(gain: Gain, mark: Mark, queries: Sequence[Query], problems: Probl
     """Check that the suite's gain is defined for every grade in use; *mark* is its place."""
     sentence = _gap(gain, queries)
     if sentence:
-        problems.at(mark, sentence)
+        problems.note(mark, sentence)
 
 
 def check_measure_gains(measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], problems: Problems) -> None:
@@ -228,7 +228,7 @@ def check_measure_gains(measures: Iterable[tuple[Measure, Mark, Sequence[Query]]
         gain = dict(measure.parameters).get("gain")
         sentence = _gap(gain, queries) if isinstance(gain, Gain) else None
         if sentence:
-            problems.at(mark, f"{measure}: {sentence}")
+            problems.note(mark, f"{measure}: {sentence}")
 
 
 def check_measures(
@@ -247,7 +247,7 @@ def check_measures(
                 known[grades] = _refusal(measure, grades, gain, profile)
             sentence = known[grades]
             if sentence:
-                problems.at(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
+                problems.note(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
                 break
 
 
