@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from harness.api.choices import AnyGain, read_argument, refuse
-from harness.compare.sides import ComparedSide, side_of_run
+from harness.compare.sides import ComparedSide, make_run_side
 from harness.errors import SearchError, UndefinedScore, UsageError
 from harness.gate.finding import Scope, scope_scores
 from harness.means import mean_of
@@ -61,7 +61,7 @@ class Scores:
 
     def side(self, name: str) -> ComparedSide:
         """The rankings as a side of a comparison, called *name* where they have no name."""
-        return side_of_run(name, SideKind.PYTHON, self._suite, self._run)
+        return make_run_side(name, SideKind.PYTHON, self._suite, self._run)
 
     def mean(self, measure: str) -> float:
         """

@@ -20,7 +20,7 @@ from harness.api.choices import (
 )
 from harness.api.evaluation import Scores, evaluate
 from harness.compare import CompareOptions, ComparisonRequest, PreparedComparison, prepare, read_thresholds
-from harness.compare.scores import absent_packages
+from harness.compare.scores import list_absent_packages
 from harness.compare.sides import ComparedSide
 from harness.config import Configs
 from harness.errors import HarnessError, UsageError
@@ -275,7 +275,7 @@ class ComparedRuns:
             UsageError: A measure is deeper than the rankings of a side, or there are no judgments or scores for it.
         """
         self._prepared = prepared
-        self.report: ComparisonReport = prepared.report()
+        self.report: ComparisonReport = prepared.make_report()
 
     @property
     def agreement(self) -> Agreement:
@@ -329,7 +329,7 @@ class ComparedRuns:
         if not thresholds:
             raise UsageError("there are no thresholds")
         read = read_thresholds([read_argument("threshold", text) for text in thresholds])
-        held = self._prepared.report(read)
+        held = self._prepared.make_report(read)
         if held.exit_status != 0:
             raise AssertionError(comparison_texts.failure_text(held))
 
@@ -366,7 +366,7 @@ def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
     """How the two are compared; without the packages for statistics only rankings can be."""
     tested = {name: given[name] for name in TEST_OPTIONS if name in given}
     how = None
-    if not absent_packages():
+    if not list_absent_packages():
         from harness.statistics.compare import ComparisonOptions
 
         how = ComparisonOptions(**tested)

@@ -21,7 +21,7 @@ from harness.cli.options import (
 )
 from harness.cli.terminal import run_progress, show
 from harness.compare import CompareOptions, ComparisonRequest, prepare, read_thresholds
-from harness.compare.scores import absent_packages
+from harness.compare.scores import list_absent_packages
 from harness.files.runs import read_measures
 from harness.metrics import read_gain
 from harness.model import Profile
@@ -115,7 +115,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     with gc_paused(), outdated_removed(outputs, RunInputs(suites, request.run, os.environ, named)):
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
             prepared = prepare(request, runner.run_loaded, os.environ)
-        report = prepared.report()
+        report = prepared.make_report()
         with reader_may_leave():
             if as_json:
                 click.echo(render_comparison(report, "json"), nl=False)
@@ -149,7 +149,7 @@ def _request(
     run = run_options(**{name: others.pop(name) for name in OF_RUN}, locate=False)
     tested = {name: others.pop(name) for name in TEST_OPTIONS}
     _refuse_unused(run, suite, (others["reference"], others["candidate"]))
-    how = None if absent_packages() else tested_as(**tested)
+    how = None if list_absent_packages() else tested_as(**tested)
     return ComparisonRequest(
         options=CompareOptions(run.day(), depth, p, how),
         suite=suite,

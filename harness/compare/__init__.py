@@ -1,8 +1,9 @@
 """
 Compares two runs, from files, from a baseline or searched on an engine.
 
-`sides` makes a side from a baseline, a report, a run file, or a request, index or cluster that is searched; `scores`
-scores both alike; `report` decides thresholds and lists the documents that entered, left and moved.
+`forms` reads how a side is written; `sides` makes a side from a baseline, a report, a run file, or a request, index or
+cluster that is searched; `scores` scores both alike; `assembly` decides thresholds and lists the documents that
+entered, left and moved.
 """
 
 from __future__ import annotations
@@ -16,22 +17,24 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from harness.baseline import read_entry
 from harness.baseline.entries import changes_since, refuse_unanswered
-from harness.compare.forms import Form, FormKind, read_form
-from harness.compare.report import (
+from harness.compare.assembly import (
     CompareOptions,
     assemble_comparison,
     check_thresholds,
     read_thresholds,
-    same_questions,
+    remove_changed_queries,
 )
+from harness.compare.forms import SideText, SideWord, parse_side
 from harness.compare.scores import (
-    Depths,
     ScoredSides,
-    by_judgments,
-    by_stored_scores,
-    by_suite,
     compare_scores,
+    list_measures,
+    make_depths,
+    read_depths,
     require_packages,
+    score_by_judgments,
+    score_by_suite,
+    use_stored_scores,
 )
 from harness.compare.sides import (
     MEASURE,
@@ -40,21 +43,21 @@ from harness.compare.sides import (
     SUITE,
     ComparedSide,
     RunLoaded,
-    baseline_side,
-    live_side,
-    report_side,
-    run_side,
-    side_of_baseline,
-    side_of_run,
-    with_empty,
+    add_empty_rankings,
+    make_baseline_side,
+    make_run_side,
+    read_baseline_side,
+    read_report_side,
+    read_run_side,
+    search_side,
 )
-from harness.compare.ties import settle_stored, tell_all_ties
+from harness.compare.ties import add_tie_moves, settle_stored
 from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
 from harness.files.runs import FileOptions, FileScorer, read_run
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact
-from harness.metrics.score import common_measures, measure_named
+from harness.metrics.score import common_measures
 from harness.model import (
     Comparison,
     ComparisonReport,
@@ -69,7 +72,6 @@ from harness.options import RunOptions
 from harness.words import count
 
 if TYPE_CHECKING:
-    from harness.run import Matrix
     from harness.run.cell import AnsweredCell
     from harness.statistics.compare import ComparisonOptions, Scores
 
@@ -77,7 +79,6 @@ __all__ = [
     "CompareOptions",
     "ComparisonRequest",
     "PreparedComparison",
-    "SideChoice",
     "assemble_comparison",
     "compare_files",
     "compare_with_baseline",
@@ -92,32 +93,31 @@ SideChoice: TypeAlias = str | ComparedSide
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRequest:
-    """
-    The two sides to compare, and how.
-
-    *suite* is a file, or a loaded suite. *request* is the request of index, cluster and embedded sides, and chooses the
-    entry of a baseline or a report. Without *measures* the suite's own are compared. *thresholds* decide the
-    comparison. *profile*, *gain* and *complete* go with *qrels*. *run* has the options of both sides where they are
-    searched.
-    """
+    """The two sides to compare, and how."""
 
     reference: SideChoice
     candidate: SideChoice
     options: CompareOptions
     suite: Path | Suite | None = None
+    """A file, or a loaded suite."""
     qrels: Path | None = None
+    """Judgments for run files, in place of a suite; *profile* and *gain* go with it."""
     request: str | None = None
+    """The request of index, cluster and embedded sides; chooses the entry of a baseline or a report."""
     measures: tuple[Measure, ...] = ()
+    """Empty for the suite's own."""
     thresholds: tuple[Threshold, ...] = ()
     profile: Profile | None = None
     gain: Gain | None = None
     complete: bool = False
+    """Whether queries that a run file lacks count as queries without hits."""
     run: RunOptions = field(default_factory=RunOptions)
+    """The options of both sides where they are searched."""
 
     @property
-    def named(self) -> list[Measure]:
+    def named_measures(self) -> list[Measure]:
         """Every measure that the request names, those of thresholds too."""
-        return [*self.measures, *filter(None, map(measure_named, self.thresholds))]
+        return list_measures(self.measures, self.thresholds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,39 +129,47 @@ class PreparedComparison:
     selection: Selection | None
     judgments: FileScorer | None
 
-    def report(self, thresholds: Sequence[Threshold] | None = None) -> ComparisonReport:
+    def make_report(self, thresholds: Sequence[Threshold] | None = None) -> ComparisonReport:
         """
         The comparison, made now and decided by *thresholds*; None for those of the request.
 
         Raises:
-            UsageError, StatisticError, MeasureError: as `assemble_comparison` and `by_suite`.
+            UsageError, StatisticError, MeasureError: as `assemble_comparison` and `score_by_suite`.
         """
-        request, selection = self.request, self.selection
-        thresholds = request.thresholds if thresholds is None else tuple(thresholds)
-        pair, notes = same_questions(self.pair, None if selection is None else selection.active)
-        scored = replace(self, pair=pair)._scored(thresholds)
+        if thresholds is None:
+            thresholds = self.request.thresholds
+        suite = None if self.selection is None else self.selection.active
+        pair, notes = remove_changed_queries(self.pair, suite)
+        scored = self._score(pair, thresholds)
         scored = replace(scored, notes=(*notes, *scored.notes))
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        report = assemble_comparison(pair, scored, request.options, created)
-        return report if selection is None else redact(report, Masker(selection.suite.variables).mask)
+        report = assemble_comparison(pair, scored, self.request.options, created)
+        if self.selection is None:
+            return report
+        return redact(report, Masker(self.selection.suite.variables).mask)
 
-    def _scored(self, thresholds: Sequence[Threshold]) -> ScoredSides:
-        measures, selection = self.request.measures, self.selection
-        if selection is not None:
-            queries = selection.active.queries
-            pair = self._filled([query.id for query in queries])
+    def _score(self, pair: tuple[ComparedSide, ComparedSide], thresholds: Sequence[Threshold]) -> ScoredSides:
+        """Score both of *pair* by the suite, by the judgments, or else take the scores that both have."""
+        measures = self.request.measures
+        if self.selection is not None:
+            suite, queries = self.selection.suite, self.selection.active.queries
+            pair = self._complete(pair, [query.id for query in queries])
             if self.request.options.depth is None:
-                Depths.of(pair, selection.suite).refuse_agreements(thresholds)
-            return by_suite(pair, selection.suite, queries, measures, thresholds)
+                read_depths(pair, suite).refuse_agreements(thresholds)
+            return score_by_suite(pair, suite, queries, measures, thresholds)
         if self.judgments is not None:
-            return by_judgments(self._filled(self.judgments.judged_queries), self.judgments, measures, thresholds)
-        return by_stored_scores(self.pair, measures, thresholds)
+            pair = self._complete(pair, self.judgments.judged_queries)
+            return score_by_judgments(pair, self.judgments, measures, thresholds)
+        return use_stored_scores(pair, measures, thresholds)
 
-    def _filled(self, queries: Iterable[str]) -> tuple[ComparedSide, ComparedSide]:
-        """Both sides; with `complete`, run files get those of *queries* that they lack, without hits."""
-        first, second = self.pair
-        added = list(queries) if self.request.complete else []
-        return with_empty(first, added), with_empty(second, added)
+    def _complete(
+        self, pair: tuple[ComparedSide, ComparedSide], queries: Iterable[str]
+    ) -> tuple[ComparedSide, ComparedSide]:
+        """*pair*; with `complete`, run files get those of *queries* that they lack, without hits."""
+        if not self.request.complete:
+            return pair
+        ids = list(queries)
+        return add_empty_rankings(pair[0], ids), add_empty_rankings(pair[1], ids)
 
 
 def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, str]) -> PreparedComparison:
@@ -182,26 +190,37 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
         EngineStartError: The embedded node could not be started.
     """
     configs = Configs.of(request.run, environ)
-    suite = _loaded(request.suite, environ, configs)
-    forms = [_form(choice, suite) for choice in (request.reference, request.candidate)]
-    _refuse(request, [form for form in forms if isinstance(form, Form)], suite)
-    judgments = _judgments(request)
+    suite = request.suite
+    if isinstance(suite, Path):
+        from harness.suites import load_suite
+
+        suite = load_suite(suite, environ, configs=configs)
+    choices = [_parse_choice(request.reference, suite), _parse_choice(request.candidate, suite)]
+    texts = [choice for choice in choices if isinstance(choice, SideText)]
+    _check_request(request, texts, suite)
+    judgments = None
+    if request.qrels is not None:
+        profile = request.profile or Profile.STANDARD
+        judgments = FileScorer(request.qrels, request.named_measures, request.gain, profile)
+        judgments.read()
     if suite is not None or judgments is not None:
         require_packages()
-    read = [_read(form, request, suite) for form in forms]
-    selection = None if suite is None else select(suite, QueryFilter.from_options(request.run), request.options.today)
-    if selection is not None:
-        depths = [selection.suite.depth if side is None else side.depth for side in read]
-        _refuse_deeper(request, list(zip(map(_name, forms), depths, strict=True)), selection.selected)
-    options = replace(request.run, tails=_may_be_of_one_request(forms), titled=_untitled(read))
-
-    def searched(form: Form | ComparedSide) -> ComparedSide:
-        assert suite is not None
-        assert isinstance(form, Form)
-        return live_side(form, suite, form.options(options, request.request), configs, run)
-
-    first, second = (side or searched(form) for side, form in zip(read, forms, strict=True))
-    return PreparedComparison(request, (first, second), selection, judgments)
+    reference, candidate = (_read_side(choice, request, suite) for choice in choices)
+    selection = None
+    if suite is not None:
+        selection = select(suite, QueryFilter.from_options(request.run), request.options.today)
+        _refuse_deeper(request, (reference, candidate), selection.selected)
+    options = replace(
+        request.run,
+        request=request.request or request.run.request,
+        tails=_may_share_request(texts),
+        titled=_list_untitled(side for side in (reference, candidate) if isinstance(side, ComparedSide)),
+    )
+    pair = (
+        _search_unread(reference, suite, options, configs, run),
+        _search_unread(candidate, suite, options, configs, run),
+    )
+    return PreparedComparison(request, pair, selection, judgments)
 
 
 def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) -> ComparisonReport:
@@ -225,17 +244,26 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
     refuse_unanswered(suite, answered.mask_run(), "nothing is compared with a run with errors")
     entry = read_entry(suite, run.request, file)
     if answered.search is not None:
-        kept = (document for query in entry.queries.values() for document, _ in query.ranking)
-        documents = islice(chain(find_untitled_hits(run), kept), TITLES_AT_MOST)
+        # A baseline keeps no titles, so those of its documents are looked up in the index of today.
+        rankings = chain.from_iterable(kept.ranking for kept in entry.queries.values())
+        kept_documents = (document for document, _ in rankings)
+        documents = islice(chain(find_untitled_hits(run), kept_documents), TITLES_AT_MOST)
         run = look_up_titles(suite, run, answered.search, documents, budget=answered.budget)
     run = replace(answered, run=run).mask_run()
-    deeper = [measure.text for measure in common_measures(suite) if (measure.cutoff or 0) > entry.depth]
-    measures = tuple(measure for measure in common_measures(suite) if measure.text not in deeper)
-    notes = [f"{text} is not compared: the baseline keeps {count(entry.depth, 'hit')} a query" for text in deeper]
-    pair = (side_of_baseline("baseline", entry, run.request, suite), side_of_run(name, SideKind.REQUEST, suite, run))
+    measures, notes = [], []
+    for measure in common_measures(suite):
+        if (measure.cutoff or 0) > entry.depth:
+            kept_hits = count(entry.depth, "hit")
+            notes.append(f"{measure.text} is not compared: the baseline keeps {kept_hits} a query")
+        else:
+            measures.append(measure)
+    pair = (
+        make_baseline_side("baseline", entry, run.request, suite),
+        make_run_side(name, SideKind.REQUEST, suite, run),
+    )
     options = CompareOptions(answered.cell.options.day())
-    prepared = PreparedComparison(ComparisonRequest(*pair, options, measures=measures), pair, selection, None)
-    report = prepared.report()
+    request = ComparisonRequest(*pair, options, measures=tuple(measures))
+    report = PreparedComparison(request, pair, selection, None).make_report()
     return replace(report, notes=(*changes_since(entry, suite, run), *notes, *report.notes))
 
 
@@ -251,91 +279,107 @@ def compare_files(
     """
     require_packages()
     scorer = options.scorer(judgments)
-
-    def table(scores: Scores) -> Scores:
-        return {text: scores[measure.text] for text, measure in options.measures.items()}
-
-    returned = [table(scorer.score(path).scores) for path in (reference, *candidates)]
+    paths = (reference, *candidates)
+    returned = [_name_scores(scorer.score(path).scores, options.measures) for path in paths]
     settled = list(returned)
     # The trec profile orders documents of equal score itself, in the same way on both sides.
     if options.profile is not Profile.TREC:
-        before = read_run(reference)
+        stored = read_run(reference)
         for place, path in enumerate(candidates, start=1):
-            rankings = settle_stored(before, read_run(path))
-            settled[place] = table(scorer.score_rankings(rankings, scorer.measures).scores)
-    names = [str(path) for path in (reference, *candidates)]
+            rankings = settle_stored(stored, read_run(path))
+            settled[place] = _name_scores(scorer.score_rankings(rankings, scorer.measures).scores, options.measures)
+    names = [str(path) for path in paths]
     compared = compare_scores(list(zip(names, settled, strict=True)), how)
-    return tuple(
-        tell_all_ties(comparison, settled[0], in_order, as_returned, {})
-        for comparison, in_order, as_returned in zip(compared, settled[1:], returned[1:], strict=True)
-    )
+    comparisons = []
+    for comparison, in_order, as_returned in zip(compared, settled[1:], returned[1:], strict=True):
+        comparisons.append(add_tie_moves(comparison, settled[0], in_order, as_returned, {}))
+    return tuple(comparisons)
 
 
-def _untitled(sides: Iterable[ComparedSide | None]) -> tuple[str, ...]:
+def _name_scores(scores: Scores, measures: Mapping[str, Measure]) -> Scores:
+    """*scores*, which have the measures by their usual texts, by those that the user gave."""
+    return {text: scores[measure.text] for text, measure in measures.items()}
+
+
+# The sides.
+
+
+def _parse_choice(choice: SideChoice, suite: Suite | None) -> SideText | ComparedSide:
+    if isinstance(choice, ComparedSide):
+        return choice
+    requests = suite.requests if suite is not None else ()
+    return parse_side(choice, requests=requests)
+
+
+def _read_side(
+    choice: SideText | ComparedSide, request: ComparisonRequest, suite: Suite | None
+) -> SideText | ComparedSide:
+    """The side, if it was given or is read from a file; the text as it is where it has to be searched."""
+    if isinstance(choice, ComparedSide):
+        return choice
+    if choice.word is SideWord.BASELINE:
+        path = Path(choice.value) if choice.value else None
+        return read_baseline_side(str(choice), path, suite, request.request)
+    if choice.word is SideWord.REPORT:
+        return read_report_side(choice, suite, request.request)
+    if choice.word is SideWord.RUN:
+        profile = suite.profile if suite is not None else request.profile
+        return read_run_side(str(choice), Path(choice.value), profile or Profile.STANDARD)
+    return choice
+
+
+def _search_unread(
+    side: SideText | ComparedSide, suite: Suite | None, options: RunOptions, configs: Configs, run: RunLoaded
+) -> ComparedSide:
+    """*side*, which is searched if it was not given or read from a file."""
+    if isinstance(side, ComparedSide):
+        return side
+    assert suite is not None  # `_list_contradictions` refuses a side that is searched without a suite
+    return search_side(side, suite, side.apply_to(options), configs, run)
+
+
+def _may_share_request(texts: Iterable[SideText]) -> bool:
+    """Whether both sides may have the same request, so that their ties are comparable."""
+    same_request = (SideWord.BASELINE, SideWord.INDEX, SideWord.CLUSTER, SideWord.EMBEDDED)
+    return any(text.word in same_request for text in texts)
+
+
+def _list_untitled(sides: Iterable[ComparedSide]) -> tuple[str, ...]:
     """The documents without titles of sides from files; a side that is searched looks them up."""
-    hits = (hit for side in sides if side is not None for hit in side.run.hits)
+    hits = chain.from_iterable(side.run.hits for side in sides)
     return tuple(dict.fromkeys(hit.id for hit in hits if hit.title is None))
 
 
-def _may_be_of_one_request(forms: Iterable[Form | ComparedSide]) -> bool:
-    """Whether both sides may have the same request, so that their ties are comparable."""
-    elsewhere = (FormKind.BASELINE, FormKind.INDEX, FormKind.CLUSTER, FormKind.EMBEDDED)
-    return any(isinstance(form, Form) and form.kind in elsewhere for form in forms)
+# What is refused.
 
 
-def _loaded(suite: Path | Suite | None, environ: Mapping[str, str], configs: Configs) -> Suite | None:
-    if not isinstance(suite, Path):
-        return suite
-    from harness.suites import load_suite
-
-    return load_suite(suite, environ, configs=configs)
-
-
-def _form(choice: SideChoice, suite: Suite | None) -> Form | ComparedSide:
-    return choice if isinstance(choice, ComparedSide) else read_form(choice, requests=suite.requests if suite else ())
-
-
-def _name(form: Form | ComparedSide) -> str:
-    return form.side.name if isinstance(form, ComparedSide) else str(form)
-
-
-def _refuse(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> None:
+def _check_request(request: ComparisonRequest, texts: Sequence[SideText], suite: Suite | None) -> None:
     """Raise UsageError for every contradiction in the request, before anything is searched."""
-    refusals = list(_refusals(request, forms, suite))
-    if refusals:
-        raise UsageError.of_lines(refusals)
-    if suite is not None:
-        check_tags([suite], request.run.tags)
-        check_query_ids([suite], request.run.queries)
-        _cells_of(forms, request.request).check([suite])
-
-
-def _refuse_deeper(request: ComparisonRequest, sides: Sequence[tuple[str, int | None]], suite: Suite) -> None:
-    """Refuse measures and agreements that are deeper than the sides, some of which may not be searched yet."""
-    depths = Depths.named(sides, suite)
-    depths.refuse_ranks(request.options.depth)
-    depths.refuse_measures(request.named)
-    if request.options.depth is None:
-        depths.refuse_agreements(request.thresholds)
-    check_thresholds(replace(suite, thresholds=request.thresholds), judged=True, depth=depths.common)
-
-
-def _cells_of(forms: Sequence[Form], request: str | None) -> Matrix:
-    """The requests and indexes of the suite to search."""
+    contradictions = list(_list_contradictions(request, texts, suite))
+    if contradictions:
+        raise UsageError.of_lines(contradictions)
+    if suite is None:
+        return
     from harness.run import Matrix
 
-    requests = [form.value for form in forms if form.kind is FormKind.REQUEST]
-    if request is not None and any(form.is_live and form.kind is not FormKind.REQUEST for form in forms):
-        requests.append(request)
-    return Matrix(tuple(requests), tuple(form.value for form in forms if form.kind is FormKind.INDEX))
+    check_tags([suite], request.run.tags)
+    check_query_ids([suite], request.run.queries)
+    requests = [text.value for text in texts if text.word is SideWord.REQUEST]
+    indexes = [text.value for text in texts if text.word is SideWord.INDEX]
+    # Sides that name their own request do not use the one of the comparison.
+    if request.request is not None and any(text.is_live and text.word is not SideWord.REQUEST for text in texts):
+        requests.append(request.request)
+    Matrix(tuple(requests), tuple(indexes)).check([suite])
 
 
-def _refusals(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | None) -> Iterator[Sentence]:
+def _list_contradictions(
+    request: ComparisonRequest, texts: Sequence[SideText], suite: Suite | None
+) -> Iterator[Sentence]:
     """A sentence for each two options that exclude each other."""
-    for form in forms:
-        if suite is None and form.is_live:
-            yield f"{form} is asked with the queries and requests of a suite; give ", SUITE
-        if suite is None and form == Form(FormKind.BASELINE):
+    for text in texts:
+        if suite is None and text.is_live:
+            yield f"{text} is asked with the queries and requests of a suite; give ", SUITE
+        if suite is None and text == SideText(SideWord.BASELINE):
             yield "baseline is that of a suite; give ", SUITE, ", or say baseline:FILE"
     if suite is not None and request.qrels is not None:
         yield "found ", SUITE, " and ", QRELS, ", expected one of them: a suite has its own judgments"
@@ -344,31 +388,24 @@ def _refusals(request: ComparisonRequest, forms: Sequence[Form], suite: Suite | 
         yield Option("profile"), " and ", Option("gain"), " go with ", QRELS, own
     if request.complete and suite is None and request.qrels is None:
         yield Option("complete"), " goes with ", SUITE, " or ", QRELS, ", which say what queries there are"
-    takes_request = [form for form in forms if form.kind not in (FormKind.REQUEST, FormKind.RUN)]
+    takes_request = any(text.word not in (SideWord.REQUEST, SideWord.RUN) for text in texts)
     if request.request is not None and not takes_request:
         yield REQUEST, f" {request.request} is for index, cluster, embedded, baseline and report sides; none is one"
-    if request.qrels is not None and not request.named:
+    if request.qrels is not None and not request.named_measures:
         yield QRELS, " needs a ", MEASURE, " such as nDCG@10"
 
 
-def _judgments(request: ComparisonRequest) -> FileScorer | None:
-    if request.qrels is None:
-        return None
-    scorer = FileScorer(request.qrels, request.named, request.gain, request.profile or Profile.STANDARD)
-    scorer.read()
-    return scorer
-
-
-def _read(form: Form | ComparedSide, request: ComparisonRequest, suite: Suite | None) -> ComparedSide | None:
-    """The side, if it was given or is read from a file; None where it has to be searched."""
-    if isinstance(form, ComparedSide):
-        return form
-    path, name = Path(form.value), str(form)
-    if form.kind is FormKind.BASELINE:
-        return baseline_side(name, path if form.value else None, suite, request.request)
-    if form.kind is FormKind.REPORT:
-        return report_side(form, suite, request.request)
-    if form.kind is FormKind.RUN:
-        profile = suite.profile if suite else request.profile
-        return run_side(name, path, profile or Profile.STANDARD)
-    return None
+def _refuse_deeper(request: ComparisonRequest, sides: Iterable[SideText | ComparedSide], suite: Suite) -> None:
+    """Refuse measures and agreements that are deeper than the sides, some of which are not searched yet."""
+    named_depths: list[tuple[str, int | None]] = []
+    for side in sides:
+        if isinstance(side, ComparedSide):
+            named_depths.append((side.side.name, side.depth))
+        else:
+            named_depths.append((str(side), suite.depth))
+    depths = make_depths(named_depths, suite)
+    depths.refuse_ranks(request.options.depth)
+    depths.refuse_measures(request.named_measures)
+    if request.options.depth is None:
+        depths.refuse_agreements(request.thresholds)
+    check_thresholds(replace(suite, thresholds=request.thresholds), judged=True, depth=depths.common)

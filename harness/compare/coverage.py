@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from harness.compare.scores import ScoredSides, score_tables
+from harness.compare.scores import ScoredSides, tabulate_scores
 from harness.compare.sides import ComparedSide, may_share_request
 from harness.compare.ties import settle_run
 from harness.errors import MeasureError, UndefinedScore
@@ -31,53 +31,58 @@ def cover_sides(pair: tuple[ComparedSide, ComparedSide], scored: ScoredSides, de
     Returns:
         None where it is not known which documents are judged, or no query is scored on both sides.
     """
-    suite = replace(scored.suite, queries=_scored_on_both(scored))
+    suite = replace(scored.suite, queries=_select_scored(scored))
     if not scored.grades_known or not suite.queries:
         return None
     ranks = deepest_cutoff(common_measures(suite)) or depth
-    reference, candidate = (_cover_side(suite, run, ranks) for run in scored.runs)
+    reference, candidate = (_count_judged(suite, run, ranks) for run in scored.runs)
     judged = JudgedHits(ranks, len(suite.queries), reference, candidate)
+    # Stored scores cannot be computed with other grades, and where all hits are judged there is nothing to suppose.
     if not scored.is_rescored or not (reference.unjudged or candidate.unjudged):
         return judged
-    measures = [measure for measure in common_measures(suite) if needs_grades(measure)]
     runs = scored.runs
+    # The differences are those of the comparison, which takes ties in the order of the reference.
     if may_share_request(*pair):
         runs = (runs[0], settle_run(*runs))
-    ranges = (_find_range(suite, runs, measure) for measure in measures)
+    measures = [measure for measure in common_measures(suite) if needs_grades(measure)]
+    ranges = [_find_range(suite, runs, measure) for measure in measures]
     return replace(
         judged,
-        ranges=tuple(found for found in ranges if found is not None),
-        pool_command=_pool_command(pair, suite),
+        ranges=tuple(difference for difference in ranges if difference is not None),
+        pool_command=_write_pool_command(pair, suite),
         judged_only=_leave_out_unjudged(measures),
     )
 
 
-def _scored_on_both(scored: ScoredSides) -> tuple[Query, ...]:
-    first, second = (score_tables(scored, scores) for scores in scored.scores)
-    return tuple(
-        query
-        for query in scored.suite.queries
-        if any(
-            first[measure][query.id] is not None and second[measure][query.id] is not None
-            for measure in first.keys() & second.keys()
-        )
-    )
+def _select_scored(scored: ScoredSides) -> tuple[Query, ...]:
+    """The queries that have a score on both sides, by any measure."""
+    first, second = (tabulate_scores(scored, scores) for scores in scored.scores)
+    ids = set()
+    for measure in first:
+        for query, value in first[measure].items():
+            if value is not None and second[measure][query] is not None:
+                ids.add(query)
+    return tuple(query for query in scored.suite.queries if query.id in ids)
 
 
-def _cover_side(suite: Suite, run: Run, ranks: int) -> SideCoverage:
+def _count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
+    """The judged hits of *run* in the first *ranks* of each query."""
     measure = parse_measure(f"Judged@{ranks}")
-    scores = {query.id: score_of(suite, query, measure, run).value for query in suite.queries}
-    known = {query: value for query, value in scores.items() if value is not None}
-    hits = {query.id: [hit.id for hit in top_hits(run, query, ranks)] for query in suite.queries}
-    unjudged = {
-        query.id: sum(document not in query.judgments for document in hits[query.id]) for query in suite.queries
-    }
-    return SideCoverage(
-        judged=mean_of(known, read_weights(suite.queries, known)) if known else None,
-        hits=sum(map(len, hits.values())),
-        unjudged=sum(unjudged.values()),
-        queries=sum(number > 0 for number in unjudged.values()),
-    )
+    shares: dict[str, float] = {}
+    hits = unjudged = queries = 0
+    for query in suite.queries:
+        share = score_of(suite, query, measure, run).value
+        if share is not None:
+            shares[query.id] = share
+        documents = [hit.id for hit in top_hits(run, query, ranks)]
+        unjudged_of_query = sum(document not in query.judgments for document in documents)
+        hits += len(documents)
+        unjudged += unjudged_of_query
+        queries += unjudged_of_query > 0
+    judged = None
+    if shares:
+        judged = mean_of(shares, read_weights(suite.queries, shares))
+    return SideCoverage(judged, hits, unjudged, queries)
 
 
 def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> DifferenceRange | None:
@@ -86,11 +91,11 @@ def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> Differ
     lows: dict[str, float] = {}
     highs: dict[str, float] = {}
     for query in suite.queries:
-        rankings = [run.responses.get(query.id) for run in runs]
-        if not isinstance(rankings[0], Ranking) or not isinstance(rankings[1], Ranking):
+        before, after = (run.responses.get(query.id) for run in runs)
+        if not isinstance(before, Ranking) or not isinstance(after, Ranking):
             continue
         try:
-            differences = _possible_differences(suite, query, measure, (rankings[0], rankings[1]), ends)
+            differences = _compute_possible_differences(suite, query, measure, (before, after), ends)
         except MeasureError:
             return None
         if differences:
@@ -101,7 +106,7 @@ def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> Differ
     return DifferenceRange(measure.text, mean_of(lows, weights), mean_of(highs, weights))
 
 
-def _possible_differences(
+def _compute_possible_differences(
     suite: Suite, query: Query, measure: Measure, rankings: tuple[Ranking, Ranking], ends: tuple[float, float]
 ) -> list[float]:
     """
@@ -111,21 +116,26 @@ def _possible_differences(
     the best for what the side ranks higher, and the worst for the rest.
     """
     worst, best = ends
-    before, after = ({hit.id: rank for rank, hit in enumerate(one.hits[: measure.cutoff])} for one in rankings)
+    before, after = ({hit.id: rank for rank, hit in enumerate(ranking.hits[: measure.cutoff])} for ranking in rankings)
     unjudged = [document for document in before | after if document not in query.judgments]
-    higher_in_candidate = {
-        document: after.get(document, math.inf) < before.get(document, math.inf) for document in unjudged
-    }
     supposed: list[Mapping[str, float]] = [{}]
     if unjudged:
-        supposed += [dict.fromkeys(unjudged, worst), dict.fromkeys(unjudged, best)]
-        supposed.append({one: best if higher else worst for one, higher in higher_in_candidate.items()})
-        supposed.append({one: worst if higher else best for one, higher in higher_in_candidate.items()})
+        favor_reference = dict.fromkeys(unjudged, best)
+        favor_candidate = dict.fromkeys(unjudged, worst)
+        for document in unjudged:
+            if after.get(document, math.inf) < before.get(document, math.inf):
+                favor_reference[document] = worst
+                favor_candidate[document] = best
+        all_worst, all_best = dict.fromkeys(unjudged, worst), dict.fromkeys(unjudged, best)
+        supposed += [all_worst, all_best, favor_candidate, favor_reference]
     differences = []
     for grades in supposed:
+        judgments = {**query.judgments, **grades}
         try:
-            first, second = (_score(suite, measure, one, {**query.judgments, **grades}) for one in rankings)
+            first, second = (_score_ranking(suite, measure, ranking, judgments) for ranking in rankings)
         except UndefinedScore:
+            # Without a score as judged the query does not count. Supposed grades may only leave it undefined, such as
+            # the worst ones where no other document is relevant: those add nothing.
             if not grades:
                 return []
             continue
@@ -133,7 +143,7 @@ def _possible_differences(
     return differences
 
 
-def _score(suite: Suite, measure: Measure, ranking: Ranking, grades: Mapping[str, float]) -> float:
+def _score_ranking(suite: Suite, measure: Measure, ranking: Ranking, grades: Mapping[str, float]) -> float:
     return score_query(
         measure,
         [hit.id for hit in ranking.hits],
@@ -144,9 +154,9 @@ def _score(suite: Suite, measure: Measure, ranking: Ranking, grades: Mapping[str
     )
 
 
-def _pool_command(pair: Iterable[ComparedSide], suite: Suite) -> str:
+def _write_pool_command(pair: Iterable[ComparedSide], suite: Suite) -> str:
     """The command that collects the unjudged hits of both sides; empty where a side has no request of the suite."""
-    sides = [one.side for one in pair]
+    sides = [compared.side for compared in pair]
     if not suite.path or any(side.request not in suite.requests for side in sides):
         return ""
     words = ["harness", "judgments", "pool", suite.path]
@@ -160,9 +170,11 @@ def _pool_command(pair: Iterable[ComparedSide], suite: Suite) -> str:
 def _leave_out_unjudged(measures: Sequence[Measure]) -> str:
     """The first of *measures* that can leave out unjudged hits, as the measure that does; empty where none can."""
     for measure in measures:
-        if "judged_only" not in definition_of(measure).parameters or dict(measure.parameters).get("judged_only"):
+        has_parameter = "judged_only" in definition_of(measure).parameters
+        if not has_parameter or dict(measure.parameters).get("judged_only"):
             continue
         name, at, cutoff = measure.text.partition("@")
-        parameters = f"{name[:-1]}, judged_only=true)" if name.endswith(")") else f"{name}(judged_only=true)"
-        return parse_measure(parameters + at + cutoff).text
+        # A measure with parameters has them in parentheses already, as in RBP(p=0.8).
+        prefix = f"{name[:-1]}, " if name.endswith(")") else f"{name}("
+        return parse_measure(f"{prefix}judged_only=true){at}{cutoff}").text
     return ""

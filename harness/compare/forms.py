@@ -22,7 +22,7 @@ from harness.files.json import read_json_text
 from harness.options import RunOptions
 from harness.words import did_you_mean, nearest
 
-FORMS = (
+SIDE_FORMS = (
     "baseline, baseline:FILE, report:FILE, report:FILE#INDEX, run:FILE, request:NAME, index:NAME, cluster:NAME, "
     "cluster:URL, embedded or embedded:VERSION"
 )
@@ -30,7 +30,7 @@ RUN_SUFFIXES = (".run", ".trec", ".csv", ".jsonl", ".ndjson", ".parquet")
 PACKED = (".gz", ".zst")
 
 
-class FormKind(StrEnum):
+class SideWord(StrEnum):
     """The word before the colon."""
 
     BASELINE = "baseline"
@@ -42,58 +42,53 @@ class FormKind(StrEnum):
     EMBEDDED = "embedded"
 
 
-KINDS = {str(kind): kind for kind in FormKind}
-OF_FILES = (FormKind.BASELINE, FormKind.REPORT, FormKind.RUN)
-ALONE = (FormKind.BASELINE, FormKind.EMBEDDED)
-"""The kinds that may be written without a colon."""
+OF_FILES = (SideWord.BASELINE, SideWord.REPORT, SideWord.RUN)
+ALONE = (SideWord.BASELINE, SideWord.EMBEDDED)
+"""The words that may be written without a colon."""
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class SideText:
     """
-    A side as written: *value* is the file, the name, the URL or the version; empty for a word without a colon.
+    A side as written.
 
-    *index* is that of the entry of a report with several; None where none is named.
-
-    >>> str(Form(FormKind.REQUEST, "candidate"))
+    >>> str(SideText(SideWord.REQUEST, "candidate"))
     'request:candidate'
     """
 
-    kind: FormKind
+    word: SideWord
     value: str = ""
+    """The file, the name, the URL or the version; empty for a word without a colon."""
     index: str | None = None
+    """The index of the entry of a report with several; None where none is named."""
 
     @property
     def is_live(self) -> bool:
         """Whether an engine or a service is searched, instead of a file read."""
-        return self.kind not in OF_FILES
+        return self.word not in OF_FILES
 
-    def options(self, options: RunOptions, request: str | None) -> RunOptions:
-        """
-        The options of this side, which is live: those of both sides with its own.
-
-        Args:
-            options: The options of both sides.
-            request: The request that an index or a cluster is searched with; the suite's first where None.
-        """
-        if self.kind is FormKind.REQUEST:
+    def apply_to(self, options: RunOptions) -> RunOptions:
+        """*options*, those of both sides, with what this side, which is live, has of its own."""
+        if self.word is SideWord.REQUEST:
             return replace(options, request=self.value)
-        options = replace(options, request=request or options.request)
-        if self.kind is FormKind.INDEX:
+        if self.word is SideWord.INDEX:
             return replace(options, index=self.value)
+        # The side names another server than the one that the options lead to.
         elsewhere = replace(options, url=None, cluster=None, embedded=False, engine_version=None, client=None)
-        if self.kind is FormKind.EMBEDDED:
+        if self.word is SideWord.EMBEDDED:
             return replace(elsewhere, embedded=True, engine_version=self.value or None)
         if "://" in self.value:
             return replace(elsewhere, url=self.value)
         return replace(elsewhere, cluster=self.value)
 
     def __str__(self) -> str:
-        entry = "" if self.index is None else f"#{self.index}"
-        return f"{self.kind}:{self.value}{entry}" if self.value else str(self.kind)
+        if not self.value:
+            return str(self.word)
+        text = f"{self.word}:{self.value}"
+        return text if self.index is None else f"{text}#{self.index}"
 
 
-def read_form(text: str, *, requests: Iterable[str] = ()) -> Form:
+def parse_side(text: str, *, requests: Iterable[str] = ()) -> SideText:
     """
     Read a side from *text*.
 
@@ -104,59 +99,66 @@ def read_form(text: str, *, requests: Iterable[str] = ()) -> Form:
     Raises:
         UsageError: It is none of the forms; suggests those that would fit.
     """
-    word, colon, value = text.partition(":")
-    if "://" in text and word in ("http", "https"):
-        return Form(FormKind.CLUSTER, text)
-    kind = KINDS.get(word)
-    if kind is not None and (value or (not colon and kind in ALONE)):
-        return _checked(Form(kind, value))
-    if kind is not None:
-        raise UsageError(f"found {text!r}, expected {_with_value(kind)}")
+    prefix, colon, value = text.partition(":")
+    if "://" in text and prefix in ("http", "https"):
+        return SideText(SideWord.CLUSTER, text)
+    if prefix in set(SideWord):
+        word = SideWord(prefix)
+        if value or (not colon and word in ALONE):
+            return _find_file(SideText(word, value))
+        raise UsageError(f"found {text!r}, expected {_describe_value(word)}")
     if Path(text).is_file():
-        return Form(_kind_of(Path(text)), text)
+        return SideText(_recognize_file(Path(text)), text)
     file, _, index = text.rpartition("#")
-    if file and index and Path(file).is_file() and _kind_of(Path(file)) is FormKind.REPORT:
-        return Form(FormKind.REPORT, file, index)
-    raise UsageError(f"found {text!r}, which is {_guess(text, word, colon, value, list(requests))}; expected {FORMS}")
+    if file and index and Path(file).is_file() and _recognize_file(Path(file)) is SideWord.REPORT:
+        return SideText(SideWord.REPORT, file, index)
+    raise UsageError(f"found {text!r}, which is {_suggest(text, list(requests))}; expected {SIDE_FORMS}")
 
 
-def _checked(form: Form) -> Form:
-    path = Path(form.value)
-    file, _, index = form.value.rpartition("#")
-    if form.kind is FormKind.REPORT and file and index and not path.exists():
-        return _checked(Form(form.kind, file, index))
-    if form.value and not form.is_live and (path.is_dir() or not path.exists()):  # a pipe is there, and no regular file
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise UsageError(f"{form}: the file {form.value} {what}")
-    return form
+def _find_file(side: SideText) -> SideText:
+    """*side*, whose file must exist; a file may have a # in its name, so only what is left of one is split."""
+    path = Path(side.value)
+    file, _, index = side.value.rpartition("#")
+    if side.word is SideWord.REPORT and file and index and not path.exists():
+        return _find_file(SideText(side.word, file, index))
+    # A pipe exists and is no regular file: it can be read.
+    if side.value and not side.is_live and (path.is_dir() or not path.exists()):
+        problem = "is a folder" if path.is_dir() else "does not exist"
+        raise UsageError(f"{side}: the file {side.value} {problem}")
+    return side
 
 
-def _with_value(kind: FormKind) -> str:
-    names = {FormKind.CLUSTER: "NAME or cluster:URL", FormKind.EMBEDDED: "VERSION, or embedded alone"}
-    usual = "FILE" if kind in OF_FILES else "NAME"
-    return f"{kind}:{names.get(kind, usual)}"
+def _describe_value(word: SideWord) -> str:
+    """What *word* takes after its colon, for a message."""
+    if word is SideWord.CLUSTER:
+        return "cluster:NAME or cluster:URL"
+    if word is SideWord.EMBEDDED:
+        return "embedded:VERSION, or embedded alone"
+    return f"{word}:FILE" if word in OF_FILES else f"{word}:NAME"
 
 
-def _kind_of(path: Path) -> FormKind:
-    """The kind of a file: by its members if it is JSON, by its name if that ends like a run file's; else unknown."""
+def _recognize_file(path: Path) -> SideWord:
+    """The word for a file: by its members if it is JSON, by its name if that ends like a run file's; else unknown."""
     suffixes = [suffix for suffix in path.suffixes if suffix not in PACKED]
-    if suffixes[-1:] == [".json"]:
-        members = _members(path)
+    last = suffixes[-1] if suffixes else ""
+    if last == ".json":
+        members = _read_members(path)
         if {"suites", "exit_status"} <= members:
-            return FormKind.REPORT
+            return SideWord.REPORT
         if {"suite", "requests"} <= members:
-            return FormKind.BASELINE
+            return SideWord.BASELINE
         raise UsageError(
             f"{path} is neither a JSON report of harness run nor a baseline; write report:{path} or baseline:{path}"
         )
-    if suffixes and suffixes[-1] in RUN_SUFFIXES:
-        return FormKind.RUN
+    if last in RUN_SUFFIXES:
+        return SideWord.RUN
     raise UsageError(
         f"the name of {path} does not determine its type; write run:{path}, report:{path} or baseline:{path}"
     )
 
 
-def _members(path: Path) -> frozenset[str]:
+def _read_members(path: Path) -> frozenset[str]:
+    """The names of the members of a JSON file; none if it is not an object."""
     try:
         raw = json.loads(read_json_text(path))
     except (OSError, ValueError, RecursionError) as error:
@@ -165,15 +167,17 @@ def _members(path: Path) -> frozenset[str]:
     return frozenset(raw) if isinstance(raw, dict) else frozenset()
 
 
-def _guess(text: str, word: str, colon: str, value: str, requests: list[str]) -> str:
-    """Suggestions for what *text* may have been meant to be."""
+def _suggest(text: str, requests: list[str]) -> str:
+    """What *text* may have been meant to be, in words."""
+    prefix, colon, value = text.partition(":")
     if colon:
-        meant = nearest(word, FormKind)
-        guess = f"; did you mean {f'{meant}:{value}'!r}?" if meant else ""
-        return f"neither a known form nor a file{guess}"
+        word = nearest(prefix, SideWord)
+        if word is None:
+            return "neither a known form nor a file"
+        return f"neither a known form nor a file; did you mean {f'{word}:{value}'!r}?"
     if text in requests:
         return f"no file; the request of that name is 'request:{text}'"
-    meant = nearest(text, requests)
-    if meant:
-        return f"no file; did you mean 'request:{meant}'?"
+    request = nearest(text, requests)
+    if request is not None:
+        return f"no file; did you mean 'request:{request}'?"
     return f"no file{did_you_mean(text, ALONE)}"

@@ -12,7 +12,7 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import as_run, request_fingerprint
 from harness.baseline.files import find_baseline, read_baselines
 from harness.baseline.questions import UsedValues
-from harness.compare.forms import Form, FormKind
+from harness.compare.forms import SideText, SideWord
 from harness.config import Configs
 from harness.errors import Option, UsageError
 from harness.files.json import read_json_text
@@ -53,27 +53,26 @@ SUITE, QRELS, REQUEST, MEASURE = Option("suite"), Option("qrels"), Option("reque
 
 @dataclass(frozen=True, slots=True)
 class ComparedSide:
-    """
-    A side with its rankings and all that its source says about them.
-
-    *depth* is the number of hits requested, None where the rankings are whole. *queries* have the texts, tags and
-    grades of the source. *scores* are the stored ones, computed with *gain* and *profile*, None where there are none.
-    *template* is a fingerprint of its request, None where that is not known. *fingerprints* of the judgments by query
-    are a baseline's. *questions* are the texts and params of its queries, where they are known. *changed_questions* are
-    those that differ, then and now; their responses are removed.
-    """
+    """A side with its rankings and all that its source says about them."""
 
     side: Side
     run: Run
     depth: int | None
+    """The number of hits requested; None where the rankings are whole."""
     queries: Sequence[Query]
+    """With the texts, tags and grades of the source."""
     scores: tuple[Score, ...] = ()
+    """The stored scores, computed with *gain* and *profile*, which are None where there are none."""
     gain: Gain | None = None
     profile: Profile | None = None
     template: str | None = None
+    """A fingerprint of the request; None where that is not known."""
     fingerprints: Mapping[str, str] = field(default_factory=dict)
+    """Of the judgments, by query; only a baseline has them."""
     questions: Mapping[str, Question] = field(default_factory=dict)
+    """The texts and params of queries, where they are known."""
     changed_questions: Mapping[str, tuple[Question, Question]] = field(default_factory=dict)
+    """Those of *questions* that differ, then and now; the responses to them are removed."""
 
 
 def may_share_request(reference: ComparedSide, candidate: ComparedSide) -> bool:
@@ -81,15 +80,36 @@ def may_share_request(reference: ComparedSide, candidate: ComparedSide) -> bool:
     return None in (reference.template, candidate.template) or reference.template == candidate.template
 
 
-def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSide:
+# Sides that are searched.
+
+RunLoaded: TypeAlias = Callable[[Suite, RunOptions, Configs], Run]
+"""Runs a loaded suite, with the harness.toml files read so far; secrets are masked in the run."""
+
+
+def search_side(text: SideText, suite: Suite, options: RunOptions, configs: Configs, run: RunLoaded) -> ComparedSide:
     """
-    A run of *suite*, called *name*.
+    Run *suite* as *text* says. An engine that does not answer is not an error: its queries fail.
+
+    Raises:
+        UsageError: The suite has no such request, or no cluster of that name is known.
+        SuiteError: The suite is wrong.
+        EngineStartError: The embedded node could not be started.
+    """
+    kinds = {SideWord.REQUEST: SideKind.REQUEST, SideWord.INDEX: SideKind.INDEX}
+    kind = kinds.get(text.word, SideKind.CLUSTER)
+    return make_run_side(str(text), kind, suite, run(suite, options, configs))
+
+
+def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSide:
+    """
+    The side of a run of *suite*, called *name*.
 
     A suite without requests holds the judgments of rankings that were given in Python, which are whole.
     """
-    template = suite.requests.get(run.request)
-    unanswered = {query: failure_text(one) for query, one in run.responses.items() if isinstance(one, Failure)}
-    if template is None:
+    unanswered = {
+        query: failure_text(response) for query, response in run.responses.items() if isinstance(response, Failure)
+    }
+    if run.request not in suite.requests:
         return ComparedSide(Side(name, kind, unanswered=unanswered), run, None, suite.queries)
     return ComparedSide(
         Side(name, kind, str(run.engine), run.request, run.index, unanswered=unanswered),
@@ -101,31 +121,94 @@ def side_of_run(name: str, kind: SideKind, suite: Suite, run: Run) -> ComparedSi
     )
 
 
-RunLoaded: TypeAlias = Callable[[Suite, RunOptions, Configs], Run]
-"""Runs a loaded suite, with the harness.toml files read so far; secrets are masked in the run."""
+def read_questions(suite: Suite, used: UsedValues) -> dict[str, Question]:
+    """What is *used* of each query of *suite*; nothing for a suite without requests, which only holds judgments."""
+    if not suite.requests:
+        return {}
+    masker = Masker(suite.variables)
+    return {query.id: used.question(query, masker) for query in suite.queries}
 
-SIDE_KINDS = {FormKind.REQUEST: SideKind.REQUEST, FormKind.INDEX: SideKind.INDEX}
+
+# The side of a report.
 
 
-def live_side(form: Form, suite: Suite, options: RunOptions, configs: Configs, run: RunLoaded) -> ComparedSide:
+def read_report_side(text: SideText, suite: Suite | None, request: str | None) -> ComparedSide:
     """
-    Run *suite* as *form* says. An engine that does not answer is not an error: its queries fail.
+    The side of one suite of the JSON report that *text* names.
 
     Raises:
-        UsageError: The suite has no such request, or no cluster of that name is known.
-        SuiteError: The suite is wrong.
-        EngineStartError: The embedded node could not be started.
+        FormatError: The file is not a report.
+        UsageError: The report does not hold the suite, or several of its suites match.
     """
-    return side_of_run(str(form), SIDE_KINDS.get(form.kind, SideKind.CLUSTER), suite, run(suite, options, configs))
+    from harness.report.json import loads_report
+
+    path = Path(text.value)
+    try:
+        content = read_json_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
+    report = loads_report(content, path=text.value)
+    entry = _choose_report(text, report, suite, request)
+    return make_report_side(entry, str(text), created=report.timing.created)
 
 
-def side_of_report(report: SuiteReport, name: str, *, created: str) -> ComparedSide:
+def _choose_report(text: SideText, report: Report, suite: Suite | None, request: str | None) -> SuiteReport:
+    """The only entry of *report* that is of *suite*, of *request* and of the index in *text*, where these are given."""
+    # Secrets are masked in a report, in the name of a suite too.
+    suite_name = None if suite is None else Masker(suite.variables).mask(suite.name)
+    of_suite = [entry for entry in report.suites if suite_name is None or entry.name == suite_name]
+    matches = [entry for entry in of_suite if request is None or entry.request == request]
+    matches = [entry for entry in matches if text.index is None or entry.index == text.index]
+    if len(matches) == 1:
+        return matches[0]
+    file = replace(text, index=None)
+    entries = ", ".join(f"{entry.name} ({_describe_entry(entry)})" for entry in report.suites) or "no suite"
+    if matches:
+        raise _refuse_ambiguous(file, matches, entries)
+    conditions = []
+    if suite is not None:
+        conditions.append(f"the suite {suite.name!r}")
+    if request is not None:
+        conditions.append(f"the request {request!r}")
+    hint = ""
+    if text.index is not None:
+        conditions.append(f"the index {text.index!r}")
+        indexes = [entry.index for entry in of_suite if entry.index]
+        if text.index not in indexes:
+            hint = did_you_mean(text.index, indexes)
+    raise UsageError(f"{file} does not hold {' and '.join(conditions) or 'a suite'}; it holds {entries}{hint}")
+
+
+def _describe_entry(entry: SuiteReport) -> str:
+    return f"request {entry.request} on {entry.index}" if entry.index else f"request {entry.request}"
+
+
+def _refuse_ambiguous(file: SideText, matches: Sequence[SuiteReport], entries: str) -> UsageError:
+    """The error for a report with several entries that match; names what would tell them apart."""
+    choices: list[Option | str] = []
+    if len({entry.name for entry in matches}) > 1:
+        choices.append(SUITE)
+    if len({entry.request for entry in matches}) > 1:
+        choices.append(REQUEST)
+    if len({entry.index for entry in matches}) > 1:
+        index = next(entry.index for entry in matches if entry.index)
+        choices.append(f"a side such as {file}#{index}")
+    several = f"{file} has several possible entries: {entries}"
+    if not choices:
+        return UsageError(f"{several}; nothing tells them apart, so write each to a report of its own")
+    sentence: list[Option | str] = [f"{several}; ", choices[0]]
+    for choice in choices[1:]:
+        sentence += [" and ", choice]
+    sentence.append(" say which" if len(choices) > 1 else " says which")
+    return UsageError(*sentence)
+
+
+def make_report_side(report: SuiteReport, name: str, *, created: str) -> ComparedSide:
     """
     The side of *report*, made at the time *created*, without queries that were skipped.
 
     Secrets are masked in a report.
     """
-    ran = [query for query in report.queries if query.outcome is not Outcome.SKIPPED]
     side = Side(
         name,
         SideKind.REPORT,
@@ -135,59 +218,74 @@ def side_of_report(report: SuiteReport, name: str, *, created: str) -> ComparedS
         created,
         unanswered={query.id: query.reason for query in report.unanswered.values()},
     )
-    responses = {query.id: _response(query) for query in ran}
+    responses: dict[str, Response] = {}
+    queries: list[Query] = []
+    scores: list[Score] = []
+    questions = {}
+    for query in report.queries:
+        if query.outcome is Outcome.SKIPPED:
+            continue
+        responses[query.id] = _restore_response(query)
+        queries.append(
+            Query(query.id, query.text, tags=query.tags, judgments=_collect_grades(query), weight=query.weight)
+        )
+        scores += _restore_scores(query)
+        questions[query.id] = Question(query.question, query.text)
     run = Run(responses, report.engine, report.request, report.index, target_changed=report.target_changed)
     return ComparedSide(
         side,
         run,
         report.depth,
-        tuple(_query(query) for query in ran),
-        tuple(score for query in ran for score in _scores(query)),
+        tuple(queries),
+        tuple(scores),
         read_gain(report.gain),
         report.profile,
-        questions={query.id: Question(query.question, query.text) for query in ran},
+        questions=questions,
     )
 
 
-def _query(query: QueryReport) -> Query:
-    return Query(query.id, query.text, tags=query.tags, judgments=_grades(query), weight=query.weight)
+def _restore_response(query: QueryReport) -> Response:
+    """The response that *query* reports."""
+    if query.outcome.is_unanswered:
+        kind = FailureKind.NOT_RUN if query.outcome is Outcome.NOT_RUN else FailureKind.ERROR
+        return query.failure or Failure(kind, query.reason)
+    hits = tuple(Hit(document.id, document.score, document.title, sort=document.sort) for document in query.ranking)
+    # Only the ids of the tail are reported: its documents tie with the last hit, and so have its score.
+    tail = tuple(replace(hits[-1], id=document, title=None) for document in query.tail if hits)
+    return Ranking(
+        hits,
+        query.total,
+        query.timing.took,
+        query.total_is_lower_bound,
+        query.duplicates,
+        tail=tail,
+        closed=query.closed,
+        exact_scores=query.exact_scores,
+    )
 
 
-def _response(query: QueryReport) -> Response:
-    if not query.outcome.is_unanswered:
-        hits = tuple(Hit(one.id, one.score, one.title, sort=one.sort) for one in query.ranking)
-        tail = tuple(replace(hits[-1], id=document, title=None) for document in query.tail if hits)
-        return Ranking(
-            hits,
-            query.total,
-            query.timing.took,
-            query.total_is_lower_bound,
-            query.duplicates,
-            tail=tail,
-            closed=query.closed,
-            exact_scores=query.exact_scores,
-        )
-    kind = FailureKind.NOT_RUN if query.outcome is Outcome.NOT_RUN else FailureKind.ERROR
-    return query.failure or Failure(kind, query.reason)
-
-
-def _grades(query: QueryReport) -> dict[str, float]:
+def _collect_grades(query: QueryReport) -> dict[str, float]:
     """The grades in the report: of hits, of the ideal ranking and of relevant documents that were not found."""
-    ranked = {document.id: document.grade for document in (*query.ideal, *query.ranking)}
-    missing = {document.id: document.grade for document in query.missing}
-    return {document: grade for document, grade in (ranked | missing).items() if grade is not None}
+    grades = {document.id: document.grade for document in (*query.ideal, *query.ranking)}
+    grades.update({document.id: document.grade for document in query.missing})
+    return {document: grade for document, grade in grades.items() if grade is not None}
 
 
-def _scores(query: QueryReport) -> list[Score]:
-    without = query.outcome if query.outcome.is_unanswered else Outcome.UNDEFINED
+def _restore_scores(query: QueryReport) -> list[Score]:
+    """The scores that *query* reports, each with the outcome that it had."""
     scored = Outcome.SCORED if query.ranking else Outcome.ZERO_HITS
-    return [
-        Score(query.id, measure, value, without if value is None else scored, query.reason)
-        for measure, value in query.scores.items()
-    ]
+    unscored = query.outcome if query.outcome.is_unanswered else Outcome.UNDEFINED
+    scores = []
+    for measure, value in query.scores.items():
+        outcome = unscored if value is None else scored
+        scores.append(Score(query.id, measure, value, outcome, query.reason))
+    return scores
 
 
-def baseline_side(name: str, path: Path | None, suite: Suite | None, request: str | None) -> ComparedSide:
+# The side of a baseline.
+
+
+def read_baseline_side(name: str, path: Path | None, suite: Suite | None, request: str | None) -> ComparedSide:
     """
     The side of the baseline at *path*, or of that of *suite* where it is None.
 
@@ -198,45 +296,45 @@ def baseline_side(name: str, path: Path | None, suite: Suite | None, request: st
     """
     if suite is not None:
         file = find_baseline(suite.path, suite.roots, path)
-        found = read_baselines(file)
-        usual = found.requests if len(found.requests) == 1 else suite.requests
-        chosen = request or next(iter(usual))
-        return side_of_baseline(name, entry_of(found, file, suite, chosen), chosen, suite)
-    assert path is not None
+        baselines = read_baselines(file)
+        if request is None:
+            # The only entry, or else that of the suite's first request, which a run without options has.
+            request = next(iter(baselines.requests if len(baselines.requests) == 1 else suite.requests))
+        return make_baseline_side(name, entry_of(baselines, file, suite, request), request, suite)
+    assert path is not None  # a baseline without a file is that of a suite
     entries = read_baselines(path).requests
-    chosen = _choose(name, entries, request)
-    refuse_contradictions(entries[chosen], path.as_posix(), chosen)
-    return side_of_baseline(name, entries[chosen], chosen)
+    request = _choose_request(name, entries, request)
+    refuse_contradictions(entries[request], path.as_posix(), request)
+    return make_baseline_side(name, entries[request], request)
 
 
-def _choose(name: str, known: Iterable[str], request: str | None) -> str:
-    names = sorted(known)
-    if request is None and len(names) == 1:
+def _choose_request(name: str, entries: Iterable[str], request: str | None) -> str:
+    names = sorted(entries)
+    if request is not None and request in names:
+        return request
+    if request is not None:
+        known = ", ".join(names) or "none"
+        raise UsageError(f"{name} holds no request {request!r}, only {known}{did_you_mean(request, names)}")
+    if len(names) == 1:
         return names[0]
-    if request in names:
-        return str(request)
-    if request is None:
-        raise UsageError(f"{name} holds the requests {', '.join(names)}; say which with ", REQUEST)
-    raise UsageError(
-        f"{name} holds no request {request!r}, only {', '.join(names) or 'none'}{did_you_mean(request, names)}"
-    )
+    raise UsageError(f"{name} holds the requests {', '.join(names)}; say which with ", REQUEST)
 
 
-def side_of_baseline(name: str, entry: Baseline, request: str, suite: Suite | None = None) -> ComparedSide:
+def make_baseline_side(name: str, entry: Baseline, request: str, suite: Suite | None = None) -> ComparedSide:
     """The side of *entry*, the baseline of *request*, called *name*; *suite* is its suite as it is today."""
     used = UsedValues(None) if suite is None else UsedValues.of_all(suite)
-    run = as_run(entry, request, depth=entry.depth)
     side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
-    scores = (
-        Score(query, measure, value, Outcome.UNDEFINED if value is None else kept.outcome)
-        for query, kept in entry.queries.items()
-        for measure, value in kept.scores.items()
-    )
+    queries: list[Query] = []
+    scores: list[Score] = []
+    for query, kept in entry.queries.items():
+        queries.append(Query(query, kept.text, weight=kept.weight))
+        for measure, value in kept.scores.items():
+            scores.append(Score(query, measure, value, Outcome.UNDEFINED if value is None else kept.outcome))
     return ComparedSide(
         side,
-        run,
+        as_run(entry, request, depth=entry.depth),
         entry.depth,
-        tuple(Query(query, kept.text, weight=kept.weight) for query, kept in entry.queries.items()),
+        tuple(queries),
         tuple(scores),
         read_gain(entry.gain),
         entry.profile,
@@ -246,62 +344,10 @@ def side_of_baseline(name: str, entry: Baseline, request: str, suite: Suite | No
     )
 
 
-def report_side(form: Form, suite: Suite | None, request: str | None) -> ComparedSide:
-    """
-    The side of one suite of the JSON report that *form* names.
-
-    Raises:
-        FormatError: The file is not a report.
-        UsageError: The report does not hold the suite, or several of its suites match.
-    """
-    from harness.report.json import loads_report
-
-    report = loads_report(_text(Path(form.value)), path=form.value)
-    found = _choose_report(form, report, suite, request)
-    return side_of_report(found, str(form), created=report.timing.created)
+# The side of a run file.
 
 
-def _text(path: Path) -> str:
-    try:
-        return read_json_text(path)
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}") from None
-
-
-def _choose_report(form: Form, report: Report, suite: Suite | None, request: str | None) -> SuiteReport:
-    name = suite and Masker(suite.variables).mask(suite.name)  # as a report has it
-    of_suite = [one for one in report.suites if suite is None or one.name == name]
-    fitting = [one for one in of_suite if request is None or one.request == request]
-    fitting = [one for one in fitting if form.index is None or one.index == form.index]
-    if len(fitting) == 1:
-        return fitting[0]
-    known = ", ".join(f"{one.name} ({_which(one)})" for one in report.suites) or "no suite"
-    given = (("suite", suite and suite.name), ("request", request), ("index", form.index))
-    named = [f"the {what} {value!r}" for what, value in given if value is not None]
-    file = replace(form, index=None)
-    if not fitting:
-        indexes = [one.index for one in of_suite if one.index]
-        guess = "" if form.index is None or form.index in indexes else did_you_mean(form.index, indexes)
-        raise UsageError(f"{file} does not hold {' and '.join(named) or 'a suite'}; it holds {known}{guess}")
-    choices: list[Option | str] = []
-    if len({one.name for one in fitting}) > 1:
-        choices.append(SUITE)
-    if len({one.request for one in fitting}) > 1:
-        choices.append(REQUEST)
-    if len({one.index for one in fitting}) > 1:
-        choices.append(f"a side such as {file}#{next(one.index for one in fitting if one.index)}")
-    several = f"{file} has several possible entries: {known}"
-    if not choices:
-        raise UsageError(f"{several}; nothing tells them apart, so write each to a report of its own")
-    joined = [part for choice in choices for part in (" and ", choice)][1:]
-    raise UsageError(f"{several}; ", *joined, " say which" if len(choices) > 1 else " says which")
-
-
-def _which(report: SuiteReport) -> str:
-    return f"request {report.request}" + (f" on {report.index}" if report.index else "")
-
-
-def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
+def read_run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     """
     The side of a run file: documents by score, the highest first, equal ones in the order of
     `harness.files.runs.evaluate_files`.
@@ -313,34 +359,31 @@ def run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     rankings = {}
     for query, stored in read_run(path).items():
         scores = dict(zip(stored.documents, stored.scores, strict=True))
-        trec = profile is Profile.TREC
-        documents: Sequence[str] = by_score(stored.documents, stored.scores) if trec else stored.in_order()
+        documents: Sequence[str] = stored.in_order()
+        # trec_eval orders by score and then by id, whatever the ranks in the file say.
+        if profile is Profile.TREC:
+            documents = by_score(stored.documents, stored.scores)
         hits = tuple(Hit(document, scores[document]) for document in documents)
         rankings[query] = Ranking(hits, exact_scores=True)
     run = Run(rankings, Engine("run"), "run")
     return ComparedSide(Side(name, SideKind.RUN), run, None, tuple(Query(query, query) for query in rankings))
 
 
-def cut_at(run: Run, depth: int | None) -> Run:
+def add_empty_rankings(side: ComparedSide, queries: Iterable[str]) -> ComparedSide:
+    """*side* with those of *queries* that it lacks, as empty rankings; only for run files, which cannot hold these."""
+    absent = [query for query in queries if query not in side.run.responses]
+    if side.side.kind is not SideKind.RUN or not absent:
+        return side
+    run = replace(side.run, responses={**side.run.responses, **dict.fromkeys(absent, Ranking())})
+    return replace(side, run=run, queries=(*side.queries, *(Query(query, query) for query in absent)))
+
+
+def truncate_run(run: Run, depth: int | None) -> Run:
     """*run* with no more than *depth* hits of each query."""
     if depth is None:
         return run
-    responses = run.responses.items()
-    return replace(
-        run, responses={q: truncate_ranking(one, depth) if isinstance(one, Ranking) else one for q, one in responses}
-    )
-
-
-def with_empty(one: ComparedSide, queries: Iterable[str]) -> ComparedSide:
-    """*one* with those of *queries* that it lacks, as empty rankings; only for run files, which cannot hold these."""
-    absent = [query for query in queries if query not in one.run.responses]
-    if one.side.kind is not SideKind.RUN or not absent:
-        return one
-    run = replace(one.run, responses={**one.run.responses, **{query: Ranking() for query in absent}})
-    return replace(one, run=run, queries=(*one.queries, *(Query(query, query) for query in absent)))
-
-
-def read_questions(suite: Suite, used: UsedValues) -> dict[str, Question]:
-    """What is *used* of each query of *suite*; nothing for a suite without requests, which only holds judgments."""
-    masker = Masker(suite.variables)
-    return {query.id: used.question(query, masker) for query in suite.queries} if suite.requests else {}
+    responses = dict(run.responses)
+    for query, response in run.responses.items():
+        if isinstance(response, Ranking):
+            responses[query] = truncate_ranking(response, depth)
+    return replace(run, responses=responses)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from itertools import pairwise
 
 from harness.files.runs import StoredRanking
 from harness.gate.grammar import TOLERANCE
@@ -34,16 +33,18 @@ def settle_stored(
     """The documents of *candidate*, read from a file, by query; as `settle_run`."""
     settled = {}
     for query, stored in candidate.items():
-        documents, before = stored.in_order(), reference.get(query)
-        scores = sorted(stored.scores, reverse=True)
-        if before is not None and documents != before.in_order() and any(a == b for a, b in pairwise(scores)):
+        documents = stored.in_order()
+        before = reference.get(query)
+        # Most rankings are the same, or have no ties: they are recognized before anything is built.
+        has_ties = len(set(stored.scores)) < len(stored.scores)
+        if before is not None and has_ties and documents != before.in_order():
             depth = max(len(before.documents), len(documents))
-            documents = list(restore_tie_order(_ranking_of(before), _ranking_of(stored), depth=depth))
+            documents = list(restore_tie_order(_make_ranking(before), _make_ranking(stored), depth=depth))
         settled[query] = documents
     return settled
 
 
-def _ranking_of(stored: StoredRanking) -> Ranking:
+def _make_ranking(stored: StoredRanking) -> Ranking:
     return Ranking(tuple(Hit(document, score) for document, score in stored.with_scores()), exact_scores=True)
 
 
@@ -53,12 +54,14 @@ def _settle(reference: Ranking, candidate: Ranking) -> Ranking:
     if list(order) == documents:
         return candidate
     hits = {hit.id: hit for hit in (*candidate.hits, *candidate.tail)}
-    # A profile may order by score: each place keeps the score that it has.
-    places = zip(order, candidate.hits, strict=True)
-    return replace(candidate, hits=tuple(replace(hits[name], score=hit.score) for name, hit in places))
+    settled = []
+    for document, place in zip(order, candidate.hits, strict=True):
+        # Scores that tie may differ by rounding. Each place keeps its own, as a profile may order by score.
+        settled.append(replace(hits[document], score=place.score))
+    return replace(candidate, hits=tuple(settled))
 
 
-def tell_ties(
+def _add_tie_moves_of_measure(
     row: MeasureComparison, reference: Table, settled: Table, returned: Table, weights: Mapping[str, float]
 ) -> MeasureComparison:
     """
@@ -74,30 +77,31 @@ def tell_ties(
     differences: dict[str, float] = {}
     moved = []
     for query, before in reference.items():
-        after, other = returned.get(query), settled.get(query)
-        if before is None or after is None or other is None:
+        after, after_settled = returned.get(query), settled.get(query)
+        if before is None or after is None or after_settled is None:
             continue
         differences[query] = after - before
-        if abs(after - other) > TOLERANCE:
+        if abs(after - after_settled) > TOLERANCE:
             moved.append(query)
     if not moved:
         return row
-    of_queries = {query: weights[query] for query in differences} if weights else {}
-    if not are_weighted(of_queries.values()):
-        of_queries = {}
-    return replace(row, reordered=ReorderedTies(tuple(moved), mean_of(differences, of_queries)))
+    weights_of_queries: dict[str, float] = {}
+    # Equal weights are left out, as in the tests of the difference, so that the mean is not rounded differently.
+    if weights and are_weighted(weights[query] for query in differences):
+        weights_of_queries = {query: weights[query] for query in differences}
+    return replace(row, reordered=ReorderedTies(tuple(moved), mean_of(differences, weights_of_queries)))
 
 
-def tell_all_ties(
+def add_tie_moves(
     comparison: Comparison,
     reference: Mapping[str, Table],
     settled: Mapping[str, Table],
     returned: Mapping[str, Table],
     weights: Mapping[str, float],
 ) -> Comparison:
-    """*comparison*, each of its measures as `tell_ties` has it."""
+    """*comparison*, each of its measures with the queries whose score the order of ties moves."""
     rows = tuple(
-        tell_ties(row, reference[row.measure], settled[row.measure], returned[row.measure], weights)
+        _add_tie_moves_of_measure(row, reference[row.measure], settled[row.measure], returned[row.measure], weights)
         for row in comparison.measures
     )
     return replace(comparison, measures=rows)

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.compare import CompareOptions, assemble_comparison
-from harness.compare.scores import by_stored_scores, by_suite
-from harness.compare.sides import side_of_run
+from harness.compare.scores import score_by_suite, use_stored_scores
+from harness.compare.sides import make_run_side
 from harness.metrics import parse_measure
 from harness.metrics.score import score_run
 from harness.model import Engine, Hit, Query, Ranking, Run, SideKind, Suite, Target
@@ -44,13 +44,13 @@ def side(suite, run, name="side"):
     responses = {
         query: Ranking(tuple(Hit(document, float(score)) for document, score in found)) for query, found in run.items()
     }
-    return side_of_run(name, SideKind.PYTHON, suite, Run(responses, Engine("none")))
+    return make_run_side(name, SideKind.PYTHON, suite, Run(responses, Engine("none")))
 
 
 def compared(grades, first, second):
     suite = suite_of(grades)
     pair = (side(suite, first), side(suite, second))
-    scored = by_suite(pair, suite, suite.queries, (), ())
+    scored = score_by_suite(pair, suite, suite.queries, (), ())
     return assemble_comparison(pair, scored, OPTIONS, "now")
 
 
@@ -135,7 +135,7 @@ def test_stored_scores_say_what_scoring_anew_says(grades, first, second):
     pair = tuple(
         replace(one, scores=score_run(suite, one.run), gain=suite.gain, profile=suite.profile) for one in sides
     )
-    stored = assemble_comparison(pair, by_stored_scores(pair, (), ()), OPTIONS, "now")
+    stored = assemble_comparison(pair, use_stored_scores(pair, (), ()), OPTIONS, "now")
     anew = compared(grades, first, second)
     assert stored.measures == anew.measures
     assert stored.queries == anew.queries

@@ -9,8 +9,8 @@ import pytest
 from harness.baseline import reference_for, reference_to
 from harness.baseline.entries import as_run, changes_since, make_baseline, refuse_unanswered, with_entry
 from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
-from harness.compare.forms import read_form
-from harness.compare.sides import report_side
+from harness.compare.forms import parse_side
+from harness.compare.sides import read_report_side
 from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
 from harness.gate import decide
 from harness.gate.finding import describe_changed_question
@@ -471,9 +471,9 @@ def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
     monkeypatch.setattr("harness.files.json.MOST_READ", 2**21)
     with pytest.raises(BaselineError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
         read_baselines(Path("/dev/zero"))
-    form = read_form("report:/dev/zero")
+    form = parse_side("report:/dev/zero")
     with pytest.raises(UsageError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
-        report_side(form, None, None)
+        read_report_side(form, None, None)
 
 
 # ------------------------------------------------------------------------------------------------ a run again

@@ -13,8 +13,8 @@ from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads
 from harness.baseline.questions import UsedValues
-from harness.compare.report import same_questions
-from harness.compare.sides import side_of_baseline, side_of_report, side_of_run
+from harness.compare.assembly import remove_changed_queries
+from harness.compare.sides import make_baseline_side, make_report_side, make_run_side
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
@@ -250,10 +250,10 @@ def sides_of(suite, request):
     run = run_of(suite, request).run
     report = run_suite(suite, FakeSearch(ANSWERS), RunOptions(request=request, locate=False))
     return {
-        "run": side_of_run(f"request:{request}", SideKind.REQUEST, suite, run),
-        "baseline": side_of_baseline("baseline", save(suite, request), request, suite),
-        "baseline alone": side_of_baseline("baseline", save(suite, request), request),
-        "report": side_of_report(report, "report", created="2026-05-01"),
+        "run": make_run_side(f"request:{request}", SideKind.REQUEST, suite, run),
+        "baseline": make_baseline_side("baseline", save(suite, request), request, suite),
+        "baseline alone": make_baseline_side("baseline", save(suite, request), request),
+        "report": make_report_side(report, "report", created="2026-05-01"),
     }
 
 
@@ -262,14 +262,14 @@ def sides_of(suite, request):
 def test_two_requests_of_a_suite_ask_the_same_whatever_each_of_them_uses(load, kind, pair):
     suite = load()
     first, second = (sides_of(suite, request) for request in pair)
-    assert same_questions((first[kind], second["run"]), suite)[1] == ()
-    assert same_questions((first["report"], second[kind]), None)[1] == ()
+    assert remove_changed_queries((first[kind], second["run"]), suite)[1] == ()
+    assert remove_changed_queries((first["report"], second[kind]), None)[1] == ()
     changed = load(near=[7.5, 7.5])
-    notes = same_questions((first[kind], sides_of(changed, pair[1])["run"]), changed)[1]
+    notes = remove_changed_queries((first[kind], sides_of(changed, pair[1])["run"]), changed)[1]
     assert bool(notes) is (pair[0] == "vector"), "the vectors of the other request are not its own"
     other = load(TEXT="family tent")
     if pair[0] != "vector":
-        assert same_questions((first[kind], sides_of(other, pair[1])["run"]), other)[1]
+        assert remove_changed_queries((first[kind], sides_of(other, pair[1])["run"]), other)[1]
 
 
 def test_a_resumed_run_goes_on_if_only_another_request_has_other_vectors(load):

@@ -9,7 +9,7 @@ import pytest
 
 from harness.cli import main
 from harness.compare import read_thresholds
-from harness.compare.forms import FormKind
+from harness.compare.forms import SideWord
 
 PAGE = Path(__file__).parents[2] / "docs" / "compare.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -52,7 +52,7 @@ def test_the_plain_rankings_of_the_page_give_its_figures():
 def test_every_form_is_in_the_table_and_no_other():
     table = TEXT.split("## The two sides")[1].split("\n\n")[1]
     assert set(re.findall(r"`([a-z]+)[:`]", "\n".join(line.split(" | ")[0] for line in table.splitlines()[2:]))) == {
-        str(kind) for kind in FormKind
+        str(kind) for kind in SideWord
     }
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from harness.cli import main
-from harness.compare.scores import by_stored_scores
+from harness.compare.scores import use_stored_scores
 from harness.compare.sides import ComparedSide
 from harness.files import runs as run_files
 from harness.files.runs import evaluate_files, read_measures
@@ -215,5 +215,5 @@ def stored_side(name, hits, value, template=None):
 )
 def test_a_stored_score_that_only_ties_changed_is_that_of_the_reference(candidate, templates, settled):
     pair = (stored_side("a", ONE, 1.0, templates[0]), stored_side("b", candidate, 0.5, templates[1]))
-    found = by_stored_scores(pair, [parse_measure("RR")], [])
+    found = use_stored_scores(pair, [parse_measure("RR")], [])
     assert [score.value for score in found.settled if score.query == "q"] == ([] if settled is None else [settled])

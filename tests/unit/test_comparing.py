@@ -6,10 +6,10 @@ from datetime import date
 import pytest
 
 from harness.compare import CompareOptions, assemble_comparison, read_thresholds
-from harness.compare.forms import Form, FormKind
-from harness.compare.report import most_moved_first
-from harness.compare.scores import by_judgments, by_stored_scores, by_suite
-from harness.compare.sides import side_of_report, side_of_run, with_empty
+from harness.compare.assembly import sort_by_change
+from harness.compare.forms import SideText, SideWord
+from harness.compare.scores import score_by_judgments, score_by_suite, use_stored_scores
+from harness.compare.sides import add_empty_rankings, make_report_side, make_run_side
 from harness.errors import MeasureError, UsageError
 from harness.files.runs import FileScorer
 from harness.metrics import parse_measure
@@ -69,17 +69,17 @@ SECOND = run_of(q=ranked("a", "b"), r=ranked("a", "b"), s=ranked("x", "c"))
 def reported(run, suite=None, name="report:x.json"):
     suite = suite or suite_of(*QUERIES)
     report = assemble(DecidedRun(suite, run, score_run(suite, run), ()), "c")
-    return side_of_report(report, name, created="yesterday")
+    return make_report_side(report, name, created="yesterday")
 
 
 def whole(suite, run, name):
-    return side_of_run(name, SideKind.PYTHON, replace(suite, requests={}), run)
+    return make_run_side(name, SideKind.PYTHON, replace(suite, requests={}), run)
 
 
 def compared(first, second, suite=None, *, thresholds=(), options=OPTIONS, measures=()):
     suite = suite or suite_of(*QUERIES)
     pair = (reported(first, suite, "A"), reported(second, suite, "B"))
-    scored = by_suite(pair, suite, suite.queries, measures, read_thresholds(thresholds))
+    scored = score_by_suite(pair, suite, suite.queries, measures, read_thresholds(thresholds))
     return assemble_comparison(pair, scored, options, MADE)
 
 
@@ -143,7 +143,7 @@ def test_a_reason_without_a_failure_is_not_read_but_kept(outcome, kind):
     suite = suite_of(*QUERIES)
     report = assemble(DecidedRun(suite, FIRST, score_run(suite, FIRST), ()), "c")
     odd = replace(report.queries[0], outcome=outcome, reason="timeout: of another version", ranking=())
-    side = side_of_report(replace(report, queries=(odd,)), "old", created="")
+    side = make_report_side(replace(report, queries=(odd,)), "old", created="")
     assert side.run.responses == {"q": Failure(kind, "timeout: of another version")}
 
 
@@ -167,7 +167,7 @@ def test_a_report_has_the_sort_values_of_its_hits():
 
 
 def test_a_run_knows_what_its_queries_asked():
-    side = side_of_run("request:current", SideKind.REQUEST, suite_of(*QUERIES, body=PLAIN), FIRST)
+    side = make_run_side("request:current", SideKind.REQUEST, suite_of(*QUERIES, body=PLAIN), FIRST)
     assert (side.depth, side.side.index) == (10, "products")
     assert {query: asked.text for query, asked in side.questions.items()} == {"q": "one", "r": "two", "s": "three"}
     assert whole(suite_of(*QUERIES), FIRST, "A").depth is None
@@ -179,19 +179,16 @@ def test_a_run_knows_what_its_queries_asked():
 @pytest.mark.parametrize(
     ("form", "expected"),
     [
-        (Form(FormKind.REQUEST, "new"), RunOptions(url="http://a", request="new")),
-        (Form(FormKind.INDEX, "v2"), RunOptions(url="http://a", request="asked", index="v2")),
-        (Form(FormKind.CLUSTER, "staging"), RunOptions(cluster="staging", request="asked")),
-        (Form(FormKind.CLUSTER, "https://b"), RunOptions(url="https://b", request="asked")),
-        (Form(FormKind.EMBEDDED), RunOptions(embedded=True, request="asked")),
-        (Form(FormKind.EMBEDDED, "2.19"), RunOptions(embedded=True, engine_version="2.19", request="asked")),
+        (SideText(SideWord.REQUEST, "new"), RunOptions(url="http://a", request="new")),
+        (SideText(SideWord.INDEX, "v2"), RunOptions(url="http://a", request="asked", index="v2")),
+        (SideText(SideWord.CLUSTER, "staging"), RunOptions(cluster="staging", request="asked")),
+        (SideText(SideWord.CLUSTER, "https://b"), RunOptions(url="https://b", request="asked")),
+        (SideText(SideWord.EMBEDDED), RunOptions(embedded=True, request="asked")),
+        (SideText(SideWord.EMBEDDED, "2.19"), RunOptions(embedded=True, engine_version="2.19", request="asked")),
     ],
 )
 def test_what_a_form_asks_for_stands_beside_what_holds_for_both(form, expected):
-    for options in (RunOptions(url="http://a"), RunOptions(url="http://a", request="usual")):
-        assert form.options(options, "asked") == expected
-    usual = Form(FormKind.INDEX, "v2").options(RunOptions(request="usual"), None)
-    assert usual.request == "usual"
+    assert form.apply_to(RunOptions(url="http://a", request="asked")) == expected
 
 
 # ------------------------------------------------------------------------------------------------ by which scores
@@ -201,7 +198,7 @@ def test_with_a_suite_both_are_scored_by_it_whatever_they_hold():
     suite = suite_of(*QUERIES)
     other = suite_of(*(replace(query, judgments={"x": 1}) for query in QUERIES))
     pair = (reported(FIRST, other), reported(SECOND, suite))
-    scored = by_suite(pair, suite, suite.queries, (), ())
+    scored = score_by_suite(pair, suite, suite.queries, (), ())
     assert scored.scores == (score_run(suite, FIRST), score_run(suite, SECOND))
     assert scored.notes == ("both sides are scored with the judgments of the suite shop",)
 
@@ -217,18 +214,18 @@ def test_both_are_cut_at_the_fewer_hits_of_the_two():
     suite = suite_of(*QUERIES, depth=5, measures=(parse_measure("RR"),))
     shallow = replace(reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking())), depth=2)
     deep = reported(run_of(q=ranked("x", "y", "a"), r=Ranking(), s=Ranking()))
-    scored = by_suite((shallow, deep), suite, suite.queries, (), ())
+    scored = score_by_suite((shallow, deep), suite, suite.queries, (), ())
     assert scored.depth == 2
     assert [score.value for score in scored.scores[0]] == [score.value for score in scored.scores[1]] == [0.0] * 3
     with pytest.raises(UsageError, match="nDCG@3 looks at more hits than the 2 a query that report:x"):
-        by_suite((shallow, deep), suite, suite.queries, (parse_measure("nDCG@3"),), ())
+        score_by_suite((shallow, deep), suite, suite.queries, (parse_measure("nDCG@3"),), ())
 
 
 def test_queries_that_the_suite_does_not_have_are_named():
     suite = suite_of(*QUERIES)
-    scored = by_suite((reported(FIRST), reported(SECOND)), suite_of(QUERIES[0]), QUERIES[:1], (), ())
+    scored = score_by_suite((reported(FIRST), reported(SECOND)), suite_of(QUERIES[0]), QUERIES[:1], (), ())
     assert scored.notes[1] == "report:x.json has 2 queries that the suite does not have: r, s"
-    selected = by_suite((reported(FIRST), reported(SECOND)), suite, QUERIES[:1], (), ())
+    selected = score_by_suite((reported(FIRST), reported(SECOND)), suite, QUERIES[:1], (), ())
     assert len(selected.notes) == 1, "what a tag left out is no stranger"
 
 
@@ -237,12 +234,12 @@ def test_stored_scores_of_other_rules_or_measures_are_refused():
     with pytest.raises(
         UsageError, match="gain exponential and linear; give suite or qrels to score both sides in the same way"
     ):
-        by_stored_scores((reported(FIRST), linear), (), ())
+        use_stored_scores((reported(FIRST), linear), (), ())
     other = reported(FIRST, suite_of(*QUERIES, measures=(parse_measure("P@1"),)))
     with pytest.raises(UsageError, match="both hold no measure; give suite"):
-        by_stored_scores((reported(FIRST), other), (), ())
+        use_stored_scores((reported(FIRST), other), (), ())
     with pytest.raises(UsageError, match="both hold RR, nDCG@3, and not P@1"):
-        by_stored_scores((reported(FIRST), reported(SECOND)), (), read_thresholds(["drop P@1 <= 0.1"]))
+        use_stored_scores((reported(FIRST), reported(SECOND)), (), read_thresholds(["drop P@1 <= 0.1"]))
 
 
 def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
@@ -250,7 +247,7 @@ def test_undefined_queries_of_stored_scores_are_left_out_and_counted():
     pair = tuple(
         reported(run_of(**run.responses, u=ranked("z")), suite, name) for run, name in ((FIRST, "A"), (SECOND, "B"))
     )
-    scored = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
+    scored = use_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
     report = assemble_comparison(pair, scored, OPTIONS, MADE)
     assert report.measures.left_out == {"RR": 1, "nDCG@3": 1}
     assert (report.verdicts[0].status, report.verdicts[0].counted, report.verdicts[0].left_out) == (Status.PASSED, 3, 1)
@@ -264,7 +261,7 @@ def test_a_stored_score_whose_judgments_are_gone_is_not_left_out():
         (sides, "no score for 1 of 3 queries: s (undefined, where A has a score: its judgments are missing)"),
         (sides[::-1], "B has no score for 1 query: s"),
     ):
-        scored = by_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
+        scored = use_stored_scores(pair, (), read_thresholds(["drop nDCG@3 <= 1"]))
         report = assemble_comparison(pair, scored, OPTIONS, MADE)
         assert (report.verdicts[0].status, report.exit_status) == (Status.ERROR, 3)
         assert reason in report.verdicts[0].reason
@@ -274,7 +271,7 @@ def test_a_stored_score_that_is_no_number_is_an_error():
     pair = (reported(FIRST, name="A"), reported(SECOND, name="B"))
     first, *others = pair[1].scores
     broken = replace(pair[1], scores=(replace(first, value=float("nan")), *others))
-    scored = by_stored_scores((pair[0], broken), (), read_thresholds(["drop RR <= 1"]))
+    scored = use_stored_scores((pair[0], broken), (), read_thresholds(["drop RR <= 1"]))
     report = assemble_comparison((pair[0], broken), scored, OPTIONS, MADE)
     assert report.verdicts[0].status is Status.ERROR
     assert "the score is nan, which is not a finite number" in report.verdicts[0].reason
@@ -284,14 +281,14 @@ def test_a_stored_score_that_is_no_number_is_an_error():
 def test_two_runs_without_a_query_are_not_compared(judged):
     pair = (reported(run_of(), suite_of(), "A"), reported(run_of(), suite_of(), "B"))
     with pytest.raises(UsageError, match="there is no query on which to compare B with A"):
-        assemble_comparison(pair, by_judgments(pair, judged("q 0 a 1"), (), ()), OPTIONS, MADE)
+        assemble_comparison(pair, score_by_judgments(pair, judged("q 0 a 1"), (), ()), OPTIONS, MADE)
 
 
 def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
     suite = suite_of(*QUERIES)
     pair = (whole(suite, FIRST, "A"), whole(suite, SECOND, "B"))
     judgments = judged("q 0 b 1", "gone 0 z 1", gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
-    scored = by_judgments(pair, judgments, (parse_measure("RR"),), ())
+    scored = score_by_judgments(pair, judgments, (parse_measure("RR"),), ())
     assert [(score.query, score.value) for score in scored.scores[0]][:1] == [("q", 0.5)]
     assert (scored.suite.profile, str(scored.suite.gain)) == (Profile.TREC, "linear")
     assert scored.notes == (
@@ -303,7 +300,7 @@ def test_judgments_without_a_suite_give_scores_to_what_they_judge(judged):
 def test_judgments_score_a_measure_that_only_a_threshold_on_a_tag_names(judged):
     pair = (reported(FIRST, name="A"), reported(SECOND, name="B"))
     held = read_thresholds(["drop P@1 <= 0 for head"])
-    scored = by_judgments(pair, judged("q 0 a 1", "r 0 b 1"), (parse_measure("RR"),), held)
+    scored = score_by_judgments(pair, judged("q 0 a 1", "r 0 b 1"), (parse_measure("RR"),), held)
     [verdict] = assemble_comparison(pair, scored, OPTIONS, MADE).verdicts
     assert (verdict.status, verdict.counted) == (Status.PASSED, 1)
 
@@ -311,8 +308,8 @@ def test_judgments_score_a_measure_that_only_a_threshold_on_a_tag_names(judged):
 def test_only_a_run_file_is_filled_with_queries_without_hits():
     plain = whole(suite_of(*QUERIES), FIRST, "A")
     of_file = replace(plain, side=replace(plain.side, kind=SideKind.RUN))
-    assert "new" not in with_empty(plain, ["q", "new"]).run.responses
-    filled = with_empty(of_file, ["q", "new"])
+    assert "new" not in add_empty_rankings(plain, ["q", "new"]).run.responses
+    filled = add_empty_rankings(of_file, ["q", "new"])
     assert filled.run.responses["new"] == Ranking()
     assert [query.id for query in filled.queries] == ["q", "r", "s", "new"]
 
@@ -331,7 +328,7 @@ def test_queries_of_one_side_or_of_none_are_named():
     first, second = run_of(q=ranked("a"), r=ranked("b")), run_of(q=ranked("a"))
     suite = suite_of(*QUERIES)
     pair = (whole(suite, first, "A"), whole(suite, second, "B"))
-    scored = by_suite(pair, suite, suite.queries, (), ())
+    scored = score_by_suite(pair, suite, suite.queries, (), ())
     report = assemble_comparison(pair, scored, OPTIONS, MADE)
     assert (report.only_reference, report.only_candidate) == (("r",), ())
     assert "on neither side: 1 query (s)" in report.notes
@@ -344,7 +341,7 @@ def test_what_a_side_lacks_never_passes():
     held = read_thresholds(["drop RR <= 1", "mean RBO >= 0"])
     for runs, statuses in (((FIRST, lacking), [Status.ERROR] * 2), ((lacking, FIRST), [Status.FAILED] * 2)):
         pair = tuple(whole(suite, run, name) for run, name in zip(runs, "AB", strict=True))
-        report = assemble_comparison(pair, by_suite(pair, suite, suite.queries, (), held), OPTIONS, MADE)
+        report = assemble_comparison(pair, score_by_suite(pair, suite, suite.queries, (), held), OPTIONS, MADE)
         assert [verdict.status for verdict in report.verdicts] == statuses
     assert report.verdicts[0].reason == "RR cannot be compared with A: A does not have 1 query (s)"
     assert report.verdicts[1].reason == "RBO cannot be decided: A does not have 1 query (s)"
@@ -361,14 +358,14 @@ def test_only_failures_of_queries_that_are_compared_count():
     broken = run_of(**{**FIRST.responses, "s": Failure(FailureKind.ERROR, "gone")})
     suite = suite_of(*QUERIES)
     pair = (reported(broken), reported(SECOND))
-    report = assemble_comparison(pair, by_suite(pair, suite, QUERIES[:2], (), ()), OPTIONS, MADE)
+    report = assemble_comparison(pair, score_by_suite(pair, suite, QUERIES[:2], (), ()), OPTIONS, MADE)
     assert (report.exit_status, dict(report.reference.unanswered)) == (0, {})
 
 
 def test_a_request_that_is_another_by_the_same_name_is_noted():
     suite = suite_of(*QUERIES)
     pair = (replace(reported(FIRST), template="old"), replace(reported(SECOND), template="new"))
-    report = assemble_comparison(pair, by_suite(pair, suite, suite.queries, (), ()), OPTIONS, MADE)
+    report = assemble_comparison(pair, score_by_suite(pair, suite, suite.queries, (), ()), OPTIONS, MADE)
     assert "the request current is not the same on both sides" in report.notes
 
 
@@ -384,7 +381,7 @@ def test_stored_scores_are_weighed_as_the_candidate_says():
     for run, weight, name in ((FIRST, 1.0, "A"), (SECOND, 8.0, "B")):
         suite = suite_of(*(replace(query, weight=weight if query.id == "q" else 1.0) for query in QUERIES))
         pair.append(reported(run, suite, name))
-    report = assemble_comparison(tuple(pair), by_stored_scores(tuple(pair), (), ()), OPTIONS, MADE)
+    report = assemble_comparison(tuple(pair), use_stored_scores(tuple(pair), (), ()), OPTIONS, MADE)
     assert report.measures.measures[0].difference == pytest.approx(-0.5 * 2 / 10)
     assert "the weights of B hold: 1 query had another (q)" in report.notes
 
@@ -401,9 +398,9 @@ def test_queries_stand_by_what_moved_then_by_how_little_they_agree_and_last_thos
         query("fell", 0.5, 0.1, 0.9),
         query("rose", 0.1, 0.9, 0.9),
     ]
-    order = [one.id for one in most_moved_first(given, "RR")]
+    order = [one.id for one in sort_by_change(given, "RR")]
     assert order == ["rose", "fell", "summed-otherwise", "same", "undefined", "unanswered"]
-    assert [one.id for one in most_moved_first(given, None)][:2] == ["undefined", "summed-otherwise"]
+    assert [one.id for one in sort_by_change(given, None)][:2] == ["undefined", "summed-otherwise"]
 
 
 def test_titles_of_either_run_are_known_on_both():

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.baseline.differences import DocumentNotes, compare_documents
-from harness.compare.report import with_documents
+from harness.compare.assembly import add_documents
 from harness.model import Gain, GainKind, Hit, MovedDocument, QueryComparison, Ranking
 
 QUERY = QueryComparison("q", "red shoes")
@@ -16,7 +16,7 @@ def ranking(*hits):
 def changes(first, second, *, depth=10, ties=True, notes=None):
     rankings = ranking(*first), ranking(*second)
     documents = compare_documents(*rankings, depth=depth, notes=notes or DocumentNotes(), ties=ties)
-    return with_documents(QUERY, documents)
+    return add_documents(QUERY, documents)
 
 
 def test_each_document_stands_once_the_candidates_in_order_then_those_that_left():

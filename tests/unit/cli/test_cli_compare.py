@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import harness.baseline
-import harness.compare.report
+import harness.compare.assembly
 import harness.compare.scores
 import harness.compare.sides
 import harness.config
@@ -18,7 +18,7 @@ import harness.search
 import harness.suites.loading
 from harness.baseline.files import read_baselines
 from harness.cli import main
-from harness.compare.forms import FormKind
+from harness.compare.forms import SideWord
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, SideKind
 from harness.report.json import loads_comparison
@@ -712,7 +712,7 @@ def test_what_was_loaded_read_scored_and_decided_is_handed_on(shop, capsys, monk
     counted(harness.suites.loading, "read_suite_file")
     for module in (harness.compare.scores, harness.run.cell):
         counted(module, "score_run")
-    for module in (harness.compare.report, harness.run.cell):
+    for module in (harness.compare.assembly, harness.run.cell):
         counted(module, "decide")
     main(words)
     assert calls == {"read_config": 1, "read_suite_file": 1, "score_run": scored, "decide": decided}
@@ -768,7 +768,7 @@ def test_files_are_written_beside(shop, capsys):
 def test_the_help_lists_every_form_a_line(capsys):
     assert main(["compare", "--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for kind in FormKind:
+    for kind in SideWord:
         assert any(line.strip().startswith(str(kind)) for line in lines), kind
 
 
