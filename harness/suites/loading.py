@@ -39,7 +39,7 @@ from harness.suites.grades import (
     read_grade_names,
 )
 from harness.suites.placeholders import check_placeholders
-from harness.suites.queries import list_queries, with_vectors
+from harness.suites.queries import add_vectors, list_queries
 from harness.suites.reading import Reading, SuiteFiles, read_suite_file
 from harness.suites.requests import (
     check_indexes,
@@ -199,7 +199,7 @@ class LoadedSuite:
         names = self._grade_names if self.is_whole("grades") else None
         queries = list_queries(self.reading, self._files, names, self.known_gain, self.judgments)
         if queries:
-            queries = with_vectors(queries, self.reading, self._files)
+            queries = add_vectors(queries, self.reading, self._files)
         if queries is not None and not queries and self.reading.shape.queries is not None and self.is_whole("queries"):
             self.reading.problems.note(
                 self.reading.key_mark("queries"), "the suite is empty; expected at least one query"

@@ -10,14 +10,13 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeAlias
 
-from harness.errors import InputError, Problem, SuiteError
+from harness.errors import InputError, Problem
 from harness.files.json import WrongJson, parse_json
-from harness.files.opening import read_source
+from harness.files.opening import TextSource, read_source
 from harness.files.records import read_number, separator_of, without_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
@@ -38,60 +37,238 @@ _NO_PARAMS: Mapping[str, Json] = {}
 _LISTS = ("tags", "thresholds", "expect", "markers")
 _WAIVERS = ("xfail", "skip")
 _COLUMNS = ("id", "text", "weight", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
-_IDS, _TEXTS = {"id", "qid", "query_id", "query id"}, {"text", "query", "query_text", "query text"}
+_ID_HEADERS = {"id", "qid", "query_id", "query id"}
+_TEXT_HEADERS = {"text", "query", "query_text", "query text"}
+
+_GIVEN_ONCE = ("text", "weight", *_WAIVERS)
+"""The keys whose value must be the same if a query file and the suite both have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _WrittenQuery:
-    """A query, and the keys of `_GIVEN` that its source has; their values are in *query*."""
+    """A query, and the keys of `_GIVEN_ONCE` that its source has; their values are in *query*."""
 
     query: Query
     given: tuple[str, ...]
 
 
 _WrittenQueries: TypeAlias = dict[str, _WrittenQuery]
-"""ScalarNode queries by their id."""
-
-_Take: TypeAlias = Callable[[QueryShape, Problems], None]
-"""Takes a query's shape, keeps what is needed of it, and notes its problems."""
+"""Written queries by their id."""
 
 
-def _read_file(file: NamedFile, take: _Take) -> Problems:
+def list_queries(
+    reading: Reading,
+    files: SuiteFiles,
+    grade_names: Mapping[str, float] | None,
+    gain: Gain | None,
+    judgments: Judgments,
+) -> tuple[Query, ...] | None:
     """
-    Call *take* with the queries of a file, one after the other, so that only one shape is in memory.
+    The suite's queries, each id once, without judgments; judgments written with a query go to *judgments*.
 
     Returns:
-        The problems that *take* noted.
-
-    Raises:
-        SuiteError: With every line that is not a query.
+        None where they are unknown, because their file is wrong or its name holds a variable.
     """
-    readers: dict[str, Callable[[Problems], Iterator[MappingNode]]] = {
-        ".tsv": _tsv,
-        ".csv": _csv,
-        ".jsonl": _json_lines,
-    }
-    suffix = file.path.suffix.lower()
-    if suffix not in readers:
-        raise SuiteError([Problem(file.name, 0, 0, "expected a query file with the suffix .tsv, .csv or .jsonl")])
-    try:
-        problems = Problems(read_source(file.path, file.name, limit=_MOST_BYTES))
-    except InputError as error:
-        raise SuiteError(error.problems) from None
-    noted, is_empty = Problems(problems.source), True
-    for node in readers[suffix](problems):
-        shape, is_empty = read_query(node, problems), False
+    shape = reading.shape.queries
+    masked = _find_masked_questions(reading) if reading.variables else {}
+    reader = _QueryReader(reading, grade_names, gain, judgments, masked)
+    path = shape.file if isinstance(shape, QueryFileShape) else shape
+    from_file: _WrittenQueries = {}
+    if isinstance(path, ScalarNode):
+        file = files.find(path)
+        queries = None if file is None else reader.read_file(file)
+        if queries is None:
+            return None
+        from_file = queries
+    inline: Sequence[QueryShape] = []
+    if isinstance(shape, QueryFileShape):
+        inline = shape.inline
+    elif isinstance(shape, list):
+        inline = shape
+    from_suite = reader.read_all(inline, reading.problems)
+    merged = _merge_queries(from_file, from_suite, reading.problems)
+    _check_weights(list(merged.values()), reading)
+    return tuple(written.query for written in merged.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _QueryReader:
+    """
+    Reads queries of a suite and of its query file; judgments written with a query go to *judgments*.
+
+    *grade_names* and *gain* are None if they are unknown. *masked* has the values of `Query.masked` by the place of the
+    query's id.
+    """
+
+    reading: Reading
+    grade_names: Mapping[str, float] | None
+    gain: Gain | None
+    judgments: Judgments
+    masked: Mapping[Mark, Json]
+
+    def read_file(self, file: NamedFile) -> _WrittenQueries | None:
+        """The queries of *file*; None where it cannot be read, or a line of it is not a query."""
+        suite_problems = self.reading.problems
+        suffix = file.path.suffix.lower()
+        if suffix not in _READERS:
+            message = "expected a query file with the suffix .tsv, .csv or .jsonl"
+            suite_problems.extend([Problem(file.name, 0, 0, message)])
+            return None
+        try:
+            source = read_source(file.path, file.name, limit=_MOST_BYTES)
+        except InputError as error:
+            suite_problems.extend(error.problems)
+            return None
+        line_problems = Problems(source)
+        query_problems = Problems(source)
+        queries = self.read_all(_iterate_shapes(suffix, line_problems), query_problems)
+        if line_problems.found:
+            # What is wrong with single queries may follow from these lines, such as from a shifted column.
+            suite_problems.extend(line_problems.found)
+            return None
+        if not queries:
+            query_problems.note(Mark(file.name), "the file has no queries")
+        suite_problems.extend(query_problems.found)
+        return queries
+
+    def read_all(self, shapes: Iterable[QueryShape], problems: Problems) -> _WrittenQueries:
+        """The queries of *shapes* by id; further ones with the same id are problems."""
+        queries: _WrittenQueries = {}
+        for shape in shapes:
+            query = self._build_query(shape, problems)
+            if query.id in queries:
+                first = queries[query.id].query
+                problems.note(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
+                continue
+            given = tuple(key for key in _GIVEN_ONCE if getattr(shape, key) is not None)
+            queries[query.id] = _WrittenQuery(query, given)
+            for document, written in shape.judgments.items():
+                grade = read_written_grade(written, self.grade_names, self.judgments.problems)
+                if grade is not None:
+                    self.judgments.add_inline(query.id, str(document), grade, document.mark)
+        return queries
+
+    def _build_query(self, shape: QueryShape, problems: Problems) -> Query:
+        checking = self.reading.checking
+        profile = Profile(self.reading.shape.profile)
+        thresholds = read_thresholds(
+            shape.thresholds, self.gain, problems, of_query=True, checking=checking, profile=profile
+        )
+        expectations = read_expectations(shape.expect, problems, checking=checking)
+        tags: dict[str, None] = {}
+        for tag in shape.tags:
+            if str(tag) in tags:
+                problems.note(tag.mark, f"the tag {str(tag)!r} is given twice")
+            tags[str(tag)] = None
+        return Query(
+            id=str(shape.id),
+            text="" if shape.text is None else str(shape.text),
+            params={str(name): value for name, value in shape.params.items()} if shape.params else _NO_PARAMS,
+            tags=tuple(tags),
+            weight=1.0 if shape.weight is None else shape.weight,
+            thresholds=thresholds + expectations,
+            markers=tuple(map(str, shape.markers)),
+            xfail=read_waiver(shape.xfail),
+            skip=read_waiver(shape.skip),
+            mark=shape.id.mark,
+            masked=self.masked.get(shape.id.mark),
+        )
+
+
+def _find_masked_questions(reading: Reading) -> dict[Mark, Json]:
+    """The value of `Query.masked` for each query with values from the environment, by the place of its id."""
+    nodes = reading.root.find_child("queries")
+    if isinstance(nodes, MappingNode):
+        nodes = nodes.find_child("inline")
+    masked: dict[Mark, Json] = {}
+    for node in nodes if isinstance(nodes, ListNode) else ():
+        if not isinstance(node, MappingNode) or "id" not in node:
+            continue
+        text, params = node.find_child("text"), node.find_child("params")
+        names = {*masked_variables(text), *masked_variables(params)}
+        if not names:
+            continue
+        # A login may change without changing what is asked, and nothing derived from it is stored.
+        named = [name for name in reading.variables if name in names and not names_login(name)]
+        masked[node.find_child("id").mark] = {
+            "text": text.masked if isinstance(text, ScalarNode) else "",
+            "params": {} if params is None else read_masked(params),
+            "values": {name: fingerprint(reading.variables[name]) for name in named},
+        }
+    return masked
+
+
+def _merge_queries(from_file: _WrittenQueries, from_suite: _WrittenQueries, problems: Problems) -> _WrittenQueries:
+    """The queries of the file, each with what the suite adds to it, and then the other queries of the suite."""
+    merged = dict(from_file)
+    for query_id, written in from_suite.items():
+        if query_id in from_file:
+            written = _merge_query(from_file[query_id], written, problems)
+        merged[query_id] = written
+    return merged
+
+
+def _merge_query(from_file: _WrittenQuery, from_suite: _WrittenQuery, problems: Problems) -> _WrittenQuery:
+    """One query from its parts in the file and in the suite; keys in both must have the same value."""
+    query, addition = from_file.query, from_suite.query
+    values: dict[str, Any] = {}
+    for key in _GIVEN_ONCE:
+        first, second = getattr(query, key), getattr(addition, key)
+        is_added = key in from_suite.given
+        if is_added and key in from_file.given and first != second:
+            problems.note(addition.mark, f"query {query.id!r} has another {key} at {query.mark}")
+        values[key] = second if is_added else first
+    for name in query.params.keys() & addition.params.keys():
+        if query.params[name] != addition.params[name]:
+            message = f"query {query.id!r} has another value of the param {name!r} at {query.mark}"
+            problems.note(addition.mark, message)
+    # Variables are not replaced in a file: only the part in the suite has values to be masked.
+    masked = addition.masked
+    if masked is not None:
+        masked = {
+            "text": masked["text"] or query.text,
+            "params": {**query.params, **masked["params"]},
+            "values": masked["values"],
+        }
+    merged = replace(
+        query,
+        params={**query.params, **addition.params},
+        tags=tuple(dict.fromkeys((*query.tags, *addition.tags))),
+        thresholds=query.thresholds + addition.thresholds,
+        markers=tuple(dict.fromkeys((*query.markers, *addition.markers))),
+        masked=masked,
+        **values,
+    )
+    return _WrittenQuery(merged, tuple(dict.fromkeys((*from_file.given, *from_suite.given))))
+
+
+def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
+    """Require a weight for all queries or none: a forgotten one would count as 1. Misspelt ones are noted already."""
+    lacking = [written.query for written in queries if "weight" not in written.given]
+    if len(lacking) in (0, len(queries)) or "weight" in reading.broken:
+        return
+    verb = "has" if len(lacking) == 1 else "have"
+    ids = listed([query.id for query in lacking])
+    reading.problems.note(
+        lacking[0].mark,
+        f"{len(lacking):,} of {count(len(queries), 'query')} {verb} no weight: {ids}; "
+        "expected a weight for every query, or for none",
+    )
+
+
+# Query files: each line becomes the node that the same query would be in YAML.
+
+
+def _iterate_shapes(suffix: str, problems: Problems) -> Iterator[QueryShape]:
+    """The queries of a file one after the other, so that only one shape is in memory; *problems* is of its source."""
+    for node in _READERS[suffix](problems):
+        shape = read_query(node, problems)
         if shape is not None:
-            take(shape, noted)
-    if problems.found:
-        raise SuiteError(problems.found)
-    if is_empty:
-        noted.note(Mark(file.name), "the file has no queries")
-    return noted
+            yield shape
 
 
-def _tsv(problems: Problems) -> Iterator[MappingNode]:
-    begun = False
+def _read_tsv(problems: Problems) -> Iterator[MappingNode]:
+    is_first = True
     for number, line in enumerate(problems.source.drain_lines(), start=1):
         if not line.strip():
             continue
@@ -100,39 +277,48 @@ def _tsv(problems: Problems) -> Iterator[MappingNode]:
         if len(columns) != 2:
             found = f"found {count(len(columns), 'column')} separated by tabs"
             problems.note(mark, f"{found}, expected 2: id, text")
-        elif not begun and columns[0].strip().lower() in _IDS and columns[1].strip().lower() in _TEXTS:
+        elif is_first and columns[0].strip().lower() in _ID_HEADERS and columns[1].strip().lower() in _TEXT_HEADERS:
             problems.note(mark, "found a header, which a .tsv does not have; remove the line, or name the file .csv")
         else:
-            yield _mapping(zip(("id", "text"), (_text(column, mark) for column in columns), strict=True), mark)
-        begun = True
+            query_id, text = columns
+            yield _make_mapping({"id": _make_text(query_id, mark), "text": _make_text(text, mark)}, mark)
+        is_first = False
 
 
-def _csv(problems: Problems) -> Iterator[MappingNode]:
+def _read_csv(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
-    begin = next((line for line in source.iterate_lines() if line.strip()), "")
-    lines = (line.group() for line in _CSV_LINE.finditer(source.text))
-    rows = csv.reader(lines, strict=True, delimiter=separator_of(begin, "id"))
+    first_line = next((line for line in source.iterate_lines() if line.strip()), "")
+    rows = csv.reader(_iterate_csv_lines(source), strict=True, delimiter=separator_of(first_line, "id"))
     header: list[str] | None = None
-    first = 1
+    row_begin = 1
     try:
         for row in rows:
-            mark, first = Mark(source.path, first, 1), rows.line_num + 1
+            # A row with line breaks in quotes has several lines; its problems are noted at the first.
+            mark = Mark(source.path, row_begin, 1)
+            row_begin = rows.line_num + 1
             if not any(cell.strip() for cell in row):
                 continue
             if header is None:
                 header = [cell.strip() for cell in row]
-                if not _header_fits(header, mark, problems):
+                if not _is_valid_header(header, mark, problems):
                     return
             elif len(row) != len(header):
                 problems.note(mark, f"found {len(row)} columns, expected {len(header)} as in the header")
             else:
-                yield _row(dict(zip(header, row, strict=True)), mark)
+                yield _make_row(dict(zip(header, row, strict=True)), mark)
     except csv.Error as error:
         problems.note(Mark(source.path, rows.line_num, 1), f"this is not CSV: {error}")
 
 
-def _header_fits(header: list[str], mark: Mark, problems: Problems) -> bool:
-    before = len(problems.found)
+def _iterate_csv_lines(source: TextSource) -> Iterator[str]:
+    """The lines with their ends, which belong to a cell in quotes."""
+    for match in _CSV_LINE.finditer(source.text):
+        yield match.group()
+
+
+def _is_valid_header(header: Sequence[str], mark: Mark, problems: Problems) -> bool:
+    """Whether the columns can be read; notes problems."""
+    problems_before = len(problems.found)
     for column in ("id", "text"):
         if column not in header:
             problems.note(mark, f"the header lacks the column {column}")
@@ -142,271 +328,131 @@ def _header_fits(header: list[str], mark: Mark, problems: Problems) -> bool:
             problems.note(mark, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
         if header.count(column) > 1:
             problems.note(mark, f"the header names {column!r} twice")
-    return len(problems.found) == before
+    return len(problems.found) == problems_before
 
 
-def _row(row: Mapping[str, str], mark: Mark) -> MappingNode:
+def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     """The query of a row; a list is one cell with semicolons between its items, and an empty cell is left out."""
     cells = {name: without_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
-    found: dict[str, Node] = {name: _text(cells[name], mark) for name in ("id", "text") if name in cells}
+    texts: dict[str, Node] = {name: _make_text(cell, mark) for name, cell in cells.items()}
+    query: dict[str, Node] = {name: texts[name] for name in ("id", "text") if name in texts}
     if "weight" in cells:
-        found["weight"] = ScalarNode(cells["weight"], mark, plain=read_number(cells["weight"]) is not None)
+        weight = cells["weight"]
+        query["weight"] = ScalarNode(weight, mark, plain=read_number(weight) is not None)
     for name in _LISTS:
         if name in cells:
-            found[name] = ListNode(mark, (_text(one.strip(), mark) for one in cells[name].split(";") if one.strip()))
+            items = [item.strip() for item in cells[name].split(";") if item.strip()]
+            query[name] = ListNode(mark, [_make_text(item, mark) for item in items])
     for name in _WAIVERS:
-        waiver = {"reason": cells.get(name), "until": cells.get(f"{name}.until")}
-        if any(waiver.values()):
-            found[name] = _mapping(((key, _text(text, mark)) for key, text in waiver.items() if text), mark)
-    params = {name.removeprefix("params."): cell for name, cell in cells.items() if name.startswith("params.")}
-    if params:
-        found["params"] = _mapping(((name, _text(cell, mark)) for name, cell in params.items()), mark)
-    return _mapping(found.items(), mark)
+        columns = {"reason": name, "until": f"{name}.until"}
+        waiver = {key: texts[column] for key, column in columns.items() if column in texts}
+        if waiver:
+            query[name] = _make_mapping(waiver, mark)
+    names = [name.removeprefix("params.") for name in texts if name.startswith("params.")]
+    if names:
+        query["params"] = _make_mapping({name: texts[f"params.{name}"] for name in names}, mark)
+    return _make_mapping(query, mark)
 
 
-def _json_lines(problems: Problems) -> Iterator[MappingNode]:
+def _read_json_lines(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
     for number, line in enumerate(source.drain_lines(), start=1):
         if not line.strip():
             continue
         mark = Mark(source.path, number, 1)
         try:
-            node = _node(parse_json(line), mark)
+            node = _make_node(parse_json(line), mark)
         except WrongJson as error:
             problems.note(Mark(source.path, number, error.column), str(error))
+            continue
         except RecursionError:
             problems.note(mark, "the JSON is nested too deeply")
+            continue
+        if isinstance(node, MappingNode):
+            yield node
         else:
-            if isinstance(node, MappingNode):
-                yield node
-            else:
-                problems.note(mark, f"found {line.strip()[:60]}, expected an object with id and text")
+            problems.note(mark, f"found {line.strip()[:60]}, expected an object with id and text")
 
 
-def _node(value: Any, mark: Mark) -> Node:
+_READERS = {".tsv": _read_tsv, ".csv": _read_csv, ".jsonl": _read_json_lines}
+"""The readers of query files, by suffix."""
+
+
+def _make_node(value: Any, mark: Mark) -> Node:
     """A JSON value as the node of the same value in YAML."""
     if isinstance(value, dict):
-        return _mapping(((key, _node(item, mark)) for key, item in value.items()), mark)
+        return _make_mapping({key: _make_node(item, mark) for key, item in value.items()}, mark)
     if isinstance(value, list):
-        return ListNode(mark, (_node(item, mark) for item in value))
-    return _text(value, mark) if isinstance(value, str) else ScalarNode(json.dumps(value), mark, plain=True)
+        return ListNode(mark, [_make_node(item, mark) for item in value])
+    if isinstance(value, str):
+        return _make_text(value, mark)
+    return ScalarNode(json.dumps(value), mark, plain=True)
 
 
-def _text(text: str, mark: Mark) -> ScalarNode:
+def _make_text(text: str, mark: Mark) -> ScalarNode:
     return ScalarNode(text, mark, plain=False)
 
 
-def _mapping(pairs: Iterable[tuple[str, Node]], mark: Mark) -> MappingNode:
-    return MappingNode(mark, ((_text(key, mark), value) for key, value in pairs))
+def _make_mapping(nodes: Mapping[str, Node], mark: Mark) -> MappingNode:
+    return MappingNode(mark, [(_make_text(key, mark), node) for key, node in nodes.items()])
 
 
-def list_queries(
-    reading: Reading, files: SuiteFiles, names: Mapping[str, float] | None, gain: Gain | None, judgments: Judgments
-) -> tuple[Query, ...] | None:
+# Vectors of queries, from files of their own.
+
+
+def add_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles) -> tuple[Query, ...]:
     """
-    The suite's queries, each id once, without judgments; judgments written with a query go to *judgments*.
+    Add the vectors in files to the params of *queries*.
 
-    Returns:
-        None where they are unknown, because their file is wrong or its name holds a variable.
+    Where a file is wrong or not known yet, the vectors are empty, so that requests that use them have no further
+    problems.
     """
-    written, problems = reading.shape.queries, reading.problems
-    named = written.file if isinstance(written, QueryFileShape) else written
-    stored: _WrittenQueries = {}
-    added: _WrittenQueries = {}
-    masked = _masked_questions(reading) if reading.variables else {}
-
-    def take(entry: QueryShape, noted: Problems, into: _WrittenQueries) -> None:
-        query = _query(entry, gain, reading, noted, masked.get(entry.id.mark))
-        if query.id in into:
-            first = into[query.id].query
-            noted.note(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
-            return
-        given = tuple(key for key in _GIVEN if getattr(entry, key) is not None)
-        into[query.id] = _WrittenQuery(query, given)
-        _add_judgments(entry, names, judgments)
-
-    if isinstance(named, ScalarNode):
-        file = files.find(named)
-        try:
-            noted = None if file is None else _read_file(file, partial(take, into=stored))
-        except SuiteError as error:
-            problems.extend(error.problems)
-            return None
-        if noted is None:
-            return None
-        problems.extend(noted.found)
-    for entry in _inline(written):
-        take(entry, problems, added)
-    merged = _merge_queries(stored, added, problems)
-    _check_weights(list(merged.values()), reading)
-    return tuple(written_query.query for written_query in merged.values())
-
-
-def _inline(written: Any) -> Sequence[QueryShape]:
-    """The queries written in the suite itself."""
-    if isinstance(written, QueryFileShape):
-        return written.inline
-    return [] if isinstance(written, ScalarNode) else written or []
-
-
-_GIVEN = ("text", "weight", *_WAIVERS)
-
-
-def _merge_queries(stored: _WrittenQueries, added: _WrittenQueries, problems: Problems) -> _WrittenQueries:
-    """The queries of the file, each with what the suite adds to it, and then the other queries of the suite."""
-    merged = dict(stored)
-    for query_id, written_query in added.items():
-        if query_id in stored:
-            written_query = _merge_query(stored[query_id], written_query, problems)
-        merged[query_id] = written_query
-    return merged
-
-
-def _merge_query(stored: _WrittenQuery, added: _WrittenQuery, problems: Problems) -> _WrittenQuery:
-    """One query from its parts in the file and in the suite; keys in both must have the same value."""
-    query, other = stored.query, added.query
-
-    def one_of_both(key: str) -> Any:
-        first, second = getattr(query, key), getattr(other, key)
-        if key in stored.given and key in added.given and first != second:
-            problems.note(other.mark, f"query {query.id!r} has another {key} at {query.mark}")
-        return second if key in added.given else first
-
-    for name in query.params.keys() & other.params.keys():
-        if query.params[name] != other.params[name]:
-            problems.note(other.mark, f"query {query.id!r} has another value of the param {name!r} at {query.mark}")
-    values = {key: one_of_both(key) for key in _GIVEN}
-    kept = query.masked or {"text": query.text, "params": query.params}
-    masked = other.masked and {
-        "text": other.masked["text"] or kept["text"],
-        "params": {**kept["params"], **other.masked["params"]},
-        "values": other.masked["values"],
-    }
-    both = replace(
-        query,
-        params={**query.params, **other.params},
-        tags=tuple(dict.fromkeys((*query.tags, *other.tags))),
-        thresholds=query.thresholds + other.thresholds,
-        markers=tuple(dict.fromkeys((*query.markers, *other.markers))),
-        masked=masked,
-        **values,
-    )
-    return _WrittenQuery(both, tuple(key for key in _GIVEN if key in {*stored.given, *added.given}))
-
-
-def _masked_questions(reading: Reading) -> dict[Mark, Json]:
-    """The value of `Query.masked` for each query with values from the environment, by the place of its id."""
-    nodes = reading.root.find_child("queries")
-    nodes = nodes.find_child("inline") if isinstance(nodes, MappingNode) else nodes
-    queries = [node for node in nodes if isinstance(node, MappingNode)] if isinstance(nodes, ListNode) else []
-    found: dict[Mark, Json] = {}
-    for query in queries:
-        text, params = query.find_child("text"), query.find_child("params")
-        names = {*masked_variables(text), *masked_variables(params)}
-        if "id" in query and names:
-            found[query.find_child("id").mark] = {
-                "text": text.masked if isinstance(text, ScalarNode) else "",
-                "params": {} if params is None else read_masked(params),
-                "values": {
-                    name: fingerprint(value)
-                    for name, value in reading.variables.items()
-                    if name in names and not names_login(name)
-                },
-            }
-    return found
-
-
-def _query(entry: QueryShape, gain: Gain | None, reading: Reading, problems: Problems, masked: Json = None) -> Query:
-    checking = reading.checking
-    profile = Profile(reading.shape.profile)
-    own = read_thresholds(entry.thresholds, gain, problems, of_query=True, checking=checking, profile=profile)
-    expected = read_expectations(entry.expect, problems, checking=checking)
-    return Query(
-        id=str(entry.id),
-        text="" if entry.text is None else str(entry.text),
-        params={str(name): value for name, value in entry.params.items()} if entry.params else _NO_PARAMS,
-        tags=_each_once(entry.tags, problems),
-        weight=1.0 if entry.weight is None else entry.weight,
-        thresholds=own + expected,
-        markers=tuple(map(str, entry.markers)),
-        xfail=read_waiver(entry.xfail),
-        skip=read_waiver(entry.skip),
-        mark=entry.id.mark,
-        masked=masked,
-    )
-
-
-def _each_once(tags: Sequence[Any], problems: Problems) -> tuple[str, ...]:
-    seen: dict[str, None] = {}
-    for tag in tags:
-        if str(tag) in seen:
-            problems.note(tag.mark, f"the tag {str(tag)!r} is given twice")
-        seen[str(tag)] = None
-    return tuple(seen)
-
-
-def _check_weights(written: Sequence[_WrittenQuery], reading: Reading) -> None:
-    """Require a weight for all queries or none: a forgotten one would count as 1. Misspelt ones are noted already."""
-    lacking = [written_query.query for written_query in written if "weight" not in written_query.given]
-    if len(lacking) in (0, len(written)) or "weight" in reading.broken:
-        return
-    verb = "has" if len(lacking) == 1 else "have"
-    named = listed([query.id for query in lacking])
-    reading.problems.note(
-        lacking[0].mark,
-        f"{len(lacking):,} of {count(len(written), 'query')} {verb} no weight: {named}; "
-        "expected a weight for every query, or for none",
-    )
-
-
-def _add_judgments(entry: QueryShape, names: Mapping[str, float] | None, judgments: Judgments) -> None:
-    for document, written in entry.judgments.items():
-        grade = read_written_grade(written, names, judgments.problems)
-        if grade is not None:
-            judgments.add_inline(str(entry.id), str(document), grade, document.mark)
-
-
-def with_vectors(queries: tuple[Query, ...], reading: Reading, files: SuiteFiles) -> tuple[Query, ...]:
-    """
-    *queries* with their vectors from files as params. Where a file is wrong or not known yet, the vectors are empty, so
-    that requests that use them have no further problems.
-    """
-    for name, written in reading.shape.vectors.items():
-        mark = reading.root.find_child("vectors").find_key(name).mark
+    for key, written in reading.shape.vectors.items():
+        name = str(key)
         if not is_name(name) or name in RESERVED:
+            mark = reading.root.find_child("vectors").find_key(name).mark
             expected = f"the name of a placeholder other than {' and '.join(RESERVED)}"
-            reading.problems.note(mark, f"found {str(name)!r}, expected {expected}")
+            reading.problems.note(mark, f"found {name!r}, expected {expected}")
             continue
-        taken = next((query for query in queries if name in query.params), None)
-        if taken is not None:
-            reading.problems.note(taken.mark, f"query {taken.id!r} has a param {str(name)!r}, which `vectors` has too")
-        vectors = _read_vectors(written, queries, reading, files) if taken is None else {}
-        queries = tuple(_with_param(query, str(name), vectors.get(query.id, [])) for query in queries)
+        vectors: Mapping[str, Json] = {}
+        owner = next((query for query in queries if name in query.params), None)
+        if owner is None:
+            vectors = _read_vectors(written, queries, reading, files)
+        else:
+            message = f"query {owner.id!r} has a param {name!r}, which `vectors` has too"
+            reading.problems.note(owner.mark, message)
+        extended = []
+        for query in queries:
+            vector = vectors.get(query.id, [])
+            masked = query.masked
+            if masked is not None:
+                masked = {**masked, "params": {**masked["params"], name: vector}}
+            extended.append(replace(query, params={**query.params, name: vector}, masked=masked))
+        queries = tuple(extended)
     return queries
-
-
-def _with_param(query: Query, name: str, vector: Json) -> Query:
-    masked = query.masked and {**query.masked, "params": {**query.masked["params"], name: vector}}
-    return replace(query, params={**query.params, name: vector}, masked=masked)
 
 
 def _read_vectors(
     written: ScalarNode | VectorFileShape, queries: Sequence[Query], reading: Reading, files: SuiteFiles
 ) -> Mapping[str, Json]:
     """The vector of each query in a file, by id; none where the file has problems, which are noted."""
-    shape = written if isinstance(written, VectorFileShape) else VectorFileShape.model_construct(file=written)
-    file = files.find(shape.file)
-    rows = None if shape.ids is None else files.find(shape.ids)
-    if file is None or (shape.ids is not None and rows is None):
+    if isinstance(written, VectorFileShape):
+        path, path_of_ids = written.file, written.ids
+    else:
+        path, path_of_ids = written, None
+    file = files.find(path)
+    file_of_ids = None if path_of_ids is None else files.find(path_of_ids)
+    if file is None or (path_of_ids is not None and file_of_ids is None):
         return {}
-    if rows is not None and not is_array(file.path):
-        reading.problems.note(rows.written.mark, "only a .npy file has rows without ids; remove `ids`")
+    if file_of_ids is not None and not is_array(file.path):
+        reading.problems.note(file_of_ids.written.mark, "only a .npy file has rows without ids; remove `ids`")
         return {}
+    query_ids = [query.id for query in queries]
     try:
-        query_ids = [query.id for query in queries]
-        if rows is None:
+        if file_of_ids is None:
             return read_vectors(file.path, file.name, query_ids)
-        return read_vectors(file.path, file.name, query_ids, rows=read_ids(rows.path, rows.name), rows_of=rows.name)
+        rows = read_ids(file_of_ids.path, file_of_ids.name)
+        return read_vectors(file.path, file.name, query_ids, rows=rows, rows_of=file_of_ids.name)
     except InputError as error:
         reading.problems.extend(error.problems)
         return {}
