@@ -39,7 +39,7 @@ def choose_depth(
     given: int | None = reading.shape.depth
     if given is not None and given < needed:
         message = f"depth {given} is too shallow for '{by_what}', which needs {needed} hits"
-        reading.problems.note(reading.key_mark("depth"), message)
+        reading.problems.note(reading.find_mark("depth"), message)
     sizes, least = [], 1
     for template in templates:
         size = size_of(template)

@@ -41,7 +41,7 @@ def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
     if shape is None:
         return None
     id_field = "id" if shape.id is None else str(shape.id)
-    mark = reading.key_mark("fixture")
+    mark = reading.find_mark("fixture")
     fixture = Fixture(str(shape.documents), shape.mappings, shape.settings, id_field, mark)
     file = files.find(shape.documents)
     if file is None or (shape.id is not None and shape.id.unset):

@@ -202,7 +202,7 @@ class LoadedSuite:
             queries = add_vectors(queries, self.reading, self._files)
         if queries is not None and not queries and self.reading.shape.queries is not None and self.is_whole("queries"):
             self.reading.problems.note(
-                self.reading.key_mark("queries"), "the suite is empty; expected at least one query"
+                self.reading.find_mark("queries"), "the suite is empty; expected at least one query"
             )
         return queries
 
@@ -288,7 +288,7 @@ def _check_judgments(parts: LoadedSuite) -> None:
     if any(query.judgments for query in suite.queries):
         return
     if suite.measures or not parts.all_thresholds or parts.scores_anything:
-        parts.judgments.problems.note(parts.reading.key_mark("queries"), NO_JUDGMENTS, "no judgments")
+        parts.judgments.problems.note(parts.reading.find_mark("queries"), NO_JUDGMENTS, "no judgments")
 
 
 def _check_queries(parts: LoadedSuite) -> None:
@@ -296,8 +296,8 @@ def _check_queries(parts: LoadedSuite) -> None:
     suite, reading, wrong = parts.suite, parts.reading, parts.judgments.problems
     check_tags(suite.thresholds, suite.queries, reading.problems)
     if parts.known_gain is not None:
-        check_gain(suite.gain, reading.key_mark("gain"), suite.queries, wrong)
-    measures = _measures_with_places(suite, reading.key_mark("measures"))
+        check_gain(suite.gain, reading.find_mark("gain"), suite.queries, wrong)
+    measures = _measures_with_places(suite, reading.find_mark("measures"))
     check_measure_gains(measures, wrong)
     if not parts.has_problems:
         check_measures(measures, suite.gain, suite.profile, wrong)

@@ -44,63 +44,70 @@ class Variables:
 
     def fill(self, node: Node) -> Node:
         """A copy of *node* with all variables below it replaced; the value of an alias is filled once."""
-        known = self._filled.get(id(node))
-        if known is not None:
-            return known
-        filled = self._fill_new(node)
+        filled = self._filled.get(id(node))
+        if filled is not None:
+            return filled
+        if isinstance(node, MappingNode):
+            filled = self.fill_mapping(node)
+        elif isinstance(node, ListNode):
+            filled = ListNode(node.mark, map(self.fill, node))
+        elif "$" in node:
+            filled = self._fill_scalar(node)
+        else:
+            filled = node
         self._filled[id(node)] = filled
         return filled
-
-    def _fill_new(self, node: Node) -> Node:
-        if isinstance(node, MappingNode):
-            return self.fill_mapping(node)
-        if isinstance(node, ListNode):
-            return ListNode(node.mark, map(self.fill, node))
-        return self._fill_scalar(node) if "$" in node else node
 
     def fill_mapping(self, node: MappingNode) -> MappingNode:
         """As `fill`, for a mapping; its keys are not changed."""
         mapping = MappingNode(node.mark, ((key, self.fill(value)) for key, value in node.items()))
-        mapping.repeats = [replace(one, value=self.fill(one.value)) for one in node.repeats]
+        mapping.repeats = [replace(repeat, value=self.fill(repeat.value)) for repeat in node.repeats]
         return mapping
 
     def _fill_scalar(self, scalar: ScalarNode) -> ScalarNode:
+        """A copy of *scalar* with its variables replaced; notes those that are refused, and those without a value."""
         names: list[str] = []
         unset: list[str] = []
         refused: list[str] = []
-        put_in: list[str] = []
-
-        def value_of(match: re.Match[str]) -> str:
-            put_in.append("$" if match.group() == "$$" else match.group())
-            if match.group() == "$$":
-                return "$"
-            if match[1] is None:
-                self.problems.note_inside(scalar, match.start(), _malformed(scalar, match.start()))
-                return match.group()
-            names.append(match[1])
-            self.used.append((match[1], scalar, match.start()))
-            refusal = self.find_refusal(match[1])
-            if refusal:
-                self.problems.note_inside(scalar, match.start(), refusal)
-                refused.append(match[1])
-                return match.group()
-            value = self._value(match[1], match[2])
-            if value is None:
-                unset.append(match[1])
-                return match.group()
-            put_in[-1] = _masked(match[1], match[2], value)
-            return value
-
-        text = _DOLLAR.sub(value_of, scalar)
-        masked = iter(put_in)
+        text, masked, end = "", "", 0
+        for match in _DOLLAR.finditer(scalar):
+            text_before = scalar[end : match.start()]
+            end = match.end()
+            name, default = match[1], match[2]
+            # What cannot be filled stays as written.
+            value = in_place = match.group()
+            if value == "$$":
+                value = in_place = "$"
+            elif name is None:
+                self.problems.note_inside(scalar, match.start(), _describe_malformed(scalar, match.start()))
+            else:
+                names.append(name)
+                self.used.append((name, scalar, match.start()))
+                refusal = self.find_refusal(name)
+                found = None if refusal else self._find_value(name, default)
+                if refusal:
+                    self.problems.note_inside(scalar, match.start(), refusal)
+                    refused.append(name)
+                elif found is None:
+                    unset.append(name)
+                else:
+                    value = found
+                    # The suite's own default is no secret.
+                    is_masked = found != default and _may_be_secret(found)
+                    in_place = f"${{{name}}}" if is_masked else found
+            text += text_before + value
+            masked += text_before + in_place
+        text += scalar[end:]
+        masked += scalar[end:]
         if self.environ is not None:
             for name in dict.fromkeys(unset):
-                self.problems.note_inside(scalar, scalar.find("${" + name), _not_set(name))
-        whole = _DOLLAR.fullmatch(scalar) is not None and len(names) == 1
-        in_place = _DOLLAR.sub(lambda _: next(masked), scalar)
-        return scalar.filled(text, in_place, tuple(names), (*unset, *refused), whole=whole)
+                message = f"the environment variable {name} is not set; "
+                message += f"set it, or give a default with ${{{name}:-default}}"
+                self.problems.note_inside(scalar, scalar.find("${" + name), message)
+        whole = len(names) == 1 and _DOLLAR.fullmatch(scalar) is not None
+        return scalar.fill(text, masked, tuple(names), (*unset, *refused), whole=whole)
 
-    def _value(self, name: str, default: str | None) -> str | None:
+    def _find_value(self, name: str, default: str | None) -> str | None:
         """The variable's value; as in a shell, *default* if it is unset or empty."""
         value = None if self.environ is None else self.environ.get(name)
         if not value and default is not None:
@@ -109,19 +116,14 @@ class Variables:
             self.taken[name] = value
         return value
 
-    def worth_masking(self) -> dict[str, str]:
+    def list_secrets(self) -> dict[str, str]:
         """
-        The values from the environment that may be secret.
+        The values from the environment that may be secret, by the names of their variables.
 
         Short numbers, booleans and short words, such as a language code, are not: masking them would make reports
         unreadable.
         """
         return {name: value for name, value in self.taken.items() if _may_be_secret(value)}
-
-
-def _masked(name: str, default: str | None, value: str) -> str:
-    """The masked form of *value*: the name of its variable if it may be a secret; the suite's default is not."""
-    return "${" + name + "}" if value != default and _may_be_secret(value) else value
 
 
 def _may_be_secret(value: str) -> bool:
@@ -130,14 +132,10 @@ def _may_be_secret(value: str) -> bool:
     return isinstance(resolve(value), str) or len(value) >= _SHORTEST_NUMBER
 
 
-def _malformed(scalar: ScalarNode, start: int) -> str:
+def _describe_malformed(scalar: ScalarNode, start: int) -> str:
     end = scalar.find("}", start)
     found = scalar[start : end + 1] if end >= 0 else scalar[start:]
     return f"found {shortened(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; write a literal ${{ as $${{"
-
-
-def _not_set(name: str) -> str:
-    return f"the environment variable {name} is not set; set it, or give a default with ${{{name}:-default}}"
 
 
 AShape = TypeVar("AShape", bound=Shape)
@@ -163,7 +161,7 @@ class Reading:
     used: Sequence[tuple[str, ScalarNode, int]]
     checking: bool
 
-    def key_mark(self, key: str) -> Mark:
+    def find_mark(self, key: str) -> Mark:
         """The place of a top key, or the beginning of the suite if it is missing."""
         return self.root.find_key(key).mark if key in self.root else self.root.mark
 
@@ -179,48 +177,45 @@ def read_suite_file(path: Path, environ: Mapping[str, str] | None, configs: Conf
     try:
         return _read_suite(path, environ, configs, is_quoted=is_quoted)
     except InputError as error:
-        raise SuiteError(error.problems if is_quoted else list(map(conceal, error.problems))) from None
+        problems = error.problems if is_quoted else [conceal(problem) for problem in error.problems]
+        raise SuiteError(problems) from None
 
 
 def _read_suite(path: Path, environ: Mapping[str, str] | None, configs: Configs, *, is_quoted: bool) -> Reading:
     source = read_source(path, str(path), limit=MOST_BYTES, kind=YamlSource)
     problems = Problems(source, concealed=set() if is_quoted else {str(path)})
-    root, found = compose(source)
-    problems.extend(found)
-    mapping = _require_mapping(root, problems)
-    variables = Variables(problems, environ, partial(configs.find_refusal, folder=path.parent))
-    filled = variables.fill_mapping(mapping)
-    shape, broken = _validate(filled, problems)
-    return Reading(shape, broken, filled, problems, variables.worth_masking(), variables.used, environ is None)
-
-
-def _require_mapping(root: Node | None, problems: Problems) -> MappingNode:
-    if isinstance(root, MappingNode):
-        return root
+    root, syntax_problems = compose(source)
+    problems.extend(syntax_problems)
     if root is None:
-        problems.extend([problems.source.make_problem(0, 0, "the file is empty; expected a suite")])
-    else:
-        problems.note(root.mark, f"found {describe(root)}, expected a suite: a mapping with suite, request, queries")
-    raise SuiteError(problems.found)
+        problems.extend([source.make_problem(0, 0, "the file is empty; expected a suite")])
+        raise SuiteError(problems.found)
+    if not isinstance(root, MappingNode):
+        message = f"found {describe(root)}, expected a suite: a mapping with suite, request, queries"
+        problems.note(root.mark, message)
+        raise SuiteError(problems.found)
+    variables = Variables(problems, environ, partial(configs.find_refusal, folder=path.parent))
+    filled = variables.fill_mapping(root)
+    shape, broken = _validate_suite(filled, problems)
+    return Reading(shape, broken, filled, problems, variables.list_secrets(), variables.used, environ is None)
 
 
-def _validate(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
-    """The shape of the valid parts; problems of the others are noted."""
-    shape, unknown, places = _shaped(SuiteShape, root, problems)
+def _validate_suite(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
+    """The shape of the valid parts, and the top keys of the others, whose problems are noted."""
+    shape, unknown, places = _validate(SuiteShape, root, problems)
     misspelled = frozenset(key.meant for key in unknown if key.meant)
     if shape is not None:
         return shape, misspelled
     broken = misspelled.union(str(place[0]) for place in places)
-    return SuiteShape.model_validate(_without(root, places), context=[]), broken
+    return SuiteShape.model_validate(_drop_invalid(root, places), context=[]), broken
 
 
 def read_query(entry: MappingNode, problems: Problems) -> QueryShape | None:
     """The shape of a query in a query file; None where it has problems, which are noted."""
-    shape, unknown, _ = _shaped(QueryShape, entry, problems)
+    shape, unknown, _ = _validate(QueryShape, entry, problems)
     return None if unknown else shape
 
 
-def _shaped(
+def _validate(
     model: type[AShape], node: MappingNode, problems: Problems
 ) -> tuple[AShape | None, list[UnknownKey], list[tuple[int | str, ...]]]:
     """The shape of *node*, or None and the places of its problems; unknown keys are noted and left out."""
@@ -234,37 +229,46 @@ def _shaped(
     for key in unknown:
         problems.note(key.mark, str(key))
     for failure in failures:
-        _note(failure, problems, with_key=model is QueryShape)
+        _note_failure(failure, problems, with_key=model is QueryShape)
     return shape, unknown, [failure["loc"] for failure in failures]
 
 
-def _note(failure: Any, problems: Problems, *, with_key: bool) -> None:
+_EXPECTED = {"list_type": "a list", "dict_type": "a mapping"}
+"""What is expected by the type of pydantic's failures."""
+
+
+def _note_failure(failure: Any, problems: Problems, *, with_key: bool) -> None:
     """Note a failure of pydantic's with our own message, at its node; *with_key* if that is a whole line of a file."""
-    node, kind = failure["input"], failure["type"]
+    node, kind, message, place = failure["input"], failure["type"], failure["msg"], failure["loc"]
     mark = failure.get("ctx", {}).get("mark") or node.mark
     if kind == "missing":
-        problems.note(mark, f"the key {failure['loc'][-1]!r} is missing")
+        problems.note(mark, f"the key {place[-1]!r} is missing")
         return
-    expected = {"list_type": "a list", "dict_type": "a mapping", "either": failure["msg"]}.get(kind, failure["msg"])
-    message = failure["msg"] if kind == "harness" else f"found {describe(node)}, expected {expected}"
-    message = f"{failure['loc'][0]}: {message}" if with_key and failure["loc"] else message
-    problems.note(mark, message, "no value" if isinstance(node, ScalarNode) and node.empty else "")
+    # The messages of our own validators are complete.
+    if kind != "harness":
+        message = f"found {describe(node)}, expected {_EXPECTED.get(kind, message)}"
+    if with_key and place:
+        message = f"{place[0]}: {message}"
+    is_empty = isinstance(node, ScalarNode) and node.empty
+    problems.note(mark, message, "no value" if is_empty else "")
 
 
-def _without(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:
+def _drop_invalid(root: MappingNode, places: Sequence[tuple[int | str, ...]]) -> MappingNode:
     """*root* without the top keys at *places*, and without single queries if only these are invalid."""
-    queries = {place[2] for place in places if _in_query(place)}
-    dropped = {place[0] for place in places if not _in_query(place)}
-    kept = MappingNode(root.mark, ((key, value) for key, value in root.items() if key not in dropped))
-    if queries and "queries" in kept:
-        entries = root.find_child("queries")
-        sound = (entry for index, entry in enumerate(entries) if index not in queries)
-        kept[root.find_key("queries")] = ListNode(entries.mark, sound)
+    dropped_keys: set[int | str] = set()
+    dropped_queries: set[int | str] = set()
+    for place in places:
+        is_in_query = len(place) > 2 and place[0] == "queries" and isinstance(place[2], int)
+        if is_in_query:
+            dropped_queries.add(place[2])
+        else:
+            dropped_keys.add(place[0])
+    kept = MappingNode(root.mark, ((key, value) for key, value in root.items() if key not in dropped_keys))
+    if dropped_queries and "queries" in kept:
+        queries = root.find_child("queries")
+        valid = [query for index, query in enumerate(queries) if index not in dropped_queries]
+        kept[root.find_key("queries")] = ListNode(queries.mark, valid)
     return kept
-
-
-def _in_query(place: tuple[int | str, ...]) -> bool:
-    return len(place) > 2 and place[0] == "queries" and isinstance(place[2], int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,11 +295,12 @@ class SuiteFiles:
         """
         if written.unset:
             return None
+        # Refused on every system: a suite that works on Windows only is a surprise in CI.
         if PurePosixPath(written).is_absolute() or PureWindowsPath(written).drive or "\0" in written:
             self.problems.note(written.mark, f"found {written.raw!r}, expected a path relative to the suite")
             return None
         path = self.border.folder / written
-        sentence = self._refusal(path)
+        sentence = self._explain_refusal(path)
         if sentence:
             self.problems.note(written.mark, f"the file {written.raw!r} {sentence}")
             return None
@@ -303,7 +308,8 @@ class SuiteFiles:
             self.problems.concealed.add(str(path))
         return NamedFile(path, str(path), written)
 
-    def _refusal(self, path: Path) -> str | None:
+    def _explain_refusal(self, path: Path) -> str | None:
+        """Why the file at *path* cannot be used, as the end of a sentence; None if it can."""
         try:
             sentence = self.border.explain_refusal(path)
             if sentence is not None:

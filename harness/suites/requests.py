@@ -48,7 +48,7 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
         cluster="default" if shape.cluster is None else str(shape.cluster),
         index=None if shape.index is None else str(shape.index),
         engine=None if shape.engine is None else str(shape.engine),
-        mark=reading.key_mark("target"),
+        mark=reading.find_mark("target"),
         service=service,
         unique_ids=shape.ids == "unique",
         point_in_time=shape.point_in_time,
@@ -117,13 +117,13 @@ def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
             reading.problems.note(threshold.mark, message)
     if reading.shape.fixture is not None:
         message = "a fixture needs an engine, but the requests go over HTTP; remove it"
-        reading.problems.note(reading.key_mark("fixture"), message)
+        reading.problems.note(reading.find_mark("fixture"), message)
     target = reading.shape.target
     of_engine = {"ids: unique": target and target.ids == "unique", "id_field": target and target.id_field is not None}
     for key, is_given in of_engine.items():
         if is_given:
             message = f"'{key}' needs an engine, but the requests go over HTTP; remove it"
-            reading.problems.note(reading.key_mark("target"), message)
+            reading.problems.note(reading.find_mark("target"), message)
 
 
 def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
@@ -166,10 +166,10 @@ def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
 def _plain_templates(reading: Reading) -> dict[str, RequestTemplate]:
     shape, problems = reading.shape, reading.problems
     if shape.request is not None and shape.requests is not None:
-        problems.note(reading.key_mark("requests"), "found both 'request' and 'requests', expected one of them")
+        problems.note(reading.find_mark("requests"), "found both 'request' and 'requests', expected one of them")
     if shape.requests is not None:
         if not shape.requests:
-            problems.note(reading.key_mark("requests"), "found no requests, expected at least one")
+            problems.note(reading.find_mark("requests"), "found no requests, expected at least one")
         return {
             str(name): _template(str(name), entry, reading.root.find_child("requests").find_child(name), problems)
             for name, entry in shape.requests.items()

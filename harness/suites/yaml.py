@@ -56,7 +56,7 @@ class ScalarNode(str):
         """The arguments that a copy is made with; `str` has the text alone."""
         return (str(self), self.mark), {"plain": self.plain}
 
-    def filled(
+    def fill(
         self, text: str, masked: str, variables: tuple[str, ...], unset: tuple[str, ...], *, whole: bool
     ) -> ScalarNode:
         """A copy with variables replaced: its value is *text*; stored files have *masked* instead."""
