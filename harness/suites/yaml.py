@@ -157,88 +157,87 @@ def resolve_number(text: str) -> int | float | None:
         return float(text)
     if _INFINITE.fullmatch(text):
         return -math.inf if text.startswith("-") else math.inf
-    return math.nan if text in _NOT_A_NUMBER else None
+    if text in _NOT_A_NUMBER:
+        return math.nan
+    return None
 
 
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'")
 _BARE_INDICATOR = re.compile(r"(?:^|[-:,\[{]\s+|[\[{,])(@|%|>=?|`|\|)[^\s#]")
+_BRACES_HINT = '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
 
 
-def syntax_problem(error: yaml.YAMLError, source: TextSource) -> Problem:
+def make_syntax_problem(error: yaml.YAMLError, source: TextSource) -> Problem:
     """The place of *error* and a message."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
     if mark is None:
         return source.make_problem(0, 0, f"this is not YAML: {error}")
     line, column = mark.line + 1, mark.column + 1
-    found = str(getattr(error, "problem", "") or "")
-    opened = getattr(error, "context_mark", None)
-    context = str(getattr(error, "context", "") or "")
-    if source.get_line(line)[column - 1 : column] == "\t" or "tab" in found:
+    message = str(getattr(error, "problem", "") or "")
+    if source.get_line(line)[column - 1 : column] == "\t" or "tab" in message:
         return source.make_problem(line, column, "found a tab; YAML is indented with spaces")
-    if "escape" in found or "hexdecimal" in found:
-        return _escape_problem(source, line, column)
-    line, column, sentence = _sentence(found, context, opened, line, column)
-    return source.make_problem(line, column, sentence + _hint(source, line, column))
+    if "escape" in message or "hexdecimal" in message:
+        return _make_escape_problem(source, line, column)
+    context = str(getattr(error, "context", "") or "")
+    context_mark = getattr(error, "context_mark", None)
+    if "quoted scalar" in context and context_mark:
+        # The parser stops at the end of the file. The quote that begins the text is what has to be mended.
+        line, column, sentence = context_mark.line + 1, context_mark.column + 1, "this quote is not closed"
+    else:
+        sentence = _explain_syntax_error(message, context, context_mark)
+    return source.make_problem(line, column, sentence + _suggest_quotes(source, line, column))
 
 
 _ESCAPE = re.compile(r"\\(?:([xuU])([0-9a-fA-F]*)|.|$)")
 _DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
-def _escape_problem(source: TextSource, line: int, column: int) -> Problem:
+def _make_escape_problem(source: TextSource, line: int, column: int) -> Problem:
     """A text in double quotes with a backslash, at or before *column*, that begins no character."""
     text = source.get_line(line)
     begin = text.rfind("\\", 0, column)
-    found = _ESCAPE.match(text, max(begin, 0))
-    if found is None:  # the parser that joins halves of characters knows only where the text begins
-        why = "this text has half of a character; write the character itself, or its number as in \\U0001F600"
-        return source.make_problem(line, column, why)
-    digits = _DIGITS.get(found[1] or "", 0)
-    if len(found[2] or "") < digits:
-        why = f"{found[0]} is no character; expected {digits} hexadecimal digits after \\{found[1]}"
+    escape = _ESCAPE.match(text, max(begin, 0))
+    # The parser that joins halves of characters knows only where the text begins.
+    if escape is None:
+        reason = "this text has half of a character; write the character itself, or its number as in \\U0001F600"
+        return source.make_problem(line, column, reason)
+    digits = _DIGITS.get(escape[1] or "", 0)
+    if len(escape[2] or "") < digits:
+        reason = f"{escape[0]} is no character; expected {digits} hexadecimal digits after \\{escape[1]}"
     elif digits:
-        number = found[0][: 2 + digits]
-        why = f"{number} is no character; write the character itself, or its number as in \\U0001F600"
+        number = escape[0][: 2 + digits]
+        reason = f"{number} is no character; write the character itself, or its number as in \\U0001F600"
     else:
-        why = f"{found[0]} means nothing in double quotes; put the text in single quotes"
-    return source.make_problem(line, begin + 1, f"{why}, or write two backslashes for one that belongs to the text")
+        reason = f"{escape[0]} means nothing in double quotes; put the text in single quotes"
+    message = f"{reason}, or write two backslashes for one that belongs to the text"
+    return source.make_problem(line, begin + 1, message)
 
 
-def unquoted_braces_hint(source: TextSource, mark: Mark) -> str:
-    """A hint for a placeholder without quotes, which YAML reads as a mapping in a mapping."""
-    line, at = source.get_line(mark.line), mark.column - 1
-    if "{{" in line[max(0, at - 1) : at + 2]:
-        return '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
-    return ""
-
-
-def _sentence(found: str, context: str, opened: yaml.Mark | None, line: int, column: int) -> tuple[int, int, str]:
-    """The best place for the message, and the message: for an unclosed quote it is the opening one."""
+def _explain_syntax_error(message: str, context: str, context_mark: yaml.Mark | None) -> str:
+    """Our own sentence for the parser's *message* and *context*, which begins at *context_mark*."""
     if "flow mapping" in context or "flow sequence" in context:
-        bracket = "{" if "mapping" in context else "["
-        closing = "}" if bracket == "{" else "]"
-        where = f" of line {opened.line + 1}, column {opened.column + 1}" if opened else ""
-        return line, column, f"expected ',' or '{closing}' here, because the '{bracket}'{where} is not closed"
-    if "quoted scalar" in context and opened:
-        return opened.line + 1, opened.column + 1, "this quote is not closed"
-    if "cannot start any token" in found:
-        return line, column, "found a character that cannot begin a value"
-    if "mapping values are not allowed" in found:
-        return line, column, "found ': ' inside a value; put a text that contains it in quotes"
+        bracket, closing = ("{", "}") if "mapping" in context else ("[", "]")
+        where = f" of line {context_mark.line + 1}, column {context_mark.column + 1}" if context_mark else ""
+        return f"expected ',' or '{closing}' here, because the '{bracket}'{where} is not closed"
+    if "cannot start any token" in message:
+        return "found a character that cannot begin a value"
+    if "mapping values are not allowed" in message:
+        return "found ': ' inside a value; put a text that contains it in quotes"
     if "block scalar" in context:
-        return line, column, "invalid text after a > or | that begins a block of text"
+        return "invalid text after a > or | that begins a block of text"
     if "block mapping" in context or "block collection" in context:
-        return line, column, "this line does not fit the ones above it; check the indentation and the quotes"
-    return line, column, f"this is not YAML: {found or context}"
+        return "this line does not fit the ones above it; check the indentation and the quotes"
+    return f"this is not YAML: {message or context}"
 
 
-def _hint(source: TextSource, line: int, column: int) -> str:
-    bare = _QUOTED.sub(lambda quoted: " " * len(quoted.group()), source.get_line(line))
-    if "{{" in bare:
-        return '; YAML reads {{text}} without quotes as a mapping; write "{{text}}"'
-    if "${" in bare and bare.find("${") < column:
+def _suggest_quotes(source: TextSource, line: int, column: int) -> str:
+    """A hint for what a suite often has without the quotes that YAML needs; empty if the line has none of it."""
+    unquoted = _QUOTED.sub(lambda quoted: " " * len(quoted.group()), source.get_line(line))
+    if "{{" in unquoted:
+        return _BRACES_HINT
+    if "${" in unquoted and unquoted.find("${") < column:
         return '; inside [ ] and { } put a variable in quotes: "${NAME}"'
-    indicator = _BARE_INDICATOR.search(bare)
+    indicator = _BARE_INDICATOR.search(unquoted)
     if indicator:
         return f"; put a text that begins with {indicator[1]} in quotes"
     return ""
@@ -266,12 +265,12 @@ def compose(source: TextSource) -> tuple[Node | None, list[Problem]]:
         for event in yaml.parse(source.text, Loader=yaml_loader(source.text)):
             composer.take(event)
     except yaml.YAMLError as error:
-        raise SuiteError([*composer.problems, syntax_problem(error, source)]) from None
+        raise SuiteError([*composer.problems, make_syntax_problem(error, source)]) from None
     return composer.root, composer.problems
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenNode:
     """A mapping or list that has not ended yet; *size* counts its values, *height* its levels."""
 
     node: MappingNode | ListNode
@@ -279,11 +278,14 @@ class _Open:
     size: int = 1
     height: int = 1
     key: ScalarNode | None = None
+    """The key whose value comes next; None if the key was refused, or if a key comes next."""
     has_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class _Anchored:
+class _AnchoredNode:
+    """A node that aliases may name, with its *size* and *height* as in `_OpenNode`."""
+
     node: Node
     size: int
     height: int
@@ -291,60 +293,61 @@ class _Anchored:
 
 @dataclass(slots=True)
 class _Composer:
+    """Builds the tree of *source* from the events of the parser."""
+
     source: TextSource
     root: Node | None = None
     problems: list[Problem] = field(default_factory=list)
-    documents: int = 0
+    _documents: int = 0
     _values: int = 0
-    _open: list[_Open] = field(default_factory=list)
-    _anchors: dict[str, _Anchored] = field(default_factory=dict)
+    _open: list[_OpenNode] = field(default_factory=list)
+    _anchors: dict[str, _AnchoredNode] = field(default_factory=dict)
 
     def take(self, event: yaml.Event) -> None:
         if isinstance(event, yaml.ScalarEvent):
-            self._scalar(event)
+            self._take_scalar(event)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
-            self._start(event)
+            self._open_node(event)
         elif isinstance(event, (yaml.MappingEndEvent, yaml.SequenceEndEvent)):
-            self._end()
+            self._close_node()
         elif isinstance(event, yaml.AliasEvent):
-            self._alias(event)
+            self._take_alias(event)
         elif isinstance(event, yaml.DocumentStartEvent):
-            self._document(event)
+            self._documents += 1
+            if self._documents > 1:
+                self._stop(event, "a second YAML document begins here; expected one document per file")
 
-    def _document(self, event: yaml.Event) -> None:
-        self.documents += 1
-        if self.documents > 1:
-            self._stop(event, "a second YAML document begins here; expected one document per file")
-
-    def _scalar(self, event: yaml.ScalarEvent) -> None:
+    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
         self._refuse_tag(event)
-        scalar = ScalarNode(event.value, self._mark(event), plain=not event.style)
+        scalar = ScalarNode(event.value, self._find_mark(event), plain=not event.style)
         if event.anchor:
-            self._anchors[event.anchor] = _Anchored(scalar, 1, 0)
+            self._anchors[event.anchor] = _AnchoredNode(scalar, 1, 0)
         self._count(1, event)
         self._add(scalar, size=1, height=0)
 
-    def _start(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
+    def _open_node(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
         self._refuse_tag(event)
         if len(self._open) >= MAX_DEPTH:
             self._stop(event, f"the nesting is deeper than {MAX_DEPTH} levels")
         self._count(1, event)
-        mark = self._mark(event)
-        mapping = isinstance(event, yaml.MappingStartEvent)
-        self._open.append(_Open(MappingNode(mark) if mapping else ListNode(mark), event.anchor))
+        mark = self._find_mark(event)
+        is_mapping = isinstance(event, yaml.MappingStartEvent)
+        node = MappingNode(mark) if is_mapping else ListNode(mark)
+        self._open.append(_OpenNode(node, event.anchor))
 
-    def _end(self) -> None:
-        done = self._open.pop()
-        if done.anchor:
-            self._anchors[done.anchor] = _Anchored(done.node, done.size, done.height)
-        self._add(done.node, size=done.size, height=done.height)
+    def _close_node(self) -> None:
+        closed = self._open.pop()
+        if closed.anchor:
+            self._anchors[closed.anchor] = _AnchoredNode(closed.node, closed.size, closed.height)
+        self._add(closed.node, size=closed.size, height=closed.height)
 
-    def _alias(self, event: yaml.AliasEvent) -> None:
+    def _take_alias(self, event: yaml.AliasEvent) -> None:
         anchored = self._anchors.get(event.anchor or "")
         if anchored is None:
-            inside = any(part.anchor == event.anchor for part in self._open)
-            why = "is inside the value that it refers to" if inside else "has no anchor before it"
-            self._stop(event, f"the alias *{event.anchor} {why}; put a text that begins with * in quotes")
+            is_inside = any(parent.anchor == event.anchor for parent in self._open)
+            reason = "is inside the value that it refers to" if is_inside else "has no anchor before it"
+            self._stop(event, f"the alias *{event.anchor} {reason}; put a text that begins with * in quotes")
+        # A few lines of aliases to aliases expand to billions of values. Each alias counts like what it stands for.
         if len(self._open) + anchored.height > MAX_DEPTH:
             self._stop(event, f"with the alias *{event.anchor} the nesting is deeper than {MAX_DEPTH} levels")
         self._count(anchored.size, event)
@@ -356,6 +359,7 @@ class _Composer:
             self._stop(event, f"the file holds more than {MAX_NODES:,} values, with aliases expanded")
 
     def _add(self, node: Node, *, size: int, height: int) -> None:
+        """Add a node that has ended to its parent: as an item, as a key, or as the value of the key before it."""
         if not self._open:
             self.root = node
             return
@@ -365,28 +369,31 @@ class _Composer:
         if isinstance(parent.node, ListNode):
             parent.node.append(node)
         elif parent.has_key:
-            self._set(parent.node, parent.key, node)
+            if parent.key is not None:
+                self._add_pair(parent.node, parent.key, node)
             parent.key, parent.has_key = None, False
         else:
-            parent.key, parent.has_key = self._as_key(node), True
+            parent.key, parent.has_key = self._check_key(node), True
 
-    def _set(self, mapping: MappingNode, key: ScalarNode | None, value: Node) -> None:
-        """Add the pair; the key is None if it was refused, and a duplicate key is a problem."""
-        if key is None:
+    def _add_pair(self, mapping: MappingNode, key: ScalarNode, value: Node) -> None:
+        """Add a pair; a duplicate key is a problem, and its first value counts."""
+        if key not in mapping:
+            mapping[key] = value
             return
-        if key in mapping:
-            first = mapping.find_key(key).mark
-            message = f"the key {str(key)!r} occurs twice, first in line {first.line}, column {first.column}"
-            problem = self.source.make_problem(key.mark.line, key.mark.column, message)
-            self.problems.append(problem)
-            mapping.repeats.append(Repeat(key, value, problem))
-            return
-        mapping[key] = value
+        first = mapping.find_key(key).mark
+        message = f"the key {str(key)!r} occurs twice, first in line {first.line}, column {first.column}"
+        problem = self.source.make_problem(key.mark.line, key.mark.column, message)
+        self.problems.append(problem)
+        mapping.repeats.append(Repeat(key, value, problem))
 
-    def _as_key(self, node: Node) -> ScalarNode | None:
+    def _check_key(self, node: Node) -> ScalarNode | None:
+        """*node* if it can be a key, else None, and a problem."""
         if not isinstance(node, ScalarNode):
-            hint = unquoted_braces_hint(self.source, node.mark)
             kind = "a mapping" if isinstance(node, MappingNode) else "a list"
+            line, begin = self.source.get_line(node.mark.line), node.mark.column - 1
+            # A placeholder without quotes is a mapping whose key is a mapping.
+            has_braces = "{{" in line[max(0, begin - 1) : begin + 2]
+            hint = _BRACES_HINT if has_braces else ""
             self._note(node.mark, f"found {kind} as a key, expected a word{hint}")
             return None
         if node == "<<" and node.plain:
@@ -398,9 +405,9 @@ class _Composer:
         tag = getattr(event, "tag", None)
         if tag is not None:
             written = tag.replace("tag:yaml.org,2002:", "!!")
-            self._note(self._mark(event), f"found the YAML tag {written}; expected a value without a tag")
+            self._note(self._find_mark(event), f"found the YAML tag {written}; expected a value without a tag")
 
-    def _mark(self, event: yaml.Event) -> Mark:
+    def _find_mark(self, event: yaml.Event) -> Mark:
         start = event.start_mark
         return Mark(self.source.path, start.line + 1, start.column + 1) if start else Mark(self.source.path)
 
@@ -408,7 +415,7 @@ class _Composer:
         self.problems.append(self.source.make_problem(mark.line, mark.column, message))
 
     def _stop(self, event: yaml.Event, message: str) -> NoReturn:
-        mark = self._mark(event)
+        mark = self._find_mark(event)
         raise SuiteError([*self.problems, self.source.make_problem(mark.line, mark.column, message)])
 
 
@@ -423,7 +430,7 @@ class Problems:
     source: TextSource
     found: list[Problem] = field(default_factory=list)
     concealed: set[str] = field(default_factory=set)
-    _known: set[Problem] = field(default_factory=set)
+    _noted: set[Problem] = field(default_factory=set)
 
     def note(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at a place in the suite, or in a file that it names; the same problem only once."""
@@ -432,8 +439,8 @@ class Problems:
         else:
             problem = Problem(mark.path, mark.line, mark.column, message)
         problem = replace(problem, kind=kind)
-        if problem not in self._known:
-            self._known.add(problem)
+        if problem not in self._noted:
+            self._noted.add(problem)
             self.extend([problem])
 
     def note_without_excerpt(self, mark: Mark, message: str) -> None:
@@ -446,25 +453,29 @@ class Problems:
 
     def note_inside(self, scalar: ScalarNode, offset: int, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at the character *offset* of a scalar, or at its beginning if variables were replaced."""
-        begin = scalar.mark.column - 1 + (0 if scalar.plain else 1)
-        as_in_file = scalar == scalar.raw and self.source.get_line(scalar.mark.line)[begin:].startswith(scalar.raw)
-        column = begin + 1 + offset if as_in_file and offset > 0 else scalar.mark.column
+        column = scalar.mark.column
+        begin = column - 1 if scalar.plain else column
+        # In a block or with escapes, offsets in the text are not those in its line.
+        is_as_in_line = scalar == scalar.raw and self.source.get_line(scalar.mark.line)[begin:].startswith(scalar.raw)
+        if is_as_in_line and offset > 0:
+            column = begin + 1 + offset
         self.extend([replace(self.source.make_problem(scalar.mark.line, column, message), kind=kind)])
 
     def list_first(self, most: int) -> list[Problem]:
         """The first *most* problems by place, and the number of the others."""
         shown = sorted(self.found)[:most]
-        count = sum(problem.count for problem in self.found) - sum(problem.count for problem in shown)
-        if not count:
+        others = sum(problem.count for problem in self.found) - sum(problem.count for problem in shown)
+        if not others:
             return shown
-        more = "1 more problem is" if count == 1 else f"{count:,} more problems are"
-        return [*shown, Problem(self.source.path, 0, 0, f"{more} not shown", count=count)]
+        subject = "1 more problem is" if others == 1 else f"{others:,} more problems are"
+        return [*shown, Problem(self.source.path, 0, 0, f"{subject} not shown", count=others)]
 
     def extend(self, problems: Iterable[Problem]) -> None:
         """Add problems that were found elsewhere."""
         for problem in problems:
             if problem.path in self.concealed:
                 problem = conceal(problem)
-                if problem in self.found:  # two problems of a line look the same
+                # Without what was found, two problems of a line look the same.
+                if problem in self.found:
                     continue
             self.found.append(problem)
