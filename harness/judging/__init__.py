@@ -36,7 +36,7 @@ from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import Connections, OpenCluster
 from harness.search.lookup import find_documents, find_texts
 from harness.suites import load_suites
-from harness.suites.depth import size_of
+from harness.suites.depth import find_size
 from harness.suites.fixtures import FixtureFile
 from harness.suites.grades import judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
@@ -145,7 +145,7 @@ class _Pooling:
 
     def _shallow(self, pool: Pool) -> list[str]:
         """A sentence for each request with a size of its own that is less than the pooling depth."""
-        sizes = {name: size_of(self.suite.requests[name]) for name in {cell.run.request for cell in self.cells}}
+        sizes = {name: find_size(self.suite.requests[name]) for name in {cell.run.request for cell in self.cells}}
         return [
             f"the request {name} asks for {size} hits itself, and is pooled no deeper"
             for name, size in sorted(sizes.items())

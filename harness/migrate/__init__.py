@@ -260,7 +260,7 @@ def _import_module(kind: str) -> _FormatModule:
 
 def _apply_options(draft: Draft, given: ImportOptions) -> None:
     """Replace values of *draft* by those *given*, and note the params that no request uses."""
-    from harness.suites.placeholders import placeholders_in
+    from harness.suites.placeholders import locate_placeholders
 
     if given.name:
         draft.name = given.name
@@ -269,7 +269,8 @@ def _apply_options(draft: Draft, given: ImportOptions) -> None:
         draft.index, draft.documents = given.index, None
     if given.request is not None:
         draft.request, draft.requests = given.request, {}
-    placeholders = {name for name, *_ in placeholders_in(json.dumps([draft.request, draft.requests]))}
+    requests = json.dumps([draft.request, draft.requests])
+    placeholders = {placeholder.name for placeholder in locate_placeholders(requests)}
     for query in draft.queries:
         # A suite with a param that no request uses would be refused.
         superfluous = [name for name in query.params if name not in placeholders]

@@ -39,7 +39,7 @@ from harness.run.cell import AnsweredCell, Progress
 from harness.search.engine import EngineSearch
 from harness.search.rank_eval import URL_PARAMS, RatedQuery, find_homes, rate
 from harness.suites import load_suites
-from harness.suites.depth import deeper, deepest_size
+from harness.suites.depth import deepen, find_deepest_size
 from harness.suites.requests import build_requests, on_index
 
 TOLERANCE = 1e-9
@@ -198,7 +198,7 @@ class _Verifying:
             if query.id not in self.requests or measure not in measures_of(self.suite, query):
                 continue
             sent = self.requests[query.id]
-            body = deeper(sent, _k(metric)).body
+            body = deepen(sent, _k(metric)).body
             index = None if "pit" in body else sent.index
             entry = {"id": query.id, **build_rated_request(body, templates), "ratings": _ratings(query, index, homes)}
             by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)
@@ -373,7 +373,7 @@ class _Pair:
             return CauseKind.CHANGED, at
         if self.of._parameters:
             return CauseKind.PARAMETERS, at
-        if (len(ids) < self.k and found[: len(ids)] == ids) or not deepest_size([sent.url_params, sent.body]):
+        if (len(ids) < self.k and found[: len(ids)] == ids) or not find_deepest_size([sent.url_params, sent.body]):
             return CauseKind.SIZE, at
         if self._are_tied():
             return CauseKind.TIES, at

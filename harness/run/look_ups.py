@@ -35,7 +35,7 @@ from harness.run.tails import SEARCHED, count_requested_hits
 from harness.search.answers import with_window_hint
 from harness.search.lookup import batched, find_texts, ids_query, ids_request
 from harness.search.msearch import shard_params, shards_text
-from harness.suites.depth import COSTLY, deeper, shows_all, window_of
+from harness.suites.depth import COSTLY_KEYS, deepen, find_window, shows_all
 from harness.words import counted
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ def _send_look_ups(
             look_up = by_ids[query]
             on_shards[query] = replace(look_up, url_params={**look_up.url_params, **shards})
         # Hooks have not had this one: *search* gives it to them.
-        deep[query] = deeper(built[query], sizes[query])
+        deep[query] = deepen(built[query], sizes[query])
 
     # All go in one search, whose responses come in the order of the requests.
     requests = [*matching.values(), *on_shards.values(), *deep.values(), *by_ids.values()]
@@ -336,7 +336,7 @@ def _send_look_ups(
 
 def _size_of_look_up(request: SearchRequest, suite: Suite) -> int:
     """How many hits a deeper search asks for: no more than the window of a retriever, which engines refuse."""
-    window = window_of(request.body)
+    window = find_window(request.body)
     if window is None:
         return SEARCHED
     return max(min(SEARCHED, window), count_requested_hits(request, suite))
@@ -369,7 +369,7 @@ def _returns_all_matching(request: SearchRequest) -> bool:
 
 
 def _filter_to_ids(request: SearchRequest, ids: Sequence[str]) -> SearchRequest:
-    body = {key: value for key, value in request.body.items() if key not in COSTLY | RANKS_ONLY}
+    body = {key: value for key, value in request.body.items() if key not in COSTLY_KEYS | RANKS_ONLY}
     filters: list[Json] = [ids_query(ids, request.id_field)]
     if "post_filter" in body:
         filters.append(body["post_filter"])

@@ -125,7 +125,7 @@ def _find_common_size(suite: Suite, template: RequestTemplate) -> int | None:
 
 def _size_with_one_more(request: SearchRequest) -> int:
     """The size of *request* with one hit more, where that cannot change the other hits."""
-    from harness.suites.depth import deepest_size
+    from harness.suites.depth import find_deepest_size
 
     size: int = request.body["size"]
-    return size + (size < deepest_size([request.url_params, request.body]))
+    return size + (size < find_deepest_size([request.url_params, request.body]))

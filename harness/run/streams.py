@@ -57,9 +57,9 @@ class NeededHits:
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
-        from harness.suites.depth import collapses
+        from harness.suites.depth import has_collapse
 
-        collapsed = collapses(self.plan.template.body)
+        collapsed = has_collapse(self.plan.template.body)
         with closing(self._stream_in_window(requests, budget)) as stream:
             for streamed in stream:
                 # The request as it was made: hooks may have changed the one that was sent.

@@ -114,23 +114,23 @@ def _make_deeper(request: SearchRequest, suite: Suite, size: int, size_searched:
     *request* with at most *size* hits, to find what ties with its last; None where that is no more than it requests
     itself, or than the *size_searched* before.
     """
-    from harness.suites.depth import deeper, deepest_size
+    from harness.suites.depth import deepen, find_deepest_size
 
     if request.http is not None:
         return None
-    size = min(size, deepest_size([request.url_params, request.body]))
+    size = min(size, find_deepest_size([request.url_params, request.body]))
     if size <= max(count_requested_hits(request, suite), size_searched):
         return None
-    return deeper(request, size)
+    return deepen(request, size)
 
 
 def _add_tail(response: Response, deep: Response, request: SearchRequest) -> Response:
     """Add the tail from *deep*, the response to *request*, if *deep* begins with the hits of *response*."""
-    from harness.suites.depth import collapses
+    from harness.suites.depth import has_collapse
 
     if not isinstance(response, Ranking):
         return response
-    found = cut_with_tail(deep, request, len(response.hits), collapsed=collapses(request.body))
+    found = cut_with_tail(deep, request, len(response.hits), collapsed=has_collapse(request.body))
     if not isinstance(found, Ranking):
         return response
     if [hit.id for hit in found.hits] != [hit.id for hit in response.hits]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 from harness.errors import UsageError
 from harness.model import Json, Query
@@ -34,11 +34,20 @@ def is_name(text: str) -> bool:
     return _NAME.fullmatch(text) is not None
 
 
-def placeholders_in(text: str) -> Iterator[tuple[str, int, bool]]:
-    """Each placeholder in *text*: its name, its offset, and whether it is inserted as text."""
-    matches = list(PLACEHOLDER.finditer(text))
-    for match in matches:
-        yield match[1].strip(), match.start(), len(matches) > 1 or match.group() != text
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """A placeholder in a text."""
+
+    name: str
+    offset: int
+    is_inside: bool
+    """Whether the text has more than the placeholder, so that its value is inserted as text."""
+
+
+def locate_placeholders(text: str) -> list[Placeholder]:
+    """The placeholders in *text*, in their order."""
+    matches = PLACEHOLDER.finditer(text)
+    return [Placeholder(match[1].strip(), match.start(), match.group() != text) for match in matches]
 
 
 def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], str] = str) -> Json:
@@ -57,35 +66,15 @@ def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], 
     {'terms': {'brand': ['a', 'b']}, 'name': 'for "x" {{y}}'}
     """
     if isinstance(template, str):
-        whole = PLACEHOLDER.fullmatch(template) if "{{" in template else None
-        if whole and is_name(whole[1].strip()):
-            return values[whole[1].strip()]
+        # The expression also matches from the first braces of "{{a}} and {{b}}" to the last; that is no name.
+        match = PLACEHOLDER.fullmatch(template) if "{{" in template else None
+        if match and is_name(match[1].strip()):
+            return values[match[1].strip()]
         return fill_text(template, values, encode=encode)
-    if isinstance(template, Mapping):
-        return _fill_mapping(template, values, encode)
-    return [fill(item, values, encode=encode) for item in template] if isinstance(template, list) else template
-
-
-def fill_text(template: str, values: Mapping[str, Json], *, encode: Callable[[str], str] = str) -> str:
-    """*template* with each placeholder inserted as text, even if it is the whole string."""
-    if "{{" not in template:
+    if isinstance(template, list):
+        return [fill(item, values, encode=encode) for item in template]
+    if not isinstance(template, Mapping):
         return template
-    return PLACEHOLDER.sub(lambda match: encode(as_text(values[match[1].strip()], match[1].strip())), template)
-
-
-def as_text(value: Json, name: str) -> str:
-    """A value as text for a longer string."""
-    if isinstance(value, str):
-        return value
-    if value is None or isinstance(value, (list, Mapping)):
-        kind = "nothing" if value is None else "a list" if isinstance(value, list) else "a mapping"
-        raise UsageError(f"{{{{{name}}}}} is {kind}, which cannot be inserted into a text")
-    return json.dumps(value)
-
-
-def _fill_mapping(
-    template: Mapping[str, Any], values: Mapping[str, Json], encode: Callable[[str], str]
-) -> dict[str, Json]:
     filled: dict[str, Json] = {}
     for key, value in template.items():
         name = fill_text(key, values)
@@ -93,6 +82,39 @@ def _fill_mapping(
             raise UsageError(f"two keys become {name!r} when their placeholders are filled")
         filled[name] = fill(value, values, encode=encode)
     return filled
+
+
+def fill_text(template: str, values: Mapping[str, Json], *, encode: Callable[[str], str] = str) -> str:
+    """*template* with each placeholder inserted as text, even if it is the whole string."""
+    if "{{" not in template:
+        return template
+    filled, end = "", 0
+    for match in PLACEHOLDER.finditer(template):
+        name = match[1].strip()
+        filled += template[end : match.start()] + encode(format_value(values[name], name))
+        end = match.end()
+    return filled + template[end:]
+
+
+def format_value(value: Json, name: str) -> str:
+    """
+    A value as text for a longer string.
+
+    Raises:
+        UsageError: It is a list, a mapping or None; the error names the placeholder *name*.
+    """
+    if isinstance(value, str):
+        return value
+    kind = ""
+    if value is None:
+        kind = "nothing"
+    elif isinstance(value, list):
+        kind = "a list"
+    elif isinstance(value, Mapping):
+        kind = "a mapping"
+    if kind:
+        raise UsageError(f"{{{{{name}}}}} is {kind}, which cannot be inserted into a text")
+    return json.dumps(value)
 
 
 def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
@@ -105,8 +127,8 @@ def fill_body(body: Json, values: Mapping[str, Json]) -> Json:
     template = body.get("template") if isinstance(body, Mapping) else None
     if not isinstance(template, Mapping) or "source" not in template:
         return fill(body, values)
-    own = {key: value for key, value in template.items() if key != "source"}
-    filled = fill({**body, "template": own}, values)
+    without_source = {key: value for key, value in template.items() if key != "source"}
+    filled = fill({**body, "template": without_source}, values)
     return {**filled, "template": {**filled["template"], "source": template["source"]}}
 
 
@@ -116,41 +138,40 @@ def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], p
 
     *requests* are the suite's, by name, as nodes of the file.
     """
-    params = {name for query in queries for name in query.params}
+    params: set[str] = set()
+    for query in queries:
+        params |= query.params.keys()
     used: set[str] = set()
     for node in requests.values():
-        named = _check_request(node, params, queries, problems)
-        if not named - {"depth"} and not _has_problem(node, problems):
-            problems.note(node.mark, _unchanging(node))
+        names = _check_request(node, params, queries, problems)
+        if not names - {"depth"} and not _has_problem(node, problems):
+            has_source = source_node(body_node(node)) is not None
+            where = ", among the params of its template" if has_source else ""
+            message = f"this request is the same for every query: expected {{{{text}}}} somewhere in it{where}"
+            problems.note(node.mark, message)
         check_source(body_node(node), {*params, *RESERVED}, problems)
-        used |= named
+        used |= names
     _check_params(queries, used, problems)
 
 
 def _check_request(node: Node, params: set[str], queries: Sequence[Query], problems: Problems) -> set[str]:
     """The names of all placeholders of a request; notes those that a query cannot fill."""
-    named = set()
-    for scalar, is_key in _scalars(node, but=source_node(body_node(node))):
-        for name, offset, inside in placeholders_in(scalar):
-            named.add(name)
-            sentence = _unknown(name, params)
-            if sentence:
-                problems.note_inside(scalar, offset, sentence)
+    names = set()
+    for scalar, is_key in _iterate_scalars(node, but=source_node(body_node(node))):
+        for placeholder in locate_placeholders(scalar):
+            name = placeholder.name
+            names.add(name)
+            if name in RESERVED or name in params:
+                _check_values(name, queries, problems, is_inside=placeholder.is_inside or is_key)
             else:
-                _check_values(name, queries, problems, inside=inside or is_key)
-    return named
-
-
-def _unchanging(node: Node) -> str:
-    """The problem of a request that is the same for every query."""
-    of_template = "" if source_node(body_node(node)) is None else ", among the params of its template"
-    return f"this request is the same for every query: expected {{{{text}}}} somewhere in it{of_template}"
+                problems.note_inside(scalar, placeholder.offset, _describe_unknown(name, params))
+    return names
 
 
 def _has_problem(node: Node, problems: Problems) -> bool:
     """Whether a problem was found in the lines of *node*, such as a placeholder that lost its quotes."""
     first = node.mark.line
-    last = max((scalar.mark.line for scalar, _ in _scalars(node)), default=first)
+    last = max((scalar.mark.line for scalar, _ in _iterate_scalars(node)), default=first)
     return any(problem.path == node.mark.path and first <= problem.line <= last for problem in problems.found)
 
 
@@ -161,17 +182,16 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
         return
     params = body.find_child("template").find_child("params")
     passed = set(map(str, params)) if isinstance(params, MappingNode) else set()
+    # The harness puts the size among the params itself.
     lacking = names - passed - {"size"}
-    for scalar, _ in _scalars(source):
-        for name, offset, _ in placeholders_in(scalar):
-            if name in lacking:
-                written = "{{" + name + "}}"
-                remedy = (
-                    f'the engine fills placeholders of a source from params; expected params: {{{name}: "{written}"}}'
-                )
-                problems.note_inside(
-                    scalar, offset, f"found {written}, which the template's params do not have; {remedy}"
-                )
+    for scalar, _ in _iterate_scalars(source):
+        for placeholder in locate_placeholders(scalar):
+            if placeholder.name in lacking:
+                written = "{{" + placeholder.name + "}}"
+                remedy = "the engine fills placeholders of a source from params; "
+                remedy += f'expected params: {{{placeholder.name}: "{written}"}}'
+                message = f"found {written}, which the template's params do not have; {remedy}"
+                problems.note_inside(scalar, placeholder.offset, message)
 
 
 def source_node(body: Node | None) -> Node | None:
@@ -189,7 +209,7 @@ def body_node(request: Node) -> Node | None:
     return request
 
 
-def _scalars(node: Node, *, but: Node | None = None) -> Iterator[tuple[ScalarNode, bool]]:
+def _iterate_scalars(node: Node, *, but: Node | None = None) -> Iterator[tuple[ScalarNode, bool]]:
     """All scalars below *node* except those of the node *but*, and whether each is a key."""
     if node is but:
         return
@@ -198,15 +218,14 @@ def _scalars(node: Node, *, but: Node | None = None) -> Iterator[tuple[ScalarNod
     elif isinstance(node, MappingNode):
         for key, value in node.items():
             yield key, True
-            yield from _scalars(value, but=but)
+            yield from _iterate_scalars(value, but=but)
     else:
         for item in node:
-            yield from _scalars(item, but=but)
+            yield from _iterate_scalars(item, but=but)
 
 
-def _unknown(name: str, params: set[str]) -> str | None:
-    if name in RESERVED or name in params:
-        return None
+def _describe_unknown(name: str, params: set[str]) -> str:
+    """The problem of a placeholder that is neither reserved nor one of *params*."""
     known = [*RESERVED, *sorted(params)]
     written = "{{" + name + "}}"
     expected = ", ".join("{{" + other + "}}" for other in known)
@@ -216,28 +235,22 @@ def _unknown(name: str, params: set[str]) -> str | None:
     return f"unknown placeholder {written}, expected {expected}, or the name of a param of the queries{guess}"
 
 
-def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, inside: bool) -> None:
+def _check_values(name: str, queries: Sequence[Query], problems: Problems, *, is_inside: bool) -> None:
     """Check that each query has a value for the placeholder that can be inserted there."""
     for query in queries:
-        sentence = _gap(name, query.text, query.params, inside=inside)
-        if sentence:
-            problems.note(query.mark, f"query {query.id!r} {sentence}", "no text" if name == "text" else "")
-
-
-def _gap(name: str, text: str, params: Mapping[str, Json], *, inside: bool) -> str | None:
-    if name == "depth":
-        return None
-    if name == "text":
-        return None if text else "has no text, but the request uses {{text}}"
-    if name not in params:
-        return f"has no param {name!r}, which the request uses"
-    if not inside:
-        return None
-    try:
-        as_text(params[name], name)
-    except UsageError as error:
-        return f"cannot fill the request: {error}"
-    return None
+        if name == "text":
+            if not query.text:
+                message = f"query {query.id!r} has no text, but the request uses {{{{text}}}}"
+                problems.note(query.mark, message, "no text")
+        elif name == "depth":
+            continue
+        elif name not in query.params:
+            problems.note(query.mark, f"query {query.id!r} has no param {name!r}, which the request uses")
+        elif is_inside:
+            try:
+                format_value(query.params[name], name)
+            except UsageError as error:
+                problems.note(query.mark, f"query {query.id!r} cannot fill the request: {error}")
 
 
 def _check_params(queries: Sequence[Query], used: set[str], problems: Problems) -> None:

@@ -22,8 +22,8 @@ from harness.model import (
     Target,
     Threshold,
 )
-from harness.suites.depth import check_window, window_problem
-from harness.suites.placeholders import as_text, body_node, fill, fill_body, fill_text, source_node
+from harness.suites.depth import check_window, find_window_problem
+from harness.suites.placeholders import body_node, fill, fill_body, fill_text, format_value, source_node
 from harness.suites.reading import Reading
 from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
@@ -423,12 +423,12 @@ def build_request(suite: Suite, template: RequestTemplate, query: Query, size: i
 def _fill_params(parameters: Mapping[str, Json], values: Mapping[str, Json]) -> dict[str, str]:
     """Each parameter as text; a list has commas between its values."""
     filled = {name: value if isinstance(value, list) else [value] for name, value in fill(parameters, values).items()}
-    return {name: ",".join(as_text(item, name) for item in items) for name, items in filled.items()}
+    return {name: ",".join(format_value(item, name) for item in items) for name, items in filled.items()}
 
 
 def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:
     body = fill_body(template, values)
-    sentence = window_problem(template, body, depth)
+    sentence = find_window_problem(template, body, depth)
     if sentence:
         raise UsageError(sentence)
     return body

@@ -17,7 +17,7 @@ from harness.gate.ties import suggest_tie_break
 from harness.model import RequestTemplate, SearchRequest, Status, SuiteReport
 from harness.report.json import loads_report
 from harness.search.engine import EngineSearch
-from harness.suites.depth import deeper, deepest_size
+from harness.suites.depth import deepen, find_deepest_size
 
 DEPTH = 10
 MATCH = {"query": {"match": {"title": "red shoe"}}}
@@ -86,8 +86,8 @@ def test_the_hits_above_stay_as_they_are(products: Callable[[int], str], search:
     for what, body in bodies.items():
         first = ids(search, name, body, DEPTH)
         for size in (DEPTH + 1, 20, 100, 1000):
-            if size <= deepest_size(body):
-                deep = deeper(SearchRequest("q", name, body), size).body
+            if size <= find_deepest_size(body):
+                deep = deepen(SearchRequest("q", name, body), size).body
                 assert ids(search, name, deep, size)[:DEPTH] == first, (what, size)
 
 
@@ -96,7 +96,7 @@ def test_a_rescorer_does_not_leave_them_where_its_window_ends(
 ) -> None:
     """Or it need not be told from other requests."""
     name, body = products(1), {**MATCH, "rescore": RESCORE}
-    assert deepest_size(body) == DEPTH
+    assert find_deepest_size(body) == DEPTH
     assert ids(search, name, body, DEPTH + 1)[:DEPTH] != ids(search, name, body, DEPTH)
 
 
