@@ -30,26 +30,28 @@ def read(sources: Sequence[str]) -> list[Draft]:
         raise missing_package("datasets need", "ir_datasets", "datasets") from None
     except OSError as error:  # the package creates its folder on import
         raise UsageError(f"ir_datasets cannot use its folder: {error}; IR_DATASETS_HOME names another") from None
-    return [_draft(name, package) for name in sources]
+    return [_read_dataset(name, package) for name in sources]
 
 
-def _draft(name: str, package: Any) -> Draft:
+def _read_dataset(name: str, package: Any) -> Draft:
     try:
         dataset = package.load(name)
     except KeyError:
         raise UsageError(f"ir_datasets has no dataset {name!r}") from None
     if not dataset.has_queries():
-        below = [one for one in package.registry if one.startswith(f"{name}/") and package.load(one).has_queries()]
-        such = f"; some below it have, such as {below[0]}" if below else ""
-        raise UsageError(f"the dataset {name!r} has no queries{such}")
+        # Often only the parts of a dataset have queries, such as beir/scifact/test of beir/scifact.
+        parts = [part for part in package.registry if part.startswith(f"{name}/") and package.load(part).has_queries()]
+        hint = f"; some below it have, such as {parts[0]}" if parts else ""
+        raise UsageError(f"the dataset {name!r} has no queries{hint}")
     draft = Draft(Profile.TREC, name=name.replace("/", "-"))
     place = Mark(name)
-    known: dict[str, DraftQuery] = {}
-    for one in _read_all(name, dataset.queries_iter):
-        known[one.query_id] = query = draft.add(one.query_id, place, _text(one))
-        _take_fields(one, query, draft, place)
+    queries: dict[str, DraftQuery] = {}
+    for record in _read_all(name, dataset.queries_iter):
+        query = draft.add(record.query_id, place, _find_text(record))
+        queries[record.query_id] = query
+        _take_fields(record, query, draft, place)
     if dataset.has_qrels():
-        _take_judgments(_read_all(name, dataset.qrels_iter), known, draft, place)
+        _take_judgments(_read_all(name, dataset.qrels_iter), queries, draft, place)
     for is_there, what in (
         (dataset.has_docs, "the documents; index them and name the index"),
         (dataset.has_scoreddocs, "the scored documents, a run"),
@@ -75,7 +77,7 @@ def _read_all(name: str, iterate: Callable[[], Iterable[Any]]) -> list[Any]:
         raise UsageError(f"ir_datasets cannot read the dataset {name!r}: {reason}") from None
 
 
-def _text(query: Any) -> str | None:
+def _find_text(query: Any) -> str | None:
     """
     The default text of *query*, as the package defines it; in older versions the first usual field that is not empty.
 
@@ -84,39 +86,46 @@ def _text(query: Any) -> str | None:
     default = getattr(query, "default_text", None)
     if callable(default):
         return str(default() or "").strip() or None
-    return next((str(text) for key in _TEXTS if (text := getattr(query, key, None))), None)
+    for name in _TEXTS:
+        text = getattr(query, name, None)
+        if text:
+            return str(text)
+    return None
 
 
-def _take_fields(one: Any, query: DraftQuery, draft: Draft, place: Mark) -> None:
+def _take_fields(record: Any, query: DraftQuery, draft: Draft, place: Mark) -> None:
     """Keep the other fields, such as descriptions and narratives, as comments; note those that are no plain values."""
-    for name in one._fields:
-        value = getattr(one, name)
+    for name in record._fields:
+        value = getattr(record, name)
         if name == "query_id" or value in _NOTHING or str(value).strip() == query.text:
             continue
         if isinstance(value, (str, int, float)):
             query.remarks.append(f"{name}: {' '.join(str(value).split())}")
         else:
-            draft.leave(place, f"{name!r} of queries", first=f"query {one.query_id!r}")
+            draft.leave(place, f"{name!r} of queries", first=f"query {record.query_id!r}")
 
 
-def _take_judgments(judgments: Sequence[Any], known: Mapping[str, DraftQuery], draft: Draft, place: Mark) -> None:
+def _take_judgments(judgments: Sequence[Any], queries: Mapping[str, DraftQuery], draft: Draft, place: Mark) -> None:
     """
     Give documents their grades: the highest one if a document is judged several times for a query.
 
     Other fields of judgments are noted, but not the iteration if it is the same for all judgments.
     """
-    one_iteration = len({getattr(one, "iteration", None) for one in judgments}) < 2
-    unsaid = {"query_id", "doc_id", "relevance", *(["iteration"] if one_iteration else [])}
+    ignored = {"query_id", "doc_id", "relevance"}
+    # The iteration of TREC qrels says nothing where all have the same, mostly 0; elsewhere it is often a subtopic.
+    if len({getattr(judgment, "iteration", None) for judgment in judgments}) < 2:
+        ignored.add("iteration")
     grades: dict[tuple[str, str], set[float]] = {}
-    for one in judgments:
-        if one.query_id not in known:
-            draft.leave(place, "judgments of queries that the dataset does not have", first=f"query {one.query_id!r}")
+    for judgment in judgments:
+        query_id, document = judgment.query_id, judgment.doc_id
+        if query_id not in queries:
+            draft.leave(place, "judgments of queries that the dataset does not have", first=f"query {query_id!r}")
             continue
-        grades.setdefault((one.query_id, one.doc_id), set()).add(float(one.relevance))
-        for name in one._fields:
-            value = getattr(one, name)
-            if name not in unsaid and value not in _NOTHING:
-                first = f"{value!r} of document {one.doc_id!r} for query {one.query_id!r}"
+        grades.setdefault((query_id, document), set()).add(float(judgment.relevance))
+        for name in judgment._fields:
+            value = getattr(judgment, name)
+            if name not in ignored and value not in _NOTHING:
+                first = f"{value!r} of document {document!r} for query {query_id!r}"
                 draft.leave(place, f"{name!r} of judgments", first=first)
-    for (query_id, document), found in grades.items():
-        draft.judge_highest(known[query_id], document, found, place)
+    for (query_id, document), grades_of_document in grades.items():
+        draft.judge_highest(queries[query_id], document, grades_of_document, place)

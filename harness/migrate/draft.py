@@ -28,10 +28,13 @@ class Leftover:
     """The first occurrence, if *what* does not describe it."""
 
     def __str__(self) -> str:
-        times = f"{self.count:,} times" if self.count > 1 else ""
-        first = f"first {self.first}" if times and self.first else self.first
-        said = ", ".join(filter(None, (times, first)))
-        return f"{self.place}: {self.what}{f' ({said})' if said else ''}"
+        details = []
+        if self.count > 1:
+            details.append(f"{self.count:,} times")
+        if self.first:
+            details.append(f"first {self.first}" if details else self.first)
+        suffix = f" ({', '.join(details)})" if details else ""
+        return f"{self.place}: {self.what}{suffix}"
 
 
 class Leftovers(dict[tuple[str, str], Leftover]):
@@ -39,9 +42,11 @@ class Leftovers(dict[tuple[str, str], Leftover]):
 
     def add(self, place: Mark, what: str, count: int = 1, first: str = "") -> None:
         """Add *count* occurrences of *what*; only the first one in a file keeps its *place* and *first*."""
-        known = self.get((place.path, what))
-        new = Leftover(place, what, count, first)
-        self[place.path, what] = replace(known, count=known.count + count) if known else new
+        key = place.path, what
+        if key in self:
+            self[key] = replace(self[key], count=self[key].count + count)
+        else:
+            self[key] = Leftover(place, what, count, first)
 
 
 @dataclass(slots=True)
@@ -97,18 +102,19 @@ class Draft:
         """Note that *what* at *place* is not carried over; *first* describes the first occurrence."""
         self.leftovers.add(place, what, count, first)
 
-    def leave_document(self, query: DraftQuery, document: str, place: Mark, what: str, of_it: str = "") -> None:
-        """Note *what* about *document*; the first document is named, followed by *of_it*."""
-        self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{of_it}")
+    def leave_document(self, query: DraftQuery, document: str, place: Mark, what: str, details: str = "") -> None:
+        """Note *what* about *document*; the first document is named, followed by *details*."""
+        self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{details}")
 
     def leave_unread(self, root: JsonNode) -> None:
         """Note the values below *root* that no importer read, each path once."""
-        for path, found in grouped(root.unread()).items():
-            self.leave(found[0].place, repr(path), len(found))
+        for path, nodes in grouped(root.unread()).items():
+            self.leave(nodes[0].place, repr(path), len(nodes))
 
     def leave_below_0(self) -> None:
         """Note documents with a grade below 0 if the first measure uses gains: other systems compute 2^grade - 1."""
-        if not (self.measures or ["nDCG"])[0].startswith(("CG", "DCG", "nDCG", "ERR")):
+        first_measure = self.measures[0] if self.measures else "nDCG"
+        if not first_measure.startswith(("CG", "DCG", "nDCG", "ERR")):
             return
         for query in self.queries:
             for document, grade in query.judgments.items():
@@ -118,7 +124,7 @@ class Draft:
 
     def add(self, wanted: str, place: Mark, text: str | None = None) -> DraftQuery:
         """Add a query with the id *wanted*; if that is taken or cannot be an id, use a similar one and note it."""
-        query = DraftQuery(self._free_id(wanted), text, place=place)
+        query = DraftQuery(self._choose_id(wanted), text, place=place)
         if query.id != wanted:
             what = "ids of queries that are repeated, empty or not printable"
             self.leave(place, what, first=f"{wanted!r}, which is {query.id!r} in the suite")
@@ -127,7 +133,7 @@ class Draft:
 
     def add_text(self, text: str) -> DraftQuery:
         """Add a query with *text* and an id derived from it, even if another query has the same text."""
-        query = DraftQuery(self._free_id(_slug(text)), text)
+        query = DraftQuery(self._choose_id(_make_slug(text)), text)
         self.queries.append(query)
         return query
 
@@ -141,10 +147,11 @@ class Draft:
 
     def find_or_add_text(self, text: str) -> DraftQuery:
         """The query with *text*; added, with an id derived from the text, if there is none."""
-        known = self._by_text.get(text)
-        if known is None:
-            known = self._by_text[text] = self.add_text(text)
-        return known
+        query = self._by_text.get(text)
+        if query is None:
+            query = self.add_text(text)
+            self._by_text[text] = query
+        return query
 
     def judge(self, query: DraftQuery, document: str, grade: float, place: Mark) -> None:
         """
@@ -155,18 +162,18 @@ class Draft:
         """
         if not document.strip():
             raise make_error(place, f"the document's id is empty for query {query.id!r}")
-        known = query.judgments.get(document)
-        if known is None:
+        earlier = query.judgments.get(document)
+        if earlier is None:
             query.judgments[document] = grade
             query.places[document] = place
-        elif known == grade:
+        elif earlier == grade:
             self.leave_document(
                 query, document, place, "a document that is judged twice for its query, with the same grade"
             )
         else:
-            first = f"{known:g} at {query.places[document]}"
-            found = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {first}"
-            raise make_error(place, f"{found}; keep the right one")
+            first = f"{earlier:g} at {query.places[document]}"
+            message = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {first}"
+            raise make_error(place, f"{message}; keep the right one")
 
     def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Mark) -> None:
         """
@@ -174,22 +181,22 @@ class Draft:
 
         That there are lower grades is noted.
         """
-        found = sorted(set(grades))
-        self.judge(query, document, found[-1], place)
-        if len(found) > 1:
-            listed = f": {', '.join(f'{grade:g}' for grade in found)}"
-            self.leave_document(query, document, place, "other grades of a document; the highest is kept", listed)
+        distinct = sorted(set(grades))
+        self.judge(query, document, distinct[-1], place)
+        if len(distinct) > 1:
+            details = f": {', '.join(f'{grade:g}' for grade in distinct)}"
+            self.leave_document(query, document, place, "other grades of a document; the highest is kept", details)
 
-    def _free_id(self, wanted: str) -> str:
+    def _choose_id(self, wanted: str) -> str:
         base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"
         return unused(base, self._ids)
 
 
-def _slug(text: str) -> str:
+def _make_slug(text: str) -> str:
     """
     An id derived from the text of a query.
 
-    >>> _slug("Red running shoes, size 9½!"), _slug("???")
+    >>> _make_slug("Red running shoes, size 9½!"), _make_slug("???")
     ('red-running-shoes-size-9½', 'query')
     """
     return re.sub(r"\W+", "-", text.lower()).strip("-")[:80] or "query"

@@ -11,7 +11,7 @@ from harness.files.opening import NOT_TEXT
 from harness.metrics import profile_gain
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Leftovers
-from harness.model import Json, Mark, Measure, Profile, Suite
+from harness.model import Json, Mark, Measure, Profile, Suite, Threshold
 
 
 def strip_suite_suffix(path: str) -> str:
@@ -26,17 +26,18 @@ def simplify_number(number: float) -> float:
 
 def format_json_lines(entries: Iterable[Json]) -> str:
     """*entries* as JSON lines; what a text file must not contain is escaped."""
-    return "".join(map(_json, entries))
+    return "".join(map(_format_as_text, entries))
 
 
 def format_json(value: Json) -> str:
     """*value* as JSON for people: indented, and with characters beyond ASCII as they are, as in `format_json_lines`."""
-    return _json(value, indent=2)
+    return _format_as_text(value, indent=2)
 
 
-def _json(value: Json, indent: int | None = None) -> str:
+def _format_as_text(value: Json, indent: int | None = None) -> str:
+    """*value* as JSON with a line break; characters that no text file has, such as NUL, are escaped."""
     text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return NOT_TEXT.sub(lambda found: json.dumps(found[0])[1:-1], text) + "\n"
+    return NOT_TEXT.sub(lambda match: json.dumps(match[0])[1:-1], text) + "\n"
 
 
 @dataclass(slots=True)
@@ -78,9 +79,9 @@ class Exported:
             self.leave(suite.mark, f"'profile: {suite.profile}'{rules}")
         if suite.gain != profile_gain(suite.profile):
             self.leave(suite.mark, f"'gain: {suite.gain}'")
-        left = [measure.text for measure in common_measures(suite) if measure not in measures]
-        if left:
-            self.leave(suite.mark, f"'measures' {', '.join(left)}")
+        other_measures = [measure.text for measure in common_measures(suite) if measure not in measures]
+        if other_measures:
+            self.leave(suite.mark, f"'measures' {', '.join(other_measures)}")
         for name, request in list(suite.requests.items())[requests:]:
             self.leave(request.mark, f"the request {name!r}")
         for name, request in list(suite.requests.items())[:requests]:
@@ -90,7 +91,7 @@ class Exported:
         self._leave_queries(suite, carried)
 
     def _leave_keys(self, suite: Suite, carried: Collection[str]) -> None:
-        said = {
+        values = {
             "target": suite.target.index,
             "id_field": suite.target.id_field,
             "title_field": suite.title_field,
@@ -100,7 +101,7 @@ class Exported:
             "grades": suite.grades,
             "fixture": suite.fixture,
         }
-        for key, value in said.items():
+        for key, value in values.items():
             if value and key not in carried:
                 self.leave(suite.mark, repr(key))
         if suite.thresholds:
@@ -109,11 +110,13 @@ class Exported:
             self.leave(suite.mark, "documents without a grade", suite.ungraded)
 
     def _leave_queries(self, suite: Suite, carried: Collection[str]) -> None:
-        nothing = {"tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
-        for key, plain in nothing.items():
-            found = [query for query in suite.queries if getattr(query, key) != plain]
-            if found and key not in carried:
-                self.leave(found[0].mark, f"{key!r} of queries", len(found))
-        own = [threshold for query in suite.queries for threshold in query.thresholds]
-        if own:
-            self.leave(own[0].mark, "thresholds and expectations of single queries", len(own))
+        defaults = {"tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
+        for key, default in defaults.items():
+            queries = [query for query in suite.queries if getattr(query, key) != default]
+            if queries and key not in carried:
+                self.leave(queries[0].mark, f"{key!r} of queries", len(queries))
+        thresholds: list[Threshold] = []
+        for query in suite.queries:
+            thresholds += query.thresholds
+        if thresholds:
+            self.leave(thresholds[0].mark, "thresholds and expectations of single queries", len(thresholds))

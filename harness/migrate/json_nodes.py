@@ -82,8 +82,8 @@ class JsonNode:
         """
         child = self.get(*keys)
         if child is None:
-            found = f"found an object without {' or '.join(map(repr, keys))}"
-            raise self.source.make_error(*self.source.find_place(self.offset), f"{found}, expected one with it")
+            message = f"found an object without {' or '.join(map(repr, keys))}, expected one with it"
+            raise self.source.make_error(*self.source.find_place(self.offset), message)
         return child
 
     def members(self) -> dict[str, JsonNode]:
@@ -127,10 +127,10 @@ class JsonNode:
     def number(self) -> float:
         """A finite number, written as a number or as a string."""
         self.read = True
-        scalar = self.value
+        value = self.value.strip() if isinstance(self.value, str) else self.value
         number = None
-        if isinstance(scalar, (str, int, float)) and not isinstance(scalar, bool):
-            number = read_number(scalar.strip() if isinstance(scalar, str) else scalar)
+        if isinstance(value, (str, int, float)) and not isinstance(value, bool):
+            number = read_number(value)
         if number is None or not math.isfinite(number):
             self.refuse("a finite number")
         return number
@@ -154,7 +154,9 @@ class JsonNode:
         self.read = True
         if isinstance(self.value, dict):
             return {key: child.json() for key, child in self.value.items()}
-        return [child.json() for child in self.value] if isinstance(self.value, list) else self.value
+        if isinstance(self.value, list):
+            return [child.json() for child in self.value]
+        return self.value
 
     def object(self) -> dict[str, Json]:
         """The value of `json`, which must be an object."""
@@ -193,6 +195,7 @@ def read_import(path: Path) -> TextSource:
 
 def parse_node(source: TextSource) -> JsonNode:
     """The JSON value of *source*; raises InputError as `read_node` does."""
+    # Python's parser finds what is no JSON, and words it; so `_build` may trust the order of the tokens.
     try:
         json.loads(source.text, parse_constant=_refuse_constant)
     except RecursionError:
@@ -226,12 +229,12 @@ def parse_members(node: JsonNode | None) -> dict[str, JsonNode]:
         return {}
     if isinstance(node.value, str):
         try:
-            found = parse_node(_Inside(node)).value
+            content = parse_node(_Inside(node)).value
         except InputError:
             return {}
-        if not isinstance(found, dict):
+        if not isinstance(content, dict):
             return {}
-        node.value = found
+        node.value = content
     return node.members()
 
 
@@ -296,17 +299,18 @@ def _build(source: TextSource) -> JsonNode:
             continue
         if token in (",", ":"):
             continue
-        holder = open_values[-1].value if open_values else root
+        holder: Any = open_values[-1].value if open_values else root
+        # In an object, keys and values take turns.
         if isinstance(holder, dict) and key is None:
-            key = _scalar(source, match)
+            key = str(_parse_token(source, match))
             if key in holder:
                 message = f"the object has the key {key!r} twice"
                 raise source.make_error(*source.find_place(match.start(1)), message)
             continue
-        value = {} if token == "{" else [] if token == "[" else _scalar(source, match)
-        node = JsonNode(source, match.start(1), value)
-        if isinstance(holder, dict):
-            holder[str(key)], key = node, None
+        node = JsonNode(source, match.start(1), _parse_token(source, match))
+        if key is not None:
+            holder[key] = node
+            key = None
         else:
             holder.append(node)
         if token in _OPENING:
@@ -317,11 +321,17 @@ def _build(source: TextSource) -> JsonNode:
     return root[0]
 
 
-def _scalar(source: TextSource, match: re.Match[str]) -> Any:
+def _parse_token(source: TextSource, match: re.Match[str]) -> Any:
+    """The string, number or constant of a token, if a suite can hold it; an empty object or list for its bracket."""
+    if match[1] == "{":
+        return {}
+    if match[1] == "[":
+        return []
     value = json.loads(match[1])
     if isinstance(value, float) and not math.isfinite(value):
         message = f"found {match[1][:60]}, expected a number that a 64-bit float can hold"
         raise source.make_error(*source.find_place(match.start(1)), message)
+    # An escape such as "\ud83d" alone is JSON, but no file in UTF-8 can have it.
     if isinstance(value, str) and _HALF_A_CHARACTER.search(value):
         message = f"found {match[1][:60]}, which holds half of a character (a lone surrogate)"
         raise source.make_error(*source.find_place(match.start(1)), message)

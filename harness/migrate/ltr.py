@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.files.records import read_number
@@ -33,8 +34,7 @@ def read_ltr(path: Path, draft: Draft) -> None:
         InputError: The file cannot be read, a line has no rating or no document, or a document has two grades.
     """
     source = read_import(path)
-    known: dict[str, dict[str, DraftQuery]] = {}
-    texts: set[str] = set()
+    queries = _Queries(draft)
     for number, line in enumerate(source.lines, start=1):
         place = Mark(source.path, number, 1)
         if not line.strip():
@@ -51,24 +51,37 @@ def read_ltr(path: Path, draft: Draft) -> None:
             raise source.make_error(number, 1, f"found {match['grade']!r}, expected a rating, a finite number")
         if match["features"]:
             draft.leave(place, "features; a suite has grades alone")
-        if more := (match["more"] or "").strip():
-            draft.leave(place, "what stands behind the docid", first=repr(more))
-        query = _query(match["id"], match["text"] or "", known.setdefault(match["id"], {}), texts, draft, place)
+        comment = (match["more"] or "").strip()
+        if comment:
+            draft.leave(place, "what stands behind the docid", first=repr(comment))
+        query = queries.find_or_add(match["id"], match["text"] or "", place)
         draft.judge(query, match["document"] or match["named"], grade, place)
 
 
-def _query(qid: str, text: str, known: dict[str, DraftQuery], texts: set[str], draft: Draft, place: Mark) -> DraftQuery:
-    """The query of *qid* and *text*; *known* has the queries of the qid by text, *texts* all texts of the file."""
-    if text in known:
-        return known[text]
-    if known:
-        draft.leave(place, "a qid with several texts; each is a query of its own", first=f"qid:{qid}, {text!r}")
-    if not text:
-        known[text] = draft.add(qid, place)
-    elif text in texts:
-        draft.leave(place, "a text with several qid; each is a query of its own", first=f"qid:{qid}, {text!r}")
-        known[text] = draft.add_text(text)
-    else:
-        known[text] = draft.find_or_add_text(text)
-    texts.add(text)
-    return known[text]
+@dataclass(slots=True)
+class _Queries:
+    """The queries of a file of ratings."""
+
+    draft: Draft
+    by_qid: dict[str, dict[str, DraftQuery]] = field(default_factory=dict)
+    """The queries of each qid by their texts."""
+    texts: set[str] = field(default_factory=set)
+
+    def find_or_add(self, qid: str, text: str, place: Mark) -> DraftQuery:
+        """The query of *qid* and *text*, which is added to the draft if it is new."""
+        queries = self.by_qid.setdefault(qid, {})
+        if text in queries:
+            return queries[text]
+        first = f"qid:{qid}, {text!r}"
+        if queries:
+            self.draft.leave(place, "a qid with several texts; each is a query of its own", first=first)
+        if not text:
+            query = self.draft.add(qid, place)
+        elif text in self.texts:
+            self.draft.leave(place, "a text with several qid; each is a query of its own", first=first)
+            query = self.draft.add_text(text)
+        else:
+            query = self.draft.find_or_add_text(text)
+        queries[text] = query
+        self.texts.add(text)
+        return query

@@ -79,37 +79,42 @@ def _rate(draft: Draft, query: DraftQuery, document: str, grade: float | None, p
         draft.judge(query, document, grade, place)
 
 
-def _remark(query: DraftQuery, label: str, text: str | None) -> None:
-    remark = f"{label}: {(text or '').strip()}"
-    if text and text.strip() and remark not in query.remarks:
+def _remark(query: DraftQuery, label: str, text: str) -> None:
+    """Add *text* as a remark on *query*, unless it is blank or there already."""
+    remark = f"{label}: {text.strip()}"
+    if text.strip() and remark not in query.remarks:
         query.remarks.append(remark)
 
 
-def _remark_both(query: DraftQuery, one: JsonNode) -> None:
+def _add_remarks(query: DraftQuery, entry: JsonNode) -> None:
     """Keep the information need and the notes of a query as remarks."""
     for label, key in (("information need", "information_need"), ("notes", "notes")):
-        found = one.get(key)
-        _remark(query, label, None if found is None else found.text())
+        note = entry.get(key)
+        if note is not None:
+            _remark(query, label, note.text())
 
 
 def _read_csv(table: Table, draft: Draft) -> None:
+    """Read the ratings of a case, the information needs of its queries, or a book."""
     text = table.need("query", "Query Text")
     document, rating = table.column("docid", "doc_id", "Doc ID"), table.column("rating")
-    need, notes = table.column("Information Need"), table.column("notes")
+    remarks = (("information need", table.column("Information Need")), ("notes", table.column("notes")))
     name = table.column("Case Name")
-    judges = [] if rating or table.columns[:2] != ["query", "docid"] else _judges(table)
+    # A book has no column of ratings, but one for each judge, named after them.
+    is_book = rating is None and table.columns[:2] == ["query", "docid"]
+    judges = _find_judges(table) if is_book else []
     table.used.update(judges)
     for row in table.rows:
         with table.collect_problems():
             query = draft.find_or_add_text(row.need(text))
-            for label, column in (("information need", need), ("notes", notes)):
-                _remark(query, label, row.cells[column] if column else None)
-            found = row.cells[document].strip() if document else ""
-            if found:
-                if rating:
-                    _rate(draft, query, found, row.grade(rating), row.place)
-                else:
-                    _rate_agreed(draft, query, found, [row.grade(judge) for judge in judges], row.place)
+            for label, column in remarks:
+                if column is not None:
+                    _remark(query, label, row.cells[column])
+            document_id = row.cells[document].strip() if document else ""
+            if document_id and rating:
+                _rate(draft, query, document_id, row.grade(rating), row.place)
+            elif document_id:
+                _rate_agreed(draft, query, document_id, [row.grade(judge) for judge in judges], row.place)
             elif rating and row.cells[rating].strip():
                 row.refuse("the document is empty beside a rating; expected an id")
             if name:
@@ -118,21 +123,22 @@ def _read_csv(table: Table, draft: Draft) -> None:
     table.leave_unread(draft.leftovers)
 
 
-def _judges(table: Table) -> list[str]:
+def _find_judges(table: Table) -> list[str]:
     """The columns of a book's judges: those after the first two that contain only ratings."""
-    return [
-        column
-        for column in table.columns[2:]
-        if all(read_number(cell) is not None for row in table.rows if (cell := row.cells[column].strip()))
-    ]
+    judges = []
+    for column in table.columns[2:]:
+        cells = (row.cells[column].strip() for row in table.rows)
+        if all(read_number(cell) is not None for cell in cells if cell):
+            judges.append(column)
+    return judges
 
 
 def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequence[float | None], place: Mark) -> None:
     """Set the grade of a book's *document* if its judges agree; if not, it stays unjudged, which is noted."""
     grades = [rating for rating in ratings if rating is not None]
     if len(set(grades)) > 1:
-        found = f": {', '.join(f'{grade:g}' for grade in grades)}"
-        draft.leave_document(query, document, place, "documents on which judges differ; they stay unjudged", found)
+        details = f": {', '.join(f'{grade:g}' for grade in grades)}"
+        draft.leave_document(query, document, place, "documents on which judges differ; they stay unjudged", details)
     else:
         _rate(draft, query, document, grades[0] if grades else None, place)
 
@@ -146,51 +152,66 @@ def _read_json(root: JsonNode, draft: Draft) -> None:
     if pairs is not None:
         _read_book(root, pairs, draft)
     else:
-        known: set[str] = set()
-        for one in root.need("queries").elements():
-            _read_query(one, draft, known)
-        _read_scorer(root.get("scorer"), draft)
-        attempt = root.get("try")
-        _read_try(attempt, draft)
-        endpoint = None if attempt is None else attempt.get("search_endpoint")
-        for holder in (endpoint, attempt, root):  # the first that has an option takes precedence
-            _read_common_options(None if holder is None else holder.members().get("options"), draft)
+        _read_case(root, draft)
     draft.leave_unread(root)
 
 
-def _read_query(one: JsonNode, draft: Draft, known: set[str]) -> None:
-    """Add a query of a case; if its text is in *known*, the texts of the case so far, it is a separate query."""
-    text = one.need("query_text", "query").words()
-    query = draft.add_text(text) if text in known else draft.find_or_add_text(text)
-    known.add(text)
-    _remark_both(query, one)
-    options = parse_members(one.members().get("options"))
+def _read_case(root: JsonNode, draft: Draft) -> None:
+    texts: set[str] = set()
+    for entry in root.need("queries").elements():
+        _read_query(entry, draft, texts)
+    _read_scorer(root.get("scorer"), draft)
+    attempt = root.get("try")
+    endpoint = None
+    if attempt is not None:
+        _read_try(attempt, draft)
+        endpoint = attempt.get("search_endpoint")
+    # The first that has an option takes precedence.
+    for holder in (endpoint, attempt, root):
+        if holder is not None:
+            _read_common_options(holder.members().get("options"), draft)
+
+
+def _read_query(entry: JsonNode, draft: Draft, texts: set[str]) -> None:
+    """Add a query of a case; if its text is in *texts*, those of the case so far, it is a separate query."""
+    text = entry.need("query_text", "query").words()
+    query = draft.add_text(text) if text in texts else draft.find_or_add_text(text)
+    texts.add(text)
+    _add_remarks(query, entry)
+    options = parse_members(entry.members().get("options"))
     if options:
-        query.params = {_option(key): value.json() for key, value in options.items()}
-        query.place = one.need("options").place
-    ratings = one.get("ratings")
+        query.params = {_make_option_name(key): value.json() for key, value in options.items()}
+        query.place = entry.need("options").place
+    ratings = entry.get("ratings")
     if ratings is None:
         return
+    # A snapshot has an object of grades by document, a case a list of pairs.
     if isinstance(ratings.value, dict):
         for document, rating in ratings.items():
             _rate(draft, query, document, None if rating.value is None else rating.number(), rating.place)
-        return
-    for entry in ratings.elements():
-        grade = entry.get("rating")
-        _rate(draft, query, entry.need("doc_id").text(), None if grade is None else grade.number(), entry.place)
+    else:
+        for pair in ratings.elements():
+            _rate(draft, query, pair.need("doc_id").text(), _read_rating(pair), pair.place)
 
 
-def _option(name: str | None) -> str:
+def _read_rating(entry: JsonNode) -> float | None:
+    rating = entry.get("rating")
+    return None if rating is None else rating.number()
+
+
+def _make_option_name(name: str) -> str:
     """The name of the param for the option *name*; an underscore avoids the names of the suite's own placeholders."""
-    return f"{name}_" if (name or "").rstrip("_") in RESERVED else name or ""
+    return f"{name}_" if name.rstrip("_") in RESERVED else name
 
 
 def _read_common_options(options: JsonNode | None, draft: Draft) -> None:
     """Add the options of a case, a try or an endpoint that the request uses as params to the queries without them."""
-    used = json.dumps(draft.request)
+    request = json.dumps(draft.request)
     for key, value in parse_members(options).items():
-        name = _option(key)
-        for query in draft.queries if f"{{{{{name}}}}}" in used else ():
+        name = _make_option_name(key)
+        if f"{{{{{name}}}}}" not in request:
+            continue
+        for query in draft.queries:
             if name not in query.params:
                 query.params[name] = value.json()
 
@@ -199,23 +220,23 @@ def _read_book(root: JsonNode, pairs: JsonNode, draft: Draft) -> None:
     _read_labels(root, draft)
     for pair in pairs.elements():
         query = draft.find_or_add_text(pair.need("query_text").words())
-        _remark_both(query, pair)
+        _add_remarks(query, pair)
         judgements = pair.get("judgements")
-        found = [one.get("rating") for one in (() if judgements is None else judgements.elements())]
-        ratings = [None if rating is None else rating.number() for rating in found]
+        ratings = [] if judgements is None else [_read_rating(judgement) for judgement in judgements.elements()]
         _rate_agreed(draft, query, pair.need("doc_id").text(), ratings, pair.place)
 
 
 def _read_labels(holder: JsonNode, draft: Draft) -> None:
     """Read the names of grades, ``{"0": "Poor"}``; a name or a grade that was already used is noted and left out."""
-    for written, label in parse_members(holder.members().get("scale_with_labels")).items():
+    for grade_text, label in parse_members(holder.members().get("scale_with_labels")).items():
         if not isinstance(label.value, str):
             continue
-        grade, name = read_number(written), label.text().strip()
-        if not name or name == written or draft.grades.get(name, math.nan) == grade:
+        grade, name = read_number(grade_text), label.text().strip()
+        # A name that is the grade itself, or that another scale of the case has for it, says nothing new.
+        if not name or name == grade_text or draft.grades.get(name, math.nan) == grade:
             continue
         if grade is None or not math.isfinite(grade) or read_number(name) is not None:
-            draft.leave(label.place, "labels that cannot name a grade", first=f"{name!r} of {written!r}")
+            draft.leave(label.place, "labels that cannot name a grade", first=f"{name!r} of {grade_text!r}")
         elif name in draft.grades or grade in draft.grades.values():
             draft.leave(label.place, "labels that are given twice", first=f"{name!r} of grade {grade:g}")
         else:
@@ -227,25 +248,31 @@ def _read_scorer(scorer: JsonNode | None, draft: Draft) -> None:
         return
     name = scorer.need("name")
     scale = scorer.get("scale")
-    top = _USUAL_MAX if scale is None else max((one.number() for one in scale.elements()), default=_USUAL_MAX)
+    grades = [] if scale is None else [grade.number() for grade in scale.elements()]
+    top = max(grades, default=_USUAL_MAX)
     _read_labels(scorer, draft)
-    found = re.fullmatch(r"(\w+)@([1-9]\d*)", name.text().strip())
-    measures = {one.lower(): text.format(max=top) for one, text in _SCORERS.items()}
-    if found and found[1].lower() in measures:
-        draft.measures = [f"{measures[found[1].lower()]}@{int(found[2])}"]
+    match = re.fullmatch(r"(\w+)@([1-9]\d*)", name.text().strip())
+    measures = {own_name.lower(): text.format(max=top) for own_name, text in _SCORERS.items()}
+    if match and match[1].lower() in measures:
+        draft.measures = [f"{measures[match[1].lower()]}@{int(match[2])}"]
+        # What else Quepid writes of its own scorers is the same for each; of others it would be lost.
         for key in ("code", "scorer_id", "communal", "show_scale_labels"):
             scorer.get(key)
     else:
         draft.leave(name.place, f"the scorer {name.text()!r}, which is not one of Quepid's own; nDCG@10 is measured")
 
 
-def _read_try(attempt: JsonNode | None, draft: Draft) -> None:
+def _read_try(attempt: JsonNode, draft: Draft) -> None:
     """Read the request, index, cluster and depth of a try."""
-    if attempt is None:
-        return
     endpoint = attempt.get("search_endpoint")
-    engine = _first(attempt, endpoint, "search_engine")
-    url = _first(attempt, endpoint, "search_url", "endpoint_url")
+    # A snapshot has the engine and the address in the try itself.
+    engine = attempt.get("search_engine")
+    url = attempt.get("search_url", "endpoint_url")
+    if endpoint is not None:
+        endpoint_engine = endpoint.get("search_engine")
+        endpoint_url = endpoint.get("search_url", "endpoint_url")
+        engine = endpoint_engine if engine is None else engine
+        url = endpoint_url if url is None else url
     params = attempt.get("query_params")
     _read_fields(attempt.get("field_spec"), draft)
     if engine is not None and engine.text().lower() not in _ENGINES:
@@ -259,21 +286,17 @@ def _read_try(attempt: JsonNode | None, draft: Draft) -> None:
     if rows is not None and rows.integer() != _ROWS:
         measures = draft.measures or [f"nDCG@{_ROWS}"]  # what a suite without a scorer has
         deepest = max(int(measure.rpartition("@")[2]) for measure in measures)
+        # A suite's depth is at least its largest cutoff.
         if rows.number() < deepest:
             draft.leave(rows.place, f"'number_of_rows' {rows.number():g}, fewer hits than {measures[0]} looks at")
         else:
             draft.depth = rows.integer()
     escape = attempt.get("escape_query")
-    special = [query for query in draft.queries if query.text and _QUERY_SYNTAX.search(query.text)]
-    if escape is not None and escape.value is True and special and draft.request is not None:
-        what = f"'escape_query', a backslash before characters such as those of {special[0].text!r}"
-        draft.leave(escape.place, what, len(special))
-
-
-def _first(attempt: JsonNode, endpoint: JsonNode | None, *keys: str) -> JsonNode | None:
-    own = attempt.get(*keys)
-    other = None if endpoint is None else endpoint.get(*keys)
-    return own if own is not None else other
+    if escape is not None and escape.value is True and draft.request is not None:
+        escaped = [query for query in draft.queries if query.text and _QUERY_SYNTAX.search(query.text)]
+        if escaped:
+            what = f"'escape_query', a backslash before characters such as those of {escaped[0].text!r}"
+            draft.leave(escape.place, what, len(escaped))
 
 
 def _read_fields(spec: JsonNode | None, draft: Draft) -> None:
@@ -299,12 +322,13 @@ def _read_address(url: JsonNode, draft: Draft) -> None:
         draft.leave(url.place, "the address of the search endpoint, which is no URL")
         return
     folders = [part for part in parts.path.split("/") if part]
-    before, *behind = "/".join(["", *folders]).rsplit("/_search", 1)
-    if behind and behind[0] in ("", "/template"):
-        *before_index, index = before.split("/")
+    path, separator, suffix = "/".join(["", *folders]).rpartition("/_search")
+    if separator and suffix in ("", "/template"):
+        # A proxy may have a path before the index, which belongs to the address of the cluster.
+        path, _, index = path.rpartition("/")
         draft.index = unquote(index) or None
     else:
-        before_index = []
+        path = ""
         if folders:
             what = f"the path {parts.path!r} of the search endpoint, which does not end with INDEX/_search"
             draft.leave(url.place, f"{what}; name the index, and the path before it behind the URL of 'cluster'")
@@ -314,7 +338,7 @@ def _read_address(url: JsonNode, draft: Draft) -> None:
         server = parts.netloc.rpartition("@")[2]
         if server != parts.netloc:
             draft.leave(url.place, "the login in the URL; harness.toml names the variables that hold one")
-        draft.cluster = urlunsplit((parts.scheme, server, "/".join(before_index), "", ""))
+        draft.cluster = urlunsplit((parts.scheme, server, path, "", ""))
     else:
         draft.leave(url.place, "the address of the search endpoint, which has no scheme or no host")
 
@@ -326,18 +350,18 @@ def _read_request(params: JsonNode, attempt: JsonNode, draft: Draft) -> None:
     It contains ``#$query##``, curator variables ``##name##`` and options ``#$qOption.name##``.
     """
     text = params.text() if isinstance(params.value, str) else json.dumps(params.json())
-    for name, value in _curator_variables(attempt):
+    for name, value in _list_curator_variables(attempt):
         text = text.replace(f"##{name}##", value)
-    text, _ = convert_placeholders(text, _THEIRS, lambda match: _option(match[1] or match[2]) or "text")
-    left = re.search(r"#\$[^#]*##|##[^#]+##", text)
+    text, _ = convert_placeholders(text, _THEIRS, _name_placeholder)
+    unknown = re.search(r"#\$[^#]*##|##[^#]+##", text)
     try:
         body = parse_json(text)
     except ValueError as error:
         draft.leave(params.place, f"the request in 'query_params', which is not JSON: {error}")
         return
-    if left is not None or not isinstance(body, dict):
-        what = f"it has {left[0]}" if left is not None else "it is no object"
-        draft.leave(params.place, f"the request in 'query_params': {what}")
+    if unknown is not None or not isinstance(body, dict):
+        reason = f"it has {unknown[0]}" if unknown is not None else "it is no object"
+        draft.leave(params.place, f"the request in 'query_params': {reason}")
         return
     if body.pop("size", None) is not None:
         draft.leave(params.place, "'size' in 'query_params'; a suite's depth is the number of hits")
@@ -350,12 +374,21 @@ def _read_request(params: JsonNode, attempt: JsonNode, draft: Draft) -> None:
     draft.request = body
 
 
-def _curator_variables(attempt: JsonNode) -> Iterator[tuple[str, str]]:
-    listed, mapped = attempt.get("curator_variables"), attempt.get("curator_vars")
-    for one in () if listed is None else listed.elements():
-        yield one.need("name").text(), str(one.need("value").json())
-    for name, value in () if mapped is None else mapped.items():
-        yield name, str(value.json())
+def _name_placeholder(match: re.Match[str]) -> str:
+    """The placeholder of a suite for one of Quepid's: that of an option, or else of the text of the query."""
+    option = match[1] or match[2]
+    return _make_option_name(option) if option else "text"
+
+
+def _list_curator_variables(attempt: JsonNode) -> Iterator[tuple[str, str]]:
+    """The names and values of the variables, which a case has in a list and a snapshot in an object."""
+    variables, values_by_name = attempt.get("curator_variables"), attempt.get("curator_vars")
+    if variables is not None:
+        for variable in variables.elements():
+            yield variable.need("name").text(), str(variable.need("value").json())
+    if values_by_name is not None:
+        for name, value in values_by_name.items():
+            yield name, str(value.json())
 
 
 def write(suite: Suite, form: str) -> Exported:
@@ -370,87 +403,99 @@ def write(suite: Suite, form: str) -> Exported:
         UsageError: A text cannot be written to CSV.
     """
     exported = Exported()
-    texts: dict[str, Query] = {}
+    queries: dict[str, Query] = {}
     for query in suite.queries:
         if not query.text:
             exported.leave(query.mark, "queries without a text; the id is the text in Quepid", first=repr(query.id))
         text = query.text or query.id
-        if texts.setdefault(text, query) is not query:
+        if text in queries:
             what = "queries with the text of another; Quepid has one query of a text"
             exported.leave(query.mark, what, first=f"{query.id!r} with the text {text!r}")
+        else:
+            queries[text] = query
     if form == ".json":
-        exported.files[""] = format_json(_case(suite, texts, exported))
+        exported.files[""] = format_json(_build_case(suite, queries, exported))
         return exported
     exported.leave_others(suite, None)
     rows = []
-    for text, query in texts.items():
-        rated = [[text, document, f"{grade:g}"] for document, grade in query.judgments.items()]
-        rows += rated or [[text, "", ""]]
-    for cell in (cell for row in rows for cell in row[:2]):
-        if is_unwritable(cell) or (cell != cell.strip()):
-            raise UsageError(f"{suite.path}: {cell!r} cannot be written to a CSV file; use --output FILE.json")
-    exported.files[""] = format_csv(["query", "docid", "rating"], [[_safe(row[0]), *row[1:]] for row in rows])
+    for text, query in queries.items():
+        judgments = [(document, f"{grade:g}") for document, grade in query.judgments.items()]
+        # A query without judgments is kept by a line of its own.
+        for document, grade in judgments or [("", "")]:
+            for cell in (text, document):
+                if is_unwritable(cell) or cell != cell.strip():
+                    message = f"{suite.path}: {cell!r} cannot be written to a CSV file; use --output FILE.json"
+                    raise UsageError(message)
+            rows.append([_escape_formula(text), document, grade])
+    exported.files[""] = format_csv(["query", "docid", "rating"], rows)
     return exported
 
 
-def _safe(text: str) -> str:
+def _escape_formula(text: str) -> str:
     """*text* with a blank in front if a spreadsheet would take it for a formula; Quepid removes the blank on import."""
     return f" {text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
-def _case(suite: Suite, texts: Mapping[str, Query], exported: Exported) -> dict[str, Json]:
-    scorers = [(measure, name) for measure in common_measures(suite) if (name := _scorer(measure)) is not None][:1]
+def _build_case(suite: Suite, queries: Mapping[str, Query], exported: Exported) -> dict[str, Json]:
+    """The case of *suite*, whose *queries* are given by their texts."""
+    case: dict[str, Json] = {"case_name": suite.name, "public": False, "archived": False, "options": {}}
+    measures = [measure for measure in common_measures(suite) if _find_scorer(measure) is not None][:1]
     carried = ("params", "target", "title_field", "id_field")
-    measures = [measure for measure, _ in scorers]
     exported.leave_others(suite, Profile.QUEPID, carried=carried, measures=measures, requests=1)
-    found: dict[str, Json] = {"case_name": suite.name, "public": False, "archived": False, "options": {}}
-    if scorers:
-        found["scorer"] = {"name": scorers[0][1]}
-    found["queries"] = [
-        {
+    if measures:
+        case["scorer"] = {"name": _find_scorer(measures[0])}
+    case["queries"] = []
+    for text, query in queries.items():
+        ratings = [{"doc_id": document, "rating": grade} for document, grade in query.judgments.items()]
+        entry = {
             "query_text": text,
             "options": dict(query.params),
             "notes": None,
             "information_need": None,
-            "ratings": [{"doc_id": document, "rating": grade} for document, grade in query.judgments.items()],
+            "ratings": ratings,
         }
-        for text, query in texts.items()
-    ]
-    found["try"] = _try(suite, exported)
-    return found
+        case["queries"].append(entry)
+    case["try"] = _build_try(suite, exported)
+    return case
 
 
-def _scorer(measure: Measure) -> str | None:
+def _find_scorer(measure: Measure) -> str | None:
     """The name of the scorer in Quepid that computes *measure*, None if there is none; all have the cutoff 10."""
-    named = {f"{text.format(max=_USUAL_MAX)}@10": f"{name}@10" for name, text in _SCORERS.items()}
-    return named.get(measure.text)
+    for name, text in _SCORERS.items():
+        if measure.text == f"{text.format(max=_USUAL_MAX)}@10":
+            return f"{name}@10"
+    return None
 
 
-def _marker(name: str) -> str:
+def _format_placeholder(name: str) -> str:
+    """Quepid's placeholder for the placeholder *name* of a suite; the reverse of `_name_placeholder`."""
     return "#$query##" if name == "text" else f"#$qOption.{name}##"
 
 
-def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
+def _build_try(suite: Suite, exported: Exported) -> dict[str, Json]:
     template = next(iter(suite.requests.values()))
-    found: dict[str, Json] = {
+    fields = [f"id:{suite.target.id_field or '_id'}"]
+    if suite.title_field:
+        fields.append(f"title:{suite.title_field}")
+    attempt: dict[str, Json] = {
         "name": "Try 1",
         "escape_query": False,
-        "field_spec": ", ".join(
-            [f"id:{suite.target.id_field or '_id'}", *([f"title:{suite.title_field}"] if suite.title_field else [])]
-        ),
+        "field_spec": ", ".join(fields),
         "number_of_rows": suite.depth,
         "curator_variables": [],
     }
     if template.http is not None:
         exported.leave(template.mark, "the request, which asks an HTTP service")
-        return found
+        return attempt
     if "source" in template.body.get("template", {}):
         exported.leave(template.mark, "the request; Quepid has search templates by their id")
-        return found
-    found["query_params"] = format_template(template.body.get("template", template.body), suite, _marker)
+        return attempt
+    body = template.body.get("template", template.body)
+    attempt["query_params"] = format_template(body, suite, _format_placeholder)
     index = template.index or suite.target.index
+    # The name of a cluster in harness.toml means nothing to Quepid.
     if "://" in suite.target.cluster and index:
-        found["search_endpoint"] = {
+        attempt["search_endpoint"] = {
             "name": suite.name,
             "endpoint_url": f"{suite.target.cluster.rstrip('/')}/{index}/_search",
             "search_engine": "os" if (suite.target.engine or "").startswith("opensearch") else "es",
@@ -458,4 +503,4 @@ def _try(suite: Suite, exported: Exported) -> dict[str, Json]:
         }
     else:
         exported.leave(suite.target.mark, f"'target' {suite.target.cluster} {index}: give Quepid the search endpoint")
-    return found
+    return attempt

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
@@ -17,7 +17,7 @@ from harness.files.records import for_spreadsheets, mark_as_text, without_mark
 from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json_lines, simplify_number, strip_suite_suffix
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.migrate.table import format_csv, is_unwritable, read_table
+from harness.migrate.table import Row, format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Query, Suite
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
@@ -43,7 +43,7 @@ class _Entry:
     grade: float | None = None
     tags: Sequence[str] = ()
     weight: float | None = None
-    params: Mapping[str, Json] | None = None
+    params: Mapping[str, Json] = field(default_factory=dict)
     judgments: Sequence[tuple[str, float, Mark]] = ()
 
 
@@ -61,24 +61,38 @@ def read(sources: Sequence[str]) -> list[Draft]:
         InputError: A file cannot be read, lines contradict each other, or there are no queries.
     """
     draft = Draft(Profile.STANDARD)
-    entries: list[_Entry] = []
+    queries: list[_Entry] = []
+    judgments: list[_Entry] = []
     for path in map(Path, sources):
         draft.name = draft.name or path.name.split(".")[0]
-        entries += _csv(path, draft) if path.suffix.lower() in (".csv", ".tsv") else _json_records(path, draft)
-    known: dict[str, DraftQuery] = {}
-    shared: set[str] = set()
-    for entry in sorted(entries, key=lambda one: bool(one.document)):  # queries before judgments of them
-        _add(draft, entry, known, shared)
+        is_table = path.suffix.lower() in (".csv", ".tsv")
+        entries = _read_csv(path, draft) if is_table else _read_json_lines(path, draft)
+        for entry in entries:
+            (judgments if entry.document else queries).append(entry)
+    # Queries first: whether `query` of a judgment is an id or a text depends on them.
+    known = _KnownQueries()
+    for entry in (*queries, *judgments):
+        _add_entry(draft, entry, known)
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "the file has no queries")
     return [draft]
 
 
-def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
+@dataclass(slots=True)
+class _KnownQueries:
+    """The queries of a draft that lines name by their ids, and the texts that several queries have."""
+
+    by_id: dict[str, DraftQuery] = field(default_factory=dict)
+    shared_texts: set[str] = field(default_factory=set)
+
+
+def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     table = read_table(path)
     query_id, query = table.column(*_IDS), table.column("query")
     text, document, grade = table.column(*_TEXTS), table.column(*_DOCUMENTS), table.column(*_GRADES)
-    query_id = query_id or (table.column("id") if document is None else None)
+    # Beside documents, "id" may be that of a judgment.
+    if query_id is None and document is None:
+        query_id = table.column("id")
     if query_id is None and query is None and text is None:
         table.need("query", "query_id", "text")
     if document is not None and grade is None:
@@ -87,80 +101,84 @@ def _csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     params = [column for column in table.columns if column.startswith(_PARAM)]
     table.used.update(params)
     for row in table.rows:
-        id_cell, query_cell, text_cell = (
-            without_mark(row.cells[column].strip()) if column else "" for column in (query_id, query, text)
-        )
-        document_cell = row.cells[document] if document else ""
         with table.collect_problems():
             entry = _Entry(
                 row.place,
-                id_cell,
-                query_cell,
-                text_cell,
-                without_mark(document_cell) if document_cell.strip() else "",
+                id=_read_cell(row, query_id),
+                query=_read_cell(row, query),
+                text=_read_cell(row, text),
                 grade=row.grade(grade) if grade else None,
-                tags=_tags(row.cells[tags]) if tags else (),
+                tags=_split_tags(_read_cell(row, tags)),
                 weight=row.grade(weight) if weight else None,
-                params={
-                    name.removeprefix(_PARAM): without_mark(row.cells[name].strip())
-                    for name in params
-                    if row.cells[name].strip()
-                },
+                params={name.removeprefix(_PARAM): _read_cell(row, name) for name in params if row.cells[name].strip()},
             )
+            # Blanks around the id of a document are kept: an index may have such ids.
+            if document and row.cells[document].strip():
+                entry.document = without_mark(row.cells[document])
             yield entry
     table.raise_problems()
     table.leave_unread(draft.leftovers)
 
 
-def _tags(cell: str) -> list[str]:
-    return [tag.strip() for tag in without_mark(cell.strip()).split(";") if tag.strip()]
+def _read_cell(row: Row, column: str | None) -> str:
+    """The text in *column* without blanks around it and without the mark for spreadsheets; "" without a column."""
+    return without_mark(row.cells[column].strip()) if column else ""
 
 
-def _json_records(path: Path, draft: Draft) -> Iterator[_Entry]:
-    for one in parse_lines(read_import(path)):
-        document = one.get(*_DOCUMENTS)
-        query_id = one.get(*_IDS) or (one.get("id", "_id") if document is None else None)
-        named = (query_id, one.get("query"), one.get(*_TEXTS))
-        if not any(named):
-            one.refuse("an object with query, query_id or text")
-        id_text, query_text, text, document_id = ("" if node is None else node.text() for node in (*named, document))
-        grade, tags, weight, params = one.get(*_GRADES), one.get("tags"), one.get("weight"), one.get("params")
-        yield _Entry(
-            one.place,
-            id_text,
-            query_text,
-            text,
-            document_id,
-            grade=None if grade is None else grade.number(),
-            tags=() if tags is None else [tag.text() for tag in tags.elements()],
-            weight=None if weight is None else weight.number(),
-            params=None if params is None else params.object(),
-            judgments=list(_judged(one.get("judgments"))),
+def _split_tags(cell: str) -> list[str]:
+    return [tag.strip() for tag in cell.split(";") if tag.strip()]
+
+
+def _read_json_lines(path: Path, draft: Draft) -> Iterator[_Entry]:
+    for node in parse_lines(read_import(path)):
+        document = node.get(*_DOCUMENTS)
+        query_id = node.get(*_IDS)
+        # Beside a document, "id" may be that of a judgment.
+        if query_id is None and document is None:
+            query_id = node.get("id", "_id")
+        query, text = node.get("query"), node.get(*_TEXTS)
+        if query_id is None and query is None and text is None:
+            node.refuse("an object with query, query_id or text")
+        entry = _Entry(
+            node.place, _read_text(query_id), _read_text(query), _read_text(text), document=_read_text(document)
         )
-        for key, rest in one.unread():
-            draft.leave(rest.place, f"{key!r}")
+        grade, tags, weight = node.get(*_GRADES), node.get("tags"), node.get("weight")
+        params, judgments = node.get("params"), node.get("judgments")
+        if grade is not None:
+            entry.grade = grade.number()
+        if tags is not None:
+            entry.tags = [tag.text() for tag in tags.elements()]
+        if weight is not None:
+            entry.weight = weight.number()
+        if params is not None:
+            entry.params = params.object()
+        if judgments is not None:
+            entry.judgments = [(name, value.number(), value.place) for name, value in judgments.items()]
+        yield entry
+        for key, value in node.unread():
+            draft.leave(value.place, f"{key!r}")
 
 
-def _judged(judgments: JsonNode | None) -> Iterator[tuple[str, float, Mark]]:
-    if judgments is not None:
-        yield from ((document, grade.number(), grade.place) for document, grade in judgments.items())
+def _read_text(node: JsonNode | None) -> str:
+    return "" if node is None else node.text()
 
 
-def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[str]) -> None:
-    """Add *entry*; *known* has the queries by id, *shared* the texts that several queries have."""
-    query, text = _query_of(draft, entry, known, shared)
+def _add_entry(draft: Draft, entry: _Entry, known: _KnownQueries) -> None:
+    """Add the query or the judgment of *entry*."""
+    query, text = _find_or_add_query(draft, entry, known)
     if text and query.text not in (None, text):
-        sentence = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
-        raise make_error(entry.place, sentence)
+        message = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
+        raise make_error(entry.place, message)
     query.text = query.text or text or None
     if query.text:
         draft.add_alias(query, query.text)
         if draft.find_or_add_text(query.text) is not query:
-            shared.add(query.text)
-    _check_same(entry, query)
+            known.shared_texts.add(query.text)
+    _check_agreement(entry, query)
     query.tags = list(dict.fromkeys([*query.tags, *entry.tags]))
-    query.weight = entry.weight if query.weight is None else query.weight
-    query.params |= entry.params or {}
+    if query.weight is None:
+        query.weight = entry.weight
+    query.params |= entry.params
     query.place = entry.place
     for document, grade, place in entry.judgments:
         draft.judge(query, document, grade, place)
@@ -173,37 +191,41 @@ def _add(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[
         draft.judge(query, entry.document, entry.grade, entry.place)
 
 
-def _query_of(draft: Draft, entry: _Entry, known: dict[str, DraftQuery], shared: set[str]) -> tuple[DraftQuery, str]:
+def _find_or_add_query(draft: Draft, entry: _Entry, known: _KnownQueries) -> tuple[DraftQuery, str]:
     """The query of *entry*, added if it is new, and the text that the entry has for it."""
-    wanted = entry.id or (entry.query if entry.text or entry.query in known else "")
-    text = entry.text or (entry.query if entry.query != wanted else "")
+    query_id, text = entry.id, entry.text
+    # `query` is an id beside a text, or where another line has it as an id, and else a text.
+    if not query_id and (text or entry.query in known.by_id):
+        query_id = entry.query
+    if not text and entry.query != query_id:
+        text = entry.query
     if entry.id and entry.text and entry.query not in ("", entry.id, entry.text):
         draft.leave(entry.place, "'query' beside an id and a text", first=repr(entry.query))
-    if wanted:
-        if wanted not in known:
-            known[wanted] = draft.add(wanted, entry.place)
-        return known[wanted], text
+    if query_id:
+        if query_id not in known.by_id:
+            known.by_id[query_id] = draft.add(query_id, entry.place)
+        return known.by_id[query_id], text
     if not text.strip():
         raise make_error(entry.place, "the query is empty; expected an id or a text")
-    if entry.document and text in shared:
+    if entry.document and text in known.shared_texts:
         what = "which of the queries with one text is judged; the first gets the grade"
         draft.leave(entry.place, what, first=repr(text))
     return draft.find_or_add_text(text), text
 
 
-def _check_same(entry: _Entry, query: DraftQuery) -> None:
+def _check_agreement(entry: _Entry, query: DraftQuery) -> None:
     """
     Check that *entry* does not contradict earlier lines.
 
     Raises:
         FormatError: It has another weight, or another value of a param, than *query*.
     """
-    both = [("weight", entry.weight, query.weight)]
-    both += [(f"param {name!r}", value, query.params.get(name)) for name, value in (entry.params or {}).items()]
-    for name, here, before in both:
+    values: list[tuple[str, Json, Json]] = [("weight", entry.weight, query.weight)]
+    for name, value in entry.params.items():
+        values.append((f"param {name!r}", value, query.params.get(name)))
+    for name, here, before in values:
         if here is not None and before is not None and here != before:
-            sentence = f"query {query.id!r} has the {name} {here!r} here, and {before!r} before"
-            raise make_error(entry.place, sentence)
+            raise make_error(entry.place, f"query {query.id!r} has the {name} {here!r} here, and {before!r} before")
 
 
 def write(suite: Suite, form: str) -> Exported:
@@ -216,37 +238,42 @@ def write(suite: Suite, form: str) -> Exported:
     """
     exported = Exported()
     exported.leave_others(suite, None, carried=("tags", "weight", "params"))
-    weighted = any(query.weight != 1.0 for query in suite.queries)
+    has_weights = any(query.weight != 1.0 for query in suite.queries)
     name = strip_suite_suffix(suite.path)
     if form == "csv":
         queries = [query for query in suite.queries if _fits_csv(query, exported)]
-        exported.files[f"{name}.queries.csv"] = _queries_csv(queries, exported, weighted=weighted)
-        judged = _judgments(queries, exported, csv=True)
-        rows = ([mark_as_text(query), mark_as_text(document), repr(grade)] for query, document, grade in judged)
+        exported.files[f"{name}.queries.csv"] = _format_queries_csv(queries, exported, has_weights=has_weights)
+        rows = []
+        for query_id, document, grade in _list_judgments(queries, exported, csv=True):
+            rows.append([mark_as_text(query_id), mark_as_text(document), repr(grade)])
         exported.files[f"{name}.judgments.csv"] = for_spreadsheets(format_csv(["query", "document", "grade"], rows))
         return exported
-    entries = [_entry(query, weighted=weighted) for query in suite.queries]
-    judged = _judgments(suite.queries, exported, csv=False)
-    grades = [{"query": query, "document": document, "grade": grade} for query, document, grade in judged]
+    entries = [_build_entry(query, has_weights=has_weights) for query in suite.queries]
+    grades = []
+    for query_id, document, grade in _list_judgments(suite.queries, exported, csv=False):
+        grades.append({"query": query_id, "document": document, "grade": grade})
     exported.files[f"{name}.queries.jsonl"] = format_json_lines(entries)
     exported.files[f"{name}.judgments.jsonl"] = format_json_lines(grades)
     return exported
 
 
-def _entry(query: Query, *, weighted: bool) -> dict[str, Json]:
-    found: dict[str, Json] = {"id": query.id}
+def _build_entry(query: Query, *, has_weights: bool) -> dict[str, Json]:
+    entry: dict[str, Json] = {"id": query.id}
     if query.text:
-        found["text"] = query.text
-    if weighted:
-        found["weight"] = query.weight
+        entry["text"] = query.text
+    if has_weights:
+        entry["weight"] = query.weight
     if query.tags:
-        found["tags"] = list(query.tags)
-    return found | ({"params": dict(query.params)} if query.params else {})
+        entry["tags"] = list(query.tags)
+    if query.params:
+        entry["params"] = dict(query.params)
+    return entry
 
 
 def _fits_csv(query: Query, exported: Exported) -> bool:
     """Whether CSV keeps the id, the text and the params of *query*; another query is noted."""
-    texts = [query.id, query.text, *(value for value in query.params.values() if isinstance(value, str))]
+    texts = [query.id, query.text]
+    texts += [value for value in query.params.values() if isinstance(value, str)]
     if not any(map(_is_lost, texts)):
         return True
     what = f"query {query.id!r} with its judgments: CSV keeps no control characters and no blanks around a text"
@@ -254,21 +281,31 @@ def _fits_csv(query: Query, exported: Exported) -> bool:
     return False
 
 
-def _queries_csv(queries: Sequence[Query], exported: Exported, *, weighted: bool) -> str:
-    params = list(dict.fromkeys(name for query in queries for name in query.params))
-    tagged = any(query.tags for query in queries)
-    header = ["id", "text", *(["weight"] if weighted else []), *(["tags"] if tagged else [])]
+def _format_queries_csv(queries: Sequence[Query], exported: Exported, *, has_weights: bool) -> str:
+    """*queries* as CSV, with columns for weights, tags and params if any query has them."""
+    has_tags = any(query.tags for query in queries)
+    params: dict[str, None] = {}  # in the order of their first use
+    for query in queries:
+        params |= dict.fromkeys(query.params)
+    header = ["id", "text"]
+    if has_weights:
+        header.append("weight")
+    if has_tags:
+        header.append("tags")
+    header += [f"{_PARAM}{name}" for name in params]
     rows = []
     for query in queries:
-        tags = [_tags_cell(query, exported)] if tagged else []
-        values = [_cell(query, name, exported) for name in params]
-        weight = [repr(query.weight)] if weighted else []
-        texts = [mark_as_text(cell) for cell in (query.id, query.text, *tags, *values)]
-        rows.append([*texts[:2], *weight, *texts[2:]])
-    return for_spreadsheets(format_csv([*header, *(f"{_PARAM}{name}" for name in params)], rows))
+        row = [mark_as_text(query.id), mark_as_text(query.text)]
+        if has_weights:
+            row.append(repr(query.weight))
+        if has_tags:
+            row.append(mark_as_text(_format_tags(query, exported)))
+        row += [mark_as_text(_format_param(query, name, exported)) for name in params]
+        rows.append(row)
+    return for_spreadsheets(format_csv(header, rows))
 
 
-def _tags_cell(query: Query, exported: Exported) -> str:
+def _format_tags(query: Query, exported: Exported) -> str:
     kept = [tag for tag in query.tags if ";" not in tag and not _is_lost(tag)]
     for tag in query.tags:
         if tag not in kept:
@@ -277,7 +314,8 @@ def _tags_cell(query: Query, exported: Exported) -> str:
     return ";".join(kept)
 
 
-def _cell(query: Query, name: str, exported: Exported) -> str:
+def _format_param(query: Query, name: str, exported: Exported) -> str:
+    """The param *name* of *query* as a text, "" without one."""
     if name not in query.params:
         return ""
     value = query.params[name]
@@ -293,12 +331,16 @@ def _is_lost(text: str) -> bool:
     return is_unwritable(text) or text != text.strip()
 
 
-def _judgments(queries: Sequence[Query], exported: Exported, *, csv: bool) -> Iterator[tuple[str, str, int | float]]:
+def _list_judgments(queries: Sequence[Query], exported: Exported, *, csv: bool) -> Iterator[tuple[str, str, float]]:
     """Query, document and grade of each judgment that a file holds; the others are noted."""
     for query in queries:
         for document, grade in query.judgments.items():
-            if not document.strip() or (csv and is_unwritable(document)):
-                why = "an id must not be blank" if not document.strip() else "CSV has no control characters"
-                exported.leave(query.mark, f"document {document!r} of query {query.id!r}: {why}")
+            reason = None
+            if not document.strip():
+                reason = "an id must not be blank"
+            elif csv and is_unwritable(document):
+                reason = "CSV has no control characters"
+            if reason is not None:
+                exported.leave(query.mark, f"document {document!r} of query {query.id!r}: {reason}")
             else:
                 yield query.id, document, simplify_number(grade)

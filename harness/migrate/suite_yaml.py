@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,57 +29,59 @@ def render_suite(draft: Draft, path: Path) -> dict[Path, str]:
     A line to fill in has no value and a comment with TODO, so `harness validate` reports its place.
     """
     stem = strip_suite_suffix(str(path))
-    queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
-    large = sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS
-    sections = [*_head(draft, stem)]
-    if large:
+    files: dict[Path, str] = {}
+    if draft.documents is not None:
+        files[path.with_name(_name_documents(stem))] = draft.documents
+    sections = [*_list_sections(draft, stem)]
+    if sum(len(query.judgments) for query in draft.queries) > INLINE_JUDGMENTS:
         remarked = [query for query in draft.queries if query.remarks]
         if remarked:
             draft.leave(Mark(str(path)), "the remarks on queries; a file of queries has no comments", len(remarked))
-        sections.append(_dumped({"queries": queries}))
-        sections.append(_dumped({"judgments": judgments}))
+        queries, judgments = f"{stem}.queries.jsonl", f"{stem}.judgments.jsonl"
+        sections.append(_format_yaml({"queries": queries}))
+        sections.append(_format_yaml({"judgments": judgments}))
+        files[path.with_name(queries)] = format_json_lines(_build_record(query) for query in draft.queries)
+        files[path.with_name(judgments)] = format_json_lines(_list_judgments(draft.queries))
     else:
-        sections.append("queries:\n" + "\n".join(_query_lines(draft.queries)))
-    files = {path: "\n".join(section.rstrip("\n") + "\n" for section in sections)}
-    if draft.documents is not None:
-        files[path.with_name(_documents(stem))] = draft.documents
-    if large:
-        files[path.with_name(queries)] = format_json_lines(_entry(query, judged=False) for query in draft.queries)
-        files[path.with_name(judgments)] = format_json_lines(
-            {"query": query.id, "document": document, "grade": grade}
-            for query in draft.queries
-            for document, grade in _grades(query.judgments).items()
-        )
-    return files
+        sections.append("queries:\n" + "\n".join(_list_query_lines(draft.queries)))
+    suite = "\n".join(section.rstrip("\n") + "\n" for section in sections)
+    return {path: suite, **files}
 
 
-def _documents(stem: str) -> str:
+def _list_judgments(queries: Sequence[DraftQuery]) -> Iterator[Json]:
+    for query in queries:
+        for document, grade in query.judgments.items():
+            yield {"query": query.id, "document": document, "grade": simplify_number(grade)}
+
+
+def _name_documents(stem: str) -> str:
     return f"{stem}.documents.jsonl"
 
 
-def _head(draft: Draft, stem: str) -> Iterator[str]:
-    target = _target(draft)
-    yield _dumped({"suite": _text(draft.name or stem)}) + target + _dumped({"profile": str(draft.profile)})
+def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
+    """The sections of the suite before its queries."""
+    target = _format_target(draft)
+    yield _format_yaml({"suite": _escape(draft.name or stem)}) + target + _format_yaml({"profile": str(draft.profile)})
     if draft.documents is not None:
-        yield _dumped({"fixture": {"documents": _text(_documents(stem))}})
+        yield _format_yaml({"fixture": {"documents": _escape(_name_documents(stem))}})
     if draft.grades:
-        yield _dumped({"grades": _grades(draft.grades)})
-    remarks = "".join(f"# {printable(remark)}\n" for remark in draft.request_remarks)
+        yield _format_yaml({"grades": _simplify_grades(draft.grades)})
     if draft.requests:
-        yield _dumped({"requests": _escaped(draft.requests)})
+        yield _format_yaml({"requests": _escape_all(draft.requests)})
     elif draft.request is not None:
-        yield remarks + _dumped({"request": _escaped(draft.request)})
+        remarks = "".join(f"# {printable(remark)}\n" for remark in draft.request_remarks)
+        yield remarks + _format_yaml({"request": _escape_all(draft.request)})
     else:
         yield (
             'request:   # TODO the body of _search, with "{{text}}" where the query\'s text belongs, such as\n'
             '#  {query: {multi_match: {query: "{{text}}", fields: [title, description]}}}\n'
         )
-    yield _measured(draft)
+    yield _format_measures(draft)
     if draft.title_field:
-        yield _dumped({"title_field": draft.title_field})
+        yield _format_yaml({"title_field": draft.title_field})
 
 
-def _measured(draft: Draft) -> str:
+def _format_measures(draft: Draft) -> str:
     """Measures, with thresholds as a comment; if nothing is judged yet, a latency threshold, so that the suite runs."""
     if not draft.is_measured:
         return (
@@ -91,69 +93,81 @@ def _measured(draft: Draft) -> str:
             "thresholds:\n"
             '  - {threshold: "p95 latency <= 1000 ms", severity: warn}\n'
         )
-    measured: dict[str, Json] = {"depth": draft.depth} if draft.depth else {}
-    return _dumped({**measured, "measures": draft.measures or ["nDCG@10"]}) + (
+    content: dict[str, Json] = {}
+    if draft.depth:
+        content["depth"] = draft.depth
+    measures = draft.measures or ["nDCG@10"]
+    content["measures"] = measures
+    return _format_yaml(content) + (
         "# The source has no thresholds. Run the suite once, then require what it reaches today, such as\n"
-        f'# thresholds: ["mean {(draft.measures or ["nDCG@10"])[0]} >= 0.8"]\n'
+        f'# thresholds: ["mean {measures[0]} >= 0.8"]\n'
     )
 
 
-def _target(draft: Draft) -> str:
-    named = [one for one in draft.requests.values() if "index" in one]
-    if draft.documents is not None or (draft.requests and len(named) == len(draft.requests) and not draft.id_field):
-        return _dumped({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
+def _format_target(draft: Draft) -> str:
+    """The target, with a TODO line for its index; it has none if the fixture or each request has its own."""
+    requests_name_indexes = draft.requests and all("index" in request for request in draft.requests.values())
+    if draft.documents is not None or (requests_name_indexes and not draft.id_field):
+        return _format_yaml({"target": {"cluster": draft.cluster}}) if draft.cluster else ""
     lines = ["target:"]
     if draft.cluster:
-        lines.append("  " + _dumped({"cluster": _text(draft.cluster)}).rstrip())
+        lines.append("  " + _format_yaml({"cluster": _escape(draft.cluster)}).rstrip())
     if draft.index:
-        lines.append("  " + _dumped({"index": _text(draft.index)}).rstrip())
+        lines.append("  " + _format_yaml({"index": _escape(draft.index)}).rstrip())
     else:
         lines.append("  index:   # TODO the index, alias or pattern to search")
     if draft.id_field:
-        lines.append("  " + _dumped({"id_field": _text(draft.id_field)}).rstrip())
+        lines.append("  " + _format_yaml({"id_field": _escape(draft.id_field)}).rstrip())
     return "\n".join(lines) + "\n"
 
 
-def _query_lines(queries: list[DraftQuery]) -> Iterator[str]:
+def _list_query_lines(queries: Sequence[DraftQuery]) -> Iterator[str]:
     for query in queries:
-        yield from (f"  # {printable(line)}" for remark in query.remarks for line in remark.splitlines())
-        written = _dumped([_entry(query)])
-        yield from (f"  {line}" for line in written.rstrip("\n").split("\n"))
+        for remark in query.remarks:
+            for line in remark.splitlines():
+                yield f"  # {printable(line)}"
+        for line in _format_yaml([_build_entry(query)]).rstrip("\n").split("\n"):
+            yield f"  {line}"
 
 
-def _entry(query: DraftQuery, *, judged: bool = True) -> dict[str, Json]:
-    """The query as an entry of a suite, or, if not *judged*, of a file of queries, without judgments."""
-    found: dict[str, Json] = {"id": _text(query.id) if judged else query.id}
+def _build_record(query: DraftQuery) -> dict[str, Json]:
+    """The query as a line of a file of queries, which has no judgments."""
+    record: dict[str, Json] = {"id": query.id}
     if query.text is not None:
-        found["text"] = _text(query.text) if judged else query.text
+        record["text"] = query.text
     if query.params:
-        found["params"] = _escaped(query.params) if judged else query.params
+        record["params"] = query.params
     if query.weight is not None:
-        found["weight"] = query.weight
+        record["weight"] = query.weight
     if query.tags:
-        tags = [printable(" ".join(tag.split())) for tag in query.tags]
-        found["tags"] = [_text(tag) for tag in tags] if judged else tags
-    if judged and query.judgments:
-        found["judgments"] = _grades(query.judgments)
-    return found
+        record["tags"] = [printable(" ".join(tag.split())) for tag in query.tags]
+    return record
 
 
-def _grades(grades: Mapping[str, float]) -> dict[str, float]:
-    return {document: simplify_number(grade) for document, grade in grades.items()}
+def _build_entry(query: DraftQuery) -> dict[str, Json]:
+    """The query as an entry of a suite, where ``$`` is escaped."""
+    entry: dict[str, Json] = _escape_all(_build_record(query))
+    if query.judgments:
+        entry["judgments"] = _simplify_grades(query.judgments)
+    return entry
 
 
-def _text(text: str) -> str:
+def _simplify_grades(grades: Mapping[str, float]) -> dict[str, float]:
+    return {name: simplify_number(grade) for name, grade in grades.items()}
+
+
+def _escape(text: str) -> str:
     """*text* with ``$`` escaped, as ``${`` and ``$$`` have a meaning in a suite."""
     return text.replace("$", "$$") if "${" in text or "$$" in text else text
 
 
-def _escaped(value: Json) -> Json:
-    """*value* with the strings in it escaped by `_text`; keys cannot have variables."""
+def _escape_all(value: Json) -> Json:
+    """*value* with the strings in it escaped by `_escape`; keys cannot have variables."""
     if isinstance(value, Mapping):
-        return {key: _escaped(child) for key, child in value.items()}
+        return {key: _escape_all(child) for key, child in value.items()}
     if isinstance(value, list):
-        return [_escaped(child) for child in value]
-    return _text(value) if isinstance(value, str) else value
+        return [_escape_all(child) for child in value]
+    return _escape(value) if isinstance(value, str) else value
 
 
 class _Representer(SafeRepresenter):
@@ -172,10 +186,10 @@ class _Representer(SafeRepresenter):
 _Representer.add_representer(str, _Representer.represent_str)
 
 
-def _dumped(value: Json) -> str:
+def _format_yaml(value: Json) -> str:
     """*value* as YAML; short collections are on one line."""
     root = _Representer(default_flow_style=False, sort_keys=False).represent_data(value)
-    for child in _children(root):
+    for child in _get_children(root):
         _put_in_lines(child)
     text: str = yaml.serialize(root, Dumper=yaml.SafeDumper, allow_unicode=True, width=math.inf)
     return text
@@ -185,13 +199,16 @@ def _put_in_lines(node: yaml.Node) -> int:
     """Put collections that fit on one line on one line; returns the length of *node* in characters."""
     if isinstance(node, yaml.ScalarNode):
         return len(node.value) + 4
-    length = sum(map(_put_in_lines, _children(node)))
+    length = sum(map(_put_in_lines, _get_children(node)))
     assert isinstance(node, yaml.CollectionNode)
     node.flow_style = not node.value or length <= _LONGEST_LINE
     return length
 
 
-def _children(node: yaml.Node) -> list[yaml.Node]:
+def _get_children(node: yaml.Node) -> list[yaml.Node]:
     if isinstance(node, yaml.MappingNode):
-        return [part for pair in node.value for part in pair]
+        children: list[yaml.Node] = []
+        for key, value in node.value:
+            children += (key, value)
+        return children
     return list(node.value) if isinstance(node, yaml.SequenceNode) else []
