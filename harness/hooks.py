@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
@@ -34,9 +34,9 @@ from harness.model import (
     SearchRequest,
 )
 from harness.search import ResponseStream, Search, StreamedResponse, in_order
-from harness.search.connection import Closing
 from harness.search.definitions import References
 from harness.search.hits import MalformedAnswer, is_text, unique_hits
+from harness.search.protocol import Inspector
 
 CLIENT, REQUEST, RESPONSE = "pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"
 PREFIX = "pytest_relevance_"
@@ -248,7 +248,7 @@ def _number(value: object, name: str) -> float | None:
     return number
 
 
-class HookedSearch(Closing):
+class HookedSearch(Search):
     """
     A search that passes requests of suites, and their responses, through hooks; look-ups are not passed. It equals any
     other over the same connection, so that each target is checked once.
@@ -259,6 +259,7 @@ class HookedSearch(Closing):
         self.inner = inner
         self.hooks = hooks
         self.sent = {} if sent is None else sent
+        self.service = inner.service
         self.engine = inner.engine
 
     def __eq__(self, other: object) -> bool:
@@ -350,6 +351,17 @@ class HookedSearch(Closing):
     ) -> Definitions:
         """See `Search.read_definitions`."""
         return self.inner.read_definitions(index, references, timeout=timeout, url_params=url_params)
+
+    @contextmanager
+    def at_point_in_time(self, index: str | None, url_params: Mapping[str, str]) -> Iterator[HookedSearch]:
+        """See `Search.at_point_in_time`."""
+        with self.inner.at_point_in_time(index, url_params) as pinned:
+            yield HookedSearch(pinned, self.hooks, self.sent)
+
+    @property
+    def inspector(self) -> Inspector:
+        """See `Search.inspector`."""
+        return self.inner.inspector
 
     def close(self) -> None:
         """See `Search.close`."""

@@ -74,9 +74,14 @@ def _proxy_problem(url: str) -> str | None:
     return url_problem(url)
 
 
+SERVICES = ["engine", "http"]
+"""The kinds of server; `harness.search.DIALECTS` has the dialect of each."""
+
+
 def _service_problem(text: str) -> str | None:
-    known = ("engine", "http")
-    return None if text in known else f"found {text!r}, expected engine or http{did_you_mean(text, known)}"
+    if text in SERVICES:
+        return None
+    return f"found {text!r}, expected {' or '.join(SERVICES)}{did_you_mean(text, SERVICES)}"
 
 
 def _fingerprint_problem(text: str) -> str | None:

@@ -34,7 +34,9 @@ from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import Connections, OpenCluster
+from harness.search import find_dialect
 from harness.search.lookup import find_documents, find_texts
+from harness.search.protocol import LookUpOptions
 from harness.suites import load_suites
 from harness.suites.depth import find_size
 from harness.suites.fixtures import FixtureFile
@@ -157,7 +159,7 @@ class _Pooling:
         search = self.cells[0].search
         if search is None or not pool.documents:
             return {}, []
-        if self.suite.target.service == "http":
+        if not find_dialect(self.suite.target.service).has_indexes:
             return {}, ["there are no snippets: documents cannot be looked up by id in an HTTP service"]
         by_place: dict[tuple[str | None, str], list[PooledDocument]] = {}
         for document in pool.documents:
@@ -182,9 +184,11 @@ class _Pooling:
                 search,
                 replace(sent, index=index),
                 ids,
-                title_field=self.suite.title_field,
-                snippet=None if self.options.fields else self.options.snippet or ANY_TEXT,
-                fields=self.options.fields,
+                LookUpOptions(
+                    title_field=self.suite.title_field,
+                    snippet=None if self.options.fields else self.options.snippet or ANY_TEXT,
+                    fields=self.options.fields,
+                ),
             )
             found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
             notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
@@ -293,7 +297,7 @@ def _knowledge(
     """Which judged documents exist; None where one of the places where they may be could not be searched."""
     indexes, fixture = one.indexes(), one.fixture
     ids = {judgment.document for judgment in one.judged.judged}
-    if one.suite.target.service == "http":
+    if not find_dialect(one.suite.target.service).has_indexes:
         lint.notes.append(f"{one.suite.path}: documents cannot be looked up by id in an HTTP service")
         return None
     if (indexes and offline) or (fixture is not None and fixture.ids is None):

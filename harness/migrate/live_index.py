@@ -16,9 +16,9 @@ from harness.migrate.json_nodes import read_import
 from harness.model import Json, Mark, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections
-from harness.search.engine import EngineSearch
+from harness.search import find_dialect
 from harness.search.fields import parents_of
-from harness.search.index_sample import IndexField, SampledDocument, read_all, read_fields, read_names, read_sample
+from harness.search.protocol import IndexField, Inspector, SampledDocument
 from harness.words import did_you_mean, listed
 
 TEXT_TYPES = frozenset({"text", "match_only_text", "annotated_text", "search_as_you_type"})
@@ -63,10 +63,10 @@ EXAMPLES = 5
 
 
 @contextmanager
-def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[tuple[str, EngineSearch]]:
+def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[tuple[str, Inspector]]:
     """
     The cluster that *options* name, opened for a suite in *folder* with the login in harness.toml: its name, or its
-    URL, and what searches it.
+    URL, and what asks it for its indexes.
 
     Raises:
         SearchError: The cluster cannot be reached.
@@ -77,9 +77,9 @@ def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Ite
         [cluster] = connections.open_all([suite], Configs.of(options, environ))
         if cluster.search is None:
             raise cluster.error or SearchError("the cluster could not be reached")
-        if not isinstance(cluster.search, EngineSearch):
+        if not find_dialect(cluster.search.service).has_indexes:
             raise UsageError("an HTTP service has no index to write a suite from")
-        yield cluster.cluster.name, cluster.search
+        yield cluster.cluster.name, cluster.search.inspector
 
 
 def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
@@ -95,8 +95,8 @@ def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str,
         SearchError: The cluster did not answer, or the login may not list the names.
         UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
-    with opened(folder, options, environ) as (_, search):
-        return read_names(search)
+    with opened(folder, options, environ) as (_, inspector):
+        return inspector.read_names()
 
 
 def live_documents(
@@ -115,12 +115,12 @@ def live_documents(
         SearchError: The cluster did not answer, or has no such index.
         UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
-    with opened(folder, options, environ) as (_, search):
+    with opened(folder, options, environ) as (_, inspector):
         for index in indexes:
             try:
-                yield from ((document, Mark(index)) for document in read_all(search, index))
+                yield from ((document, Mark(index)) for document in inspector.read_documents(index))
             except SearchError as error:
-                raise _unreadable(search, index, "SOURCE", error) from None
+                raise _unreadable(inspector, index, "SOURCE", error) from None
 
 
 def draft_of_index(
@@ -142,8 +142,8 @@ def draft_of_index(
             cluster is not known or is an HTTP service, or a variable of its login is not set.
         SearchError: The cluster did not answer, or has no such index.
     """
-    with opened(folder, options, environ) as (cluster, search):
-        every = _fields(search, index)
+    with opened(folder, options, environ) as (cluster, inspector):
+        every = _fields(inspector, index)
         fields = {name: field for name, field in every.items() if not MISREAD.search(name)}
         texts = _text_fields(fields)
         if not texts:
@@ -153,7 +153,7 @@ def draft_of_index(
                 f"{' whose name can stand in a suite' if _text_fields(every) else ''}; its fields are {known}"
             )
         keys = _identities(fields)
-        sample, unread = _sample(search, index, [*texts, *keys])
+        sample, unread = _sample(inspector, index, [*texts, *keys])
     draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
     draft.cluster = None if cluster == "default" else cluster
     misread = [name for name in _text_fields(every) if name not in fields]
@@ -169,24 +169,24 @@ def draft_of_index(
     return draft
 
 
-def _fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
+def _fields(inspector: Inspector, index: str) -> dict[str, IndexField]:
     try:
-        fields = read_fields(search, index)
+        fields = inspector.read_fields(index)
         if not fields:
-            read_sample(search, index, [])  # OpenSearch has no fields of a closed index, and refuses to search it
+            inspector.read_sample(index, [])  # OpenSearch has no fields of a closed index, and refuses to search it
     except SearchError as error:
-        raise _unreadable(search, index, "--index", error) from None
+        raise _unreadable(inspector, index, "--index", error) from None
     return fields
 
 
-def _unreadable(search: EngineSearch, index: str, argument: str, error: SearchError) -> SearchError:
+def _unreadable(inspector: Inspector, index: str, argument: str, error: SearchError) -> SearchError:
     """What *error*, of reading the *index* that the user gave as *argument*, says of that index, and what to do."""
     if isinstance(error, (EngineUnreachable, LoginRefused)):
         return error
     begin, why = f"{argument} {index}: ", str(error).rstrip(".")
     kinds = error.kinds if isinstance(error, RequestRefused) else frozenset()
     if "index_not_found_exception" in kinds:
-        guess = did_you_mean(index, _others(search, index))
+        guess = did_you_mean(index, _others(inspector, index))
         return SearchError(f"{begin}the server has no index, alias or data stream of that name; correct it{guess}")
     if "index_closed_exception" in kinds or CLOSED in why:
         return SearchError(f"{begin}the index is closed; open it, or name another index")
@@ -196,10 +196,10 @@ def _unreadable(search: EngineSearch, index: str, argument: str, error: SearchEr
     return SearchError(f"{begin}the index cannot be read: {why}; name an index whose documents can be read")
 
 
-def _others(search: EngineSearch, index: str) -> list[str]:
+def _others(inspector: Inspector, index: str) -> list[str]:
     """The names that can be searched, without *index*; none if they cannot be read."""
     try:
-        return [name for names in read_names(search).values() for name in names if name != index]
+        return [name for names in inspector.read_names().values() for name in names if name != index]
     except SearchError:
         return []
 
@@ -232,13 +232,13 @@ def _identities(fields: Mapping[str, IndexField]) -> list[str]:
     )
 
 
-def _sample(search: EngineSearch, index: str, names: Sequence[str]) -> tuple[list[SampledDocument], str]:
+def _sample(inspector: Inspector, index: str, names: Sequence[str]) -> tuple[list[SampledDocument], str]:
     """A sample of documents with the values of the fields *names*; or none, and why no value is known."""
     try:
-        sample = read_sample(search, index, names)
+        sample = inspector.read_sample(index, names)
     except SearchError as error:
         if isinstance(error, RequestRefused) and error.status == UNAVAILABLE:
-            raise _unreadable(search, index, "--index", error) from None
+            raise _unreadable(inspector, index, "--index", error) from None
         return [], f"the documents of the index cannot be read: {str(error).rstrip('.')}"
     if not sample:
         return [], "the index shows no documents"

@@ -36,10 +36,11 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
-from harness.search.engine import EngineSearch
-from harness.search.rank_eval import URL_PARAMS, RatedQuery, find_homes, rate
+from harness.search import find_dialect
+from harness.search.bodies import deepen, find_deepest_size
+from harness.search.protocol import Inspector, RatedQuery
+from harness.search.rank_eval import URL_PARAMS
 from harness.suites import load_suites
-from harness.suites.depth import deepen, find_deepest_size
 from harness.suites.requests import build_requests, on_index
 
 TOLERANCE = 1e-9
@@ -95,7 +96,7 @@ def _check(suites: Sequence[Suite]) -> None:
     refusals = []
     for suite in suites:
         measures = {one.text: find_metric(one, suite, nearest=True) for one in _measures(suite)}
-        if suite.target.service != "engine":
+        if not find_dialect(suite.target.service).has_rank_eval:
             refusals.append(f"{suite.path}: the suite asks an HTTP service, which has no _rank_eval")
         elif suite.target.id_field is not None:
             found = f"'id_field' {suite.target.id_field}, and _rank_eval knows documents by _id only"
@@ -169,11 +170,11 @@ class _Verifying:
         return self.answered.cell.masker.mask(text)
 
     @property
-    def _search(self) -> EngineSearch:
+    def _inspector(self) -> Inspector:
         search = self.answered.search
-        if not isinstance(search, EngineSearch):
+        if search is None:
             raise UsageError(f"{self.suite.path}: only Elasticsearch and OpenSearch have a _rank_eval")
-        return search
+        return search.inspector
 
     @property
     def _parameters(self) -> tuple[str, ...]:
@@ -186,7 +187,7 @@ class _Verifying:
         if sent is None or sent.index is None or "pit" in sent.body:
             return {}
         ids = list(dict.fromkeys(document for query in self.suite.queries for document in query.judgments))
-        return find_homes(self._search, sent.index, ids, _url_params(sent))
+        return self._inspector.find_homes(sent.index, ids, _url_params(sent))
 
     def _rated(
         self, measure: Measure, metric: Mapping[str, Mapping[str, int | bool]], homes: Mapping[str, tuple[str, ...]]
@@ -205,7 +206,7 @@ class _Verifying:
         found: dict[str, RatedQuery | str] = {}
         for (index, url_params), entries in by_target.items():
             spec = {"requests": entries, "metric": metric, "templates": list_templates(templates)}
-            found |= rate(self._search, index, spec, dict(url_params))
+            found |= self._inspector.rate(index, spec, dict(url_params))
         return found
 
     def _compared(

@@ -32,6 +32,7 @@ from harness.run.connections import Connections, FixtureBuilds, OpenCluster
 from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
 from harness.run.merging import MergedJournal
+from harness.search import find_dialect
 from harness.search.connection import Closing
 from harness.words import did_you_mean, one_of
 
@@ -202,12 +203,31 @@ def _explain_own_index(suite: Suite, templates: Sequence[RequestTemplate]) -> st
     """Why *suite* cannot search another index than its own; None where it can."""
     if suite.fixture is not None:
         return "the suite builds its index itself, from its fixture"
-    if suite.target.service != "engine":
+    dialect = find_dialect(suite.target.service)
+    if not dialect.has_indexes:
         return "the suite asks an HTTP service, which has no index to choose"
     for template in templates:
-        if isinstance(template.body, Mapping) and "pit" in template.body:
+        if dialect.is_pinned(template):
             return f"the request {template.name!r} searches a point in time, which is one of its own index"
     return None
+
+
+def _take_service(selection: Selection, service: str) -> Selection:
+    """
+    *selection*, whose requests are in the dialect of *service*.
+
+    A suite does not say to which kind of server its bodies are sent: harness.toml does. HTTP requests are of one kind.
+    """
+    own_service = selection.suite.target.service
+    if find_dialect(own_service).takes_http_requests or find_dialect(service).takes_http_requests:
+        return selection
+    target = replace(selection.suite.target, service=service)
+    return replace(
+        selection,
+        suite=replace(selection.suite, target=target),
+        selected=replace(selection.selected, target=target),
+        active=replace(selection.active, target=target),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,6 +379,7 @@ class Runner(Closing):
         else:
             name, server = cluster.name, cluster.cluster
             masker = cluster.make_masker(suite, self._environ, options.hooks)
+            selection = _take_service(selection, server.service)
         if options.shard is not None:
             active = selection.active
             selection = replace(selection, active=replace(active, queries=options.shard.take(active.queries)))

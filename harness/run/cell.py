@@ -58,6 +58,7 @@ from harness.run.streams import (
 )
 from harness.run.tails import search_tails
 from harness.run.watching import TargetWatch, find_target_references, open_point_in_time, watch_target
+from harness.search import find_dialect
 from harness.search.answers import is_blocked
 from harness.search.msearch import PREFERENCE
 
@@ -726,7 +727,7 @@ def _add_shown_titles(
 
 def _describe_requests(answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:
     """The requests that the report shows, masked; none if the service's address is not known, or a hook fails."""
-    from harness.run.sent_requests import describe_request, list_sent_requests
+    from harness.run.sent_requests import list_sent_requests
 
     cell = answered.cell
     suite, server, masker = cell.selection.selected, cell.server or Cluster(answered.cluster), cell.masker
@@ -739,10 +740,11 @@ def _describe_requests(answered: AnsweredCell, run: Run, verdicts: Sequence[Verd
         requests = list_sent_requests(suite, run, list_blamed_queries(verdicts), cell.options.hooks, answered.sent)
     except HookError:
         return {}
+    dialect = find_dialect(suite.target.service)
     queries = {query.id: query for query in suite.queries}
     shown: dict[str, SentRequest] = {}
     for request in requests:
-        sent = describe_request(request, service)
+        sent = dialect.describe(request, service)
         vectors = [queries[request.query].params[name] for name in suite.vectors]
         body = masker.mask_json(if_small(without_vectors(sent.body, vectors)))
         shown[request.query] = replace(sent, url=masker.mask(sent.url), headers={}, body=body)

@@ -34,14 +34,16 @@ from harness.model import (
     Suite,
     TargetChecks,
 )
+from harness.search import find_dialect
 from harness.search.answers import BAD_REQUEST, exceeds_window
-from harness.search.fields import has_fixed_fields, named_fields, parents_of, runtime_fields, unknown_among
-from harness.search.lookup import batched, find_documents, find_texts, ids_request, of_indexes
-from harness.search.msearch import pinned_of
+from harness.search.batches import split_into_batches
+from harness.search.fields import parents_of
+from harness.search.lookup import find_documents, find_texts
+from harness.search.protocol import LookUpOptions
 from harness.words import count, difference, nearest, other_names, other_spellings
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    from harness.search import Dialect, Search
 
 IDS_AT_ONCE = 10_000
 """Ids of one look-up, for which an engine gives as many hits at most."""
@@ -110,15 +112,13 @@ class Targets:
         Returns:
             None where no check is possible: an HTTP service has no index.
         """
-        if not searches.requests:
+        dialect = find_dialect(suite.target.service)
+        if not searches.requests or not dialect.has_indexes:
             return None
         first = searches.requests[0]
-        if first.http is not None or not isinstance(first.body, Mapping):
-            return None
         if state is not None:
             self._forget_other_states(searches.search, first.index, state)
-        searched = [pinned_of(first.body), of_indexes(first), first.id_field]
-        key = (searches.search, first.index, json.dumps(searched, sort_keys=True))
+        key = (searches.search, first.index, json.dumps(dialect.read_scope(first), sort_keys=True))
         known = self._known.setdefault(key, KnownTarget())
         return TargetCheck(suite, searches, known)
 
@@ -155,8 +155,8 @@ class TargetCheck:
         self._known = known
         self._title_field = suite.title_field
         self._id_field = suite.target.id_field
-        self._pinned = pinned_of(self._first.body)
-        self._index = None if self._pinned else self._first.index
+        self._dialect = find_dialect(suite.target.service)
+        self._index = None if self._dialect.is_pinned(self._first) else self._first.index
         self._relevant = _find_relevant(suite)
         self._expected = _find_expected(suite)
         self._unclear_ids: list[str] = []
@@ -167,20 +167,20 @@ class TargetCheck:
     def _prepare_requests(self, suite: Suite) -> list[CheckRequest]:
         checks = []
         if self._known.sample is None:
-            checks.append(CheckRequest(self._request_sample(), self._read_sample))
+            sample = self._dialect.request_sample(self._first, EXAMPLES)
+            checks.append(CheckRequest(sample, self._read_sample))
         # To count documents is cheap. A count says which documents exist only if it is that of their ids, and if ids do
         # not repeat; documents that expectations name must be known one by one.
         counted = self._relevant - self._expected
         if self._may_repeat_ids(suite):
             counted = set()
         listed = (self._relevant | self._expected) - counted
-        for ids in batched(sorted(counted - self._known.ids_asked), IDS_AT_ONCE):
-            look_up = ids_request(self._first, ids)
+        for ids in split_into_batches(sorted(counted - self._known.ids_asked), IDS_AT_ONCE):
             # Without hits, the request costs an engine a tenth.
-            count_only = replace(look_up, body={**look_up.body, "size": 0})
+            count_only = self._dialect.request_documents(self._first, ids, LookUpOptions(size=0))
             checks.append(CheckRequest(count_only, partial(self._read_look_up, ids, is_counted=True)))
-        for ids in batched(sorted(listed - self._known.ids_asked), IDS_AT_ONCE):
-            look_up = ids_request(self._first, ids)
+        for ids in split_into_batches(sorted(listed - self._known.ids_asked), IDS_AT_ONCE):
+            look_up = self._dialect.request_documents(self._first, ids)
             checks.append(CheckRequest(look_up, partial(self._read_look_up, ids)))
         return checks
 
@@ -188,15 +188,6 @@ class TargetCheck:
         """Whether several documents may have one id, or one in another form: their number then says little."""
         has_several_indexes = self._index is None or "," in self._index or "*" in self._index
         return self._id_field is not None or suite.target.unique_ids or has_several_indexes
-
-    def _request_sample(self) -> SearchRequest:
-        body: dict[str, Json] = {"query": {"match_all": {}}, "size": EXAMPLES}
-        if self._pinned is not None:
-            body["pit"] = self._pinned
-        body |= runtime_fields(self._first.body)
-        return SearchRequest(
-            "", self._index, body, unique_ids=True, id_field=self._id_field, url_params=of_indexes(self._first)
-        )
 
     def conclude(self, run: Run, answers: Sequence[Response], budget: float | None = None) -> Run:
         """
@@ -283,7 +274,7 @@ class TargetCheck:
         absent = [document for document in checks.absent if document in documents]
         if not absent:
             return checks
-        similar = find_similar(absent, self._first, self._search)
+        similar = find_similar(absent, self._first, self._search, self._dialect)
         return replace(checks, absent={**checks.absent, **similar})
 
     def _add_titles(self, run: Run, checks: TargetChecks, budget: float | None) -> Run:
@@ -295,7 +286,8 @@ class TargetCheck:
             if not any(hit.title for hit in hits):
                 ids = list(dict.fromkeys(hit.id for hit in hits))
         try:
-            documents, reasons = find_texts(self._search, self._first, ids, title_field=name, budget=budget)
+            options = LookUpOptions(title_field=name)
+            documents, reasons = find_texts(self._search, self._first, ids, options, budget=budget)
         except SearchError as error:
             documents, reasons = {}, [str(error)]
         titles = {document: hit.title for document, hit in documents.items() if hit.title}
@@ -311,13 +303,13 @@ class TargetCheck:
             return checks
         places: dict[str, str] = {}
         for request in self._choose_naming_requests():
-            places = {**named_fields(request.body), **places}
+            places = {**self._dialect.find_named_fields(request), **places}
         if not places:
             return checks
         self._look_up_fields(list(places))
         if self._known.field_problem:
             return replace(checks, problems=(*checks.problems, self._known.field_problem))
-        unknown = unknown_among(list(places), self._known.field_types)
+        unknown = self._dialect.list_unknown_fields(list(places), self._known.field_types)
         fields = tuple(NamedField(name, places[name], self._find_field_meant(name)) for name in unknown)
         return replace(checks, unknown_fields=fields)
 
@@ -330,7 +322,7 @@ class TargetCheck:
         if self._index is None or not not_asked or self._known.field_problem:
             return
         try:
-            self._known.field_types |= self._search.field_types(self._index, not_asked, of_indexes(self._first))
+            self._known.field_types |= self._search.field_types(self._index, not_asked, self._first.url_params)
         except SearchError as error:
             self._known.field_problem = f"the fields that the request names were not looked up: {error}"
         else:
@@ -341,7 +333,7 @@ class TargetCheck:
         if isinstance(self._search, HookedSearch):
             return self._search.sent.values()
         requests = self._searches.requests
-        if not has_fixed_fields(self._searches.template.body):
+        if not self._dialect.has_fixed_fields(self._searches.template):
             return requests
         chosen = [requests[0]]
         for place, query in enumerate(self._searches.queries):
@@ -355,7 +347,7 @@ class TargetCheck:
             return None
         if self._known.field_names is None:
             try:
-                types = self._search.field_types(self._index, ["*"], of_indexes(self._first))
+                types = self._search.field_types(self._index, ["*"], self._first.url_params)
             except SearchError:
                 types = {}
             self._known.field_names = [field_name for field_name in types if not field_name.startswith("_")]
@@ -387,7 +379,7 @@ def _choose_hits(run: Run) -> list[Hit]:
     return hits
 
 
-def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search) -> dict[str, str]:
+def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search, dialect: Dialect) -> dict[str, str]:
     """
     For each of *documents*, which are not visible to the request *sent*, the id that differs in its form only, if
     there is one.
@@ -401,7 +393,7 @@ def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search) 
     if not spellings:
         return {}
     try:
-        [answer] = search.search([ids_request(sent, sorted(spellings))])
+        [answer] = search.search([dialect.request_documents(sent, sorted(spellings))])
     except SearchError:
         return {}
     if not isinstance(answer, Ranking):

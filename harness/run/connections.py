@@ -158,11 +158,11 @@ class Connections(Closing):
             raise UsageError(place, *error.parts) from None
 
     def _connect(self, cluster: Cluster, stated: str | None, budget: float | None) -> OpenCluster:
-        from harness.search import open_search
+        from harness.search import find_dialect, open_search
 
         client, of_hook = self._options.client, None
         try:
-            if client is None and cluster.service == "engine":
+            if client is None and find_dialect(cluster.service).takes_client:
                 client = of_hook = self.hooks.client(cluster)
             search = open_search(
                 cluster,

@@ -30,6 +30,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run import Runner
 from harness.run.cell import AnsweredCell, conclude_cell
+from harness.search import find_dialect
 from harness.search.score_parts import part_differences
 from harness.words import did_you_mean
 
@@ -58,7 +59,7 @@ def inspect_query(
     configs = Configs.of(options, environ)
     suite = _remove_thresholds(load_suite(path, environ, needs_judgments=False, configs=configs), query)
     options = replace(options, tails=True, queries=(query,))
-    if documents and suite.target.service != "engine":
+    if documents and not find_dialect(suite.target.service).explains_scores:
         raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
     with Runner(environ) as runner:
         [answered] = runner.answer([suite], options, configs=configs)
@@ -123,17 +124,14 @@ def _list_ties(ranking: Ranking) -> tuple[TiedDocuments, ...]:
 def _explain_documents(
     answered: AnsweredCell, request: SearchRequest, query: QueryReport, documents: Sequence[str]
 ) -> tuple[Explanation, ...]:
-    from harness.search.engine import EngineSearch
-    from harness.search.explain import explain_documents
-
     search = answered.search
-    if not documents or not isinstance(search, EngineSearch):
+    if not documents or search is None:
         return ()
     ranks = {missing.id: missing.rank for missing in query.missing}
     judged = answered.cell.selection.selected.queries[0].judgments
     ranking = [document.id for document in query.ranking]
     explanations = []
-    for explanation in explain_documents(search, request, documents, ranking=ranking, known=judged):
+    for explanation in search.inspector.explain(request, documents, ranking=ranking, known=judged):
         if not explanation.rank:
             explanation = replace(explanation, rank=ranks.get(explanation.document))
         explanations.append(redact(explanation, answered.cell.masker.mask))
@@ -144,12 +142,9 @@ def _explain_documents(
 
 
 def _describe_request(answered: AnsweredCell, request: SearchRequest, environ: Mapping[str, str]) -> SentRequest:
-
-    from harness.run.sent_requests import describe_request
-
     suite = answered.cell.selection.selected
     cluster = answered.cell.server or Cluster(answered.cluster)
-    sent = describe_request(request, cluster)
+    sent = find_dialect(suite.target.service).describe(request, cluster)
     masker = answered.cell.masker
     names = {*suite.variables, *cluster.variables}
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)

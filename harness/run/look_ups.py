@@ -17,7 +17,6 @@ from harness.hooks import Hooks
 from harness.model import (
     Absence,
     Failure,
-    Json,
     MissingDocument,
     Query,
     Ranking,
@@ -30,16 +29,18 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.run.checks import find_similar
+from harness.run.plan import count_requested_hits
 from harness.run.report import find_missing_documents
-from harness.run.tails import SEARCHED, count_requested_hits
+from harness.run.tails import SEARCHED
+from harness.search import find_dialect
 from harness.search.answers import with_window_hint
-from harness.search.lookup import batched, find_texts, ids_query, ids_request
-from harness.search.msearch import shard_params, shards_text
-from harness.suites.depth import COSTLY_KEYS, deepen, find_window, shows_all
+from harness.search.batches import split_into_batches
+from harness.search.lookup import find_texts
+from harness.search.protocol import LookUpOptions
 from harness.words import counted
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    from harness.search import Dialect, Search
 
 TITLES_AT_ONCE = 10_000
 """Documents whose titles are looked up before the next ones are; only their titles are kept."""
@@ -67,7 +68,7 @@ def look_up_titles(
 
     begun = time.perf_counter()
     template = suite.requests.get(run.request)
-    if suite.title_field is None or template is None or template.http is not None:
+    if suite.title_field is None or template is None or not find_dialect(suite.target.service).has_indexes:
         return run
     titles = dict(run.titles)
     untitled = list(dict.fromkeys(document for document in documents if document not in titles))
@@ -77,9 +78,10 @@ def look_up_titles(
         return run
     request = replace(build_request(suite, template, query), index=run.index)
     try:
-        for ids in batched(untitled, TITLES_AT_ONCE):
+        for ids in split_into_batches(untitled, TITLES_AT_ONCE):
             seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
-            hits, _ = find_texts(search, request, ids, title_field=suite.title_field, budget=seconds_left)
+            options = LookUpOptions(title_field=suite.title_field)
+            hits, _ = find_texts(search, request, ids, options, budget=seconds_left)
             titles.update((document, hit.title) for document, hit in hits.items() if hit.title)
     except SearchError:
         pass  # the titles that were found before are shown
@@ -220,6 +222,7 @@ def _find_missing(query: Query, suite: Suite, run: Run) -> tuple[MissingDocument
 class _LookUpAnswers:
     """The responses about the missing documents of one query; None where nothing was sent."""
 
+    dialect: Dialect
     sent: SearchRequest
     """The request of the query."""
     deep: Response
@@ -250,14 +253,14 @@ class _LookUpAnswers:
         if _lacks(self.looked_up, document.id):
             return replace(document, absence=Absence.NOT_VISIBLE, target=self.sent.index)
         if _lacks(self.on_shards, document.id):
-            target = f"{self.sent.index} with {shards_text(self.sent.url_params)}"
+            target = f"{self.sent.index} with {self.dialect.describe_shards(self.sent)}"
             return replace(document, absence=Absence.NOT_VISIBLE, target=target)
         if _lacks(self.matching, document.id):
             return replace(document, absence=Absence.NO_MATCH)
         # The document is visible and may match: what is left is told by the end of the deeper search.
         if not isinstance(self.deep, Ranking) or self.ranks_otherwise:
             return document
-        if "template" in self.sent.body and self.deep.returned < SEARCHED:
+        if self.dialect.is_filled_by_server(self.sent) and self.deep.returned < SEARCHED:
             # A search template has no filtered query: only a total that is reached shows that nothing more matches.
             is_whole = self.deep.total is not None and self.deep.total <= self.deep.returned
             absence = Absence.NO_MATCH if is_whole else Absence.BEYOND
@@ -265,9 +268,9 @@ class _LookUpAnswers:
         matches = isinstance(self.matching, Ranking)
         if self.deep.returned >= SEARCHED:
             return replace(document, absence=Absence.BELOW) if matches else document
-        if matches and "collapse" in self.sent.body:
+        if matches and self.dialect.groups_hits(self.sent):
             return replace(document, absence=Absence.COLLAPSED)
-        if matches or not shows_all([self.sent.url_params, self.sent.body]):
+        if matches or not self.dialect.lists_all_matches(self.sent):
             return replace(document, absence=Absence.BEYOND, searched=self.deep.returned)
         return document
 
@@ -285,13 +288,11 @@ def _send_look_ups(
     """The answers by query; empty for an HTTP service, which gets no further searches."""
     from harness.suites.requests import build_requests, on_index
 
-    lacking = replace(suite, queries=select_by_id(suite.queries, missing.keys()))
-    built: dict[str, SearchRequest] = {}
-    for request in build_requests(on_index(lacking, run.index), run.request):
-        if request.http is None:
-            built[request.query] = request
-    if not built:
+    dialect = find_dialect(suite.target.service)
+    if not missing or not dialect.has_indexes:
         return {}
+    lacking = replace(suite, queries=select_by_id(suite.queries, missing.keys()))
+    built = {request.query: request for request in build_requests(on_index(lacking, run.index), run.request)}
     sent = {query: hooks.request(request) for query, request in built.items()}
     sizes = {query: _size_of_look_up(request, suite) for query, request in sent.items()}
 
@@ -301,15 +302,15 @@ def _send_look_ups(
     by_ids: dict[str, SearchRequest] = {}
     for query, request in sent.items():
         ids = [document.id for document in missing[query][:SEARCHED]]
-        if _returns_all_matching(request):
-            matching[query] = _filter_to_ids(request, ids)
-        by_ids[query] = ids_request(request, ids, title_field=suite.title_field)
-        shards = shard_params(request.url_params)
-        if shards:
-            look_up = by_ids[query]
-            on_shards[query] = replace(look_up, url_params={**look_up.url_params, **shards})
+        filtered = dialect.filter_to_documents(request, ids)
+        if filtered is not None:
+            matching[query] = filtered
+        by_ids[query] = dialect.request_documents(request, ids, LookUpOptions(title_field=suite.title_field))
+        restricted = dialect.restrict_to_shards(by_ids[query], request)
+        if restricted is not None:
+            on_shards[query] = restricted
         # Hooks have not had this one: *search* gives it to them.
-        deep[query] = deepen(built[query], sizes[query])
+        deep[query] = dialect.deepen(built[query], sizes[query])
 
     # All go in one search, whose responses come in the order of the requests.
     requests = [*matching.values(), *on_shards.values(), *deep.values(), *by_ids.values()]
@@ -323,6 +324,7 @@ def _send_look_ups(
     for query, request in sent.items():
         requested = count_requested_hits(built[query], suite)
         answers[query] = _LookUpAnswers(
+            dialect=dialect,
             sent=request,
             deep=to_deep[query],
             size=sizes[query],
@@ -336,7 +338,7 @@ def _send_look_ups(
 
 def _size_of_look_up(request: SearchRequest, suite: Suite) -> int:
     """How many hits a deeper search asks for: no more than the window of a retriever, which engines refuse."""
-    window = find_window(request.body)
+    window = find_dialect(suite.target.service).find_window(request)
     if window is None:
         return SEARCHED
     return max(min(SEARCHED, window), count_requested_hits(request, suite))
@@ -358,26 +360,6 @@ def _continues(deep: Response, ranking: Response, requested: int) -> bool:
     return ranking.returned >= requested or deep.returned == ranking.returned
 
 
-RANKS_ONLY = frozenset({"collapse", "min_score", "rescore", "terminate_after"})
-"""Keys of a body that do not say what matches, and may hide some of it or cost time."""
-
-
-def _returns_all_matching(request: SearchRequest) -> bool:
-    """Whether *request* returns all documents that match, so that it can be filtered."""
-    body = request.body
-    return isinstance(body, Mapping) and "template" not in body and shows_all([request.url_params, body])
-
-
-def _filter_to_ids(request: SearchRequest, ids: Sequence[str]) -> SearchRequest:
-    body = {key: value for key, value in request.body.items() if key not in COSTLY_KEYS | RANKS_ONLY}
-    filters: list[Json] = [ids_query(ids, request.id_field)]
-    if "post_filter" in body:
-        filters.append(body["post_filter"])
-    body |= {"post_filter": {"bool": {"filter": filters}}, "size": len(ids)}
-    # Hooks have had the request, and pass one that is built for no query.
-    return replace(request, body=body, unique_ids=True, built_for=None)
-
-
 def _add_similar_ids(located: MissingByQuery, answers: Mapping[str, _LookUpAnswers], search: Search) -> MissingByQuery:
     """Add the existing ids that differ in their form only from ids that are not visible."""
     absent: set[str] = set()
@@ -389,7 +371,7 @@ def _add_similar_ids(located: MissingByQuery, answers: Mapping[str, _LookUpAnswe
     if not absent:
         return located
     first = next(iter(answers.values()))
-    similar = find_similar(sorted(absent), first.sent, search)
+    similar = find_similar(sorted(absent), first.sent, search, first.dialect)
     with_similar: dict[str, tuple[MissingDocument, ...]] = {}
     for query, documents in located.items():
         with_similar[query] = tuple(replace(document, similar=similar.get(document.id)) for document in documents)

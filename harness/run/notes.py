@@ -62,12 +62,14 @@ def _describe_hooks(options: RunOptions) -> Iterator[str]:
 
 def _describe_single_searches(suite: Suite, run: Run) -> Iterator[str]:
     """That each query costs a request, where an `_msearch` cannot carry the suite's parameters."""
-    from harness.search.msearch import IN_HEADER
+    from harness.search import find_dialect
 
     template = suite.requests.get(run.request)
-    others = sorted(template.url_params.keys() - IN_HEADER) if template else []
-    if others:
-        yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(others)}"
+    if template is None:
+        return
+    parameters = find_dialect(suite.target.service).list_unbatched_params(template)
+    if parameters:
+        yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(parameters)}"
 
 
 def _describe_index(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:

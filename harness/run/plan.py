@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from harness.model import RequestTemplate, SearchRequest, Suite, iterate_members
-from harness.search.msearch import preferring
+from harness.search import find_dialect
 
 if TYPE_CHECKING:
     from harness.run.checks import TargetCheck
-
-SELECTING = frozenset({"_source", "stored_fields", "template"})
-"""The keys of a body that may select the fields of hits."""
-
-OWN_SIZE = frozenset({"size", "template"})
-"""The keys of a body with which it says itself how many hits it asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,33 +77,23 @@ def make_requests(
     """
     from harness.suites.requests import build_request
 
-    further = further and may_request_more(template)
+    dialect = find_dialect(suite.target.service)
+    further = further and dialect.may_request_more(template)
     size = _find_common_size(suite, template) if further else suite.depth
     # A look-up by id cannot read titles where the request selects fields, or where ids may be of other documents.
-    selects_fields = isinstance(template.body, Mapping) and bool(SELECTING & template.body.keys())
     may_find_another = suite.target.id_field is not None or suite.target.unique_ids
-    returns_titles = suite.title_field is not None and (titles or selects_fields or may_find_another)
+    returns_titles = suite.title_field is not None and (titles or dialect.selects_fields(template) or may_find_another)
     requests = []
     for query in suite.queries:
         request = build_request(suite, template, query, size)
         if size is None:
-            request = replace(request, body={**request.body, "size": _size_with_one_more(request)})
+            request = dialect.with_size(request, _count_with_one_more(suite, request))
         if returns_titles:
             request = replace(request, title_field=suite.title_field)
         if preference is not None:
-            request = preferring(preference, request)
+            request = dialect.prefer(request, preference)
         requests.append(request)
     return requests
-
-
-def may_request_more(template: RequestTemplate) -> bool:
-    """
-    Whether its requests may ask for one hit more.
-
-    A body with a size of its own is sent as it is, and so are a search template and a request to a service.
-    """
-    body = template.body
-    return template.http is None and isinstance(body, Mapping) and not OWN_SIZE & body.keys()
 
 
 def _find_common_size(suite: Suite, template: RequestTemplate) -> int | None:
@@ -120,12 +104,17 @@ def _find_common_size(suite: Suite, template: RequestTemplate) -> int | None:
         return None
     if any("{{" in key for key, _ in iterate_members(template.body)):
         return None  # the text of a query becomes a key
-    return _size_with_one_more(build_request(suite, template, suite.queries[0]))
+    return _count_with_one_more(suite, build_request(suite, template, suite.queries[0]))
 
 
-def _size_with_one_more(request: SearchRequest) -> int:
-    """The size of *request* with one hit more, where that cannot change the other hits."""
-    from harness.suites.depth import find_deepest_size
+def _count_with_one_more(suite: Suite, request: SearchRequest) -> int:
+    """The hits that *request* asks for and one more, where that cannot change the other hits."""
+    size = count_requested_hits(request, suite)
+    may_be_deeper = size < find_dialect(suite.target.service).find_deepest_size(request)
+    return size + 1 if may_be_deeper else size
 
-    size: int = request.body["size"]
-    return size + (size < find_deepest_size([request.url_params, request.body]))
+
+def count_requested_hits(request: SearchRequest, suite: Suite) -> int:
+    """How many hits *request* asks for, as far as it says."""
+    size = find_dialect(suite.target.service).count_hits(request)
+    return suite.depth if size is None else size

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
-from harness.model import Cluster, Ranking, Run, SearchRequest, SentRequest, Suite, select_by_id
+from harness.model import Ranking, Run, SearchRequest, Suite, select_by_id
 from harness.run.plan import make_requests
 
 if TYPE_CHECKING:
@@ -15,22 +15,6 @@ if TYPE_CHECKING:
 
 REQUESTS_KEPT = 500
 """Queries of a suite whose requests a report has: a request may be large."""
-
-
-def describe_request(request: SearchRequest, cluster: Cluster) -> SentRequest:
-    """*request*, which must be valid, as sent to *cluster* by itself; not masked, and without the login."""
-    http = request.http
-    if http is not None:
-        from harness.search.http_service import sent_url
-
-        content = {} if http.json is None else {"content-type": "application/json"}
-        return SentRequest(http.method, sent_url(cluster.url or "", http), {**content, **http.headers}, http.json)
-    from harness.search.msearch import single_search
-    from harness.search.transport import urls_of
-
-    path, body = single_search(request)
-    url = urls_of(cluster)[0].rstrip("/") if cluster.url or cluster.nodes or cluster.cloud_id else ""
-    return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
 
 
 def list_sent_requests(

@@ -17,11 +17,11 @@ from typing import Protocol
 
 from harness.errors import SearchError
 from harness.model import Query, Ranking, Response, SearchRequest
-from harness.run.plan import SearchPlan, may_request_more
-from harness.run.tails import count_requested_hits, cut_with_tail
+from harness.run.plan import SearchPlan, count_requested_hits
+from harness.run.tails import cut_with_tail
 from harness.run.watching import TargetWatch
+from harness.search import Dialect, ResponseStream, StreamedResponse, find_dialect
 from harness.search.answers import exceeds_window
-from harness.search.streams import ResponseStream, StreamedResponse
 
 
 class ResponseSource(Protocol):
@@ -57,9 +57,6 @@ class NeededHits:
 
     def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
         """See `Search.stream`."""
-        from harness.suites.depth import has_collapse
-
-        collapsed = has_collapse(self.plan.template.body)
         with closing(self._stream_in_window(requests, budget)) as stream:
             for streamed in stream:
                 # The request as it was made: hooks may have changed the one that was sent.
@@ -68,7 +65,7 @@ class NeededHits:
                     yield streamed
                     continue
                 depth = self._count_needed_hits(request, request.built_for)
-                yield replace(streamed, response=cut_with_tail(streamed.response, request, depth, collapsed=collapsed))
+                yield replace(streamed, response=cut_with_tail(streamed.response, request, depth, self._dialect))
 
     def _stream_in_window(self, requests: Sequence[SearchRequest], budget: float | None) -> ResponseStream:
         begun = time.perf_counter()
@@ -85,10 +82,7 @@ class NeededHits:
             return
         places = sorted(refused)
         # No request with a size of its own asks for more, so that the others need as many hits as the suite has ranks.
-        again = []
-        for place in places:
-            body = {**requests[place].body, "size": self.plan.suite.depth}
-            again.append(replace(requests[place], body=body))
+        again = [self._dialect.with_size(requests[place], self.plan.suite.depth) for place in places]
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
         with suppress(SearchError), closing(self.inner.stream(again, budget=seconds_left)) as stream:
             for streamed in stream:
@@ -99,8 +93,12 @@ class NeededHits:
         for streamed in refused.values():
             yield replace(streamed, resent=WITHOUT_FURTHER_HIT)
 
+    @property
+    def _dialect(self) -> Dialect:
+        return find_dialect(self.plan.suite.target.service)
+
     def _may_ask_for_more(self) -> bool:
-        return self.plan.options.further and may_request_more(self.plan.template)
+        return self.plan.options.further and self._dialect.may_request_more(self.plan.template)
 
     def _count_needed_hits(self, request: SearchRequest, query: Query) -> int:
         """How many hits are needed of those that *request*, which is for *query*, asks for; as far as it says."""

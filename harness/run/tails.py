@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate.ties import group_ties, truncate_ranking
 from harness.model import Ranking, Response, Run, SearchRequest, Suite, TailSearch
-from harness.search.msearch import preferring
+from harness.run.plan import count_requested_hits
+from harness.search import find_dialect
 
 if TYPE_CHECKING:
-    from harness.search import Search
+    from harness.search import Dialect, Search
 
 SEARCHED = 1000
 """How deep a search goes that is made again."""
@@ -22,30 +22,15 @@ SIZES = (100, SEARCHED)
 """Hits that are asked for to find a tail; few tails are longer than the first, which takes a fifth of the time."""
 
 
-def count_requested_hits(request: SearchRequest, suite: Suite) -> int:
-    """How many hits *request* asks for, as far as it says."""
-    if request.http is not None or not isinstance(request.body, Mapping) or "template" in request.body:
-        return suite.depth
-    size = request.body.get("size")
-    return size if isinstance(size, int) else suite.depth
-
-
-def cut_with_tail(response: Response, request: SearchRequest, depth: int, *, collapsed: bool) -> Response:
+def cut_with_tail(response: Response, request: SearchRequest, depth: int, dialect: Dialect) -> Response:
     """
     *response* to *request*, cut to *depth* hits, with the documents that tie with the last.
 
-    No further document ties where a deeper hit does not, or where an exact total shows that nothing more matches. With
-    `collapse` the total counts the documents of all groups; there, a short response has the last group.
+    No further document ties where a deeper hit does not, or where an exact total shows that nothing more matches.
     """
-    from harness.suites.depth import is_short, shows_all
-
     if not isinstance(response, Ranking):
         return response
-    has_all_hits = False
-    if response.total is not None and not response.total_is_lower_bound and not response.stopped_early:
-        is_last_group = collapsed and is_short(response.returned, request.body)
-        has_all_hits = response.total <= response.returned or is_last_group
-    is_closed = has_all_hits and shows_all([request.url_params, request.body])
+    is_closed = dialect.has_all_matches(response, request)
     return truncate_ranking(replace(response, closed=is_closed), depth)
 
 
@@ -67,6 +52,7 @@ def search_tails(
     """
     from harness.suites.requests import build_requests
 
+    dialect = find_dialect(suite.target.service)
     begun = time.perf_counter()
     queries_searched = 0
     size_searched = 0
@@ -78,7 +64,7 @@ def search_tails(
             if deeper_request is None:
                 continue
             if preference is not None:
-                deeper_request = preferring(preference, deeper_request)
+                deeper_request = dialect.prefer(deeper_request, preference)
             requests.append(deeper_request)
         seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
         if not requests or (seconds_left is not None and seconds_left <= 0):
@@ -92,7 +78,7 @@ def search_tails(
             return replace(run, tails=TailSearch(queries_searched, size, seconds, len(open_queries), str(error)))
         responses = dict(run.responses)
         for request, answer in zip(requests, answers, strict=True):
-            responses[request.query] = _add_tail(responses[request.query], answer, request)
+            responses[request.query] = _add_tail(responses[request.query], answer, request, dialect)
         run = replace(run, responses=responses)
         size_searched = size
     if queries_searched == 0:
@@ -114,23 +100,18 @@ def _make_deeper(request: SearchRequest, suite: Suite, size: int, size_searched:
     *request* with at most *size* hits, to find what ties with its last; None where that is no more than it requests
     itself, or than the *size_searched* before.
     """
-    from harness.suites.depth import deepen, find_deepest_size
-
-    if request.http is not None:
-        return None
-    size = min(size, find_deepest_size([request.url_params, request.body]))
+    dialect = find_dialect(suite.target.service)
+    size = min(size, dialect.find_deepest_size(request))
     if size <= max(count_requested_hits(request, suite), size_searched):
         return None
-    return deepen(request, size)
+    return dialect.deepen(request, size)
 
 
-def _add_tail(response: Response, deep: Response, request: SearchRequest) -> Response:
+def _add_tail(response: Response, deep: Response, request: SearchRequest, dialect: Dialect) -> Response:
     """Add the tail from *deep*, the response to *request*, if *deep* begins with the hits of *response*."""
-    from harness.suites.depth import has_collapse
-
     if not isinstance(response, Ranking):
         return response
-    found = cut_with_tail(deep, request, len(response.hits), collapsed=has_collapse(request.body))
+    found = cut_with_tail(deep, request, len(response.hits), dialect)
     if not isinstance(found, Ranking):
         return response
     if [hit.id for hit in found.hits] != [hit.id for hit in response.hits]:

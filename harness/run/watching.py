@@ -9,10 +9,9 @@ from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from harness.errors import SearchError
 from harness.model import Definitions, IndexState, SearchRequest, ShardCopy, Suite
-from harness.search.definitions import EVERYTHING, References, find_objects, find_references
-from harness.search.msearch import pinned_of, preferring
+from harness.search import find_dialect
+from harness.search.definitions import EVERYTHING, References
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -145,11 +144,7 @@ def open_point_in_time(suite: Suite, request: str | None, search: Search) -> Ite
     if not suite.target.point_in_time or not suite.queries:
         yield search
         return
-    from harness.search.engine import EngineSearch
-
     first = _build_first_request(suite, request)
-    if not isinstance(search, EngineSearch) or first.index is None:
-        raise SearchError("a point in time needs an engine and an index")
     with search.at_point_in_time(first.index, first.url_params) as pinned:
         yield pinned
 
@@ -176,12 +171,13 @@ def watch_target(
     Raises:
         SuiteError: The first query's values make a request that cannot be sent.
     """
+    dialect = find_dialect(suite.target.service)
     first = _build_first_request(suite, request)
-    if pinned_of(first.body) is not None:
+    if dialect.is_pinned(first):
         return TargetWatch(None, budget=budget)
 
     def read(seconds: float, preference: str | None) -> IndexState:
-        request = first if preference is None else preferring(preference, first)
+        request = first if preference is None else dialect.prefer(first, preference)
         return search.index_state(request.index, timeout=seconds, url_params=request.url_params)
 
     def read_definitions(seconds: float) -> Definitions:
@@ -206,10 +202,11 @@ def find_target_references(suite: Suite, request: str | None, *, is_changed_by_h
     """
     from harness.suites.requests import build_request, choose_template
 
+    dialect = find_dialect(suite.target.service)
     template = choose_template(suite, request)
     values = chain.from_iterable((query.text, query.params) for query in suite.queries)
-    references = find_references(template.body, template.url_params, values)
+    references = dialect.find_references(template, values)
     if any("{{" in name for _, name in references.objects):
         requests = (build_request(suite, template, query) for query in suite.queries)
-        references = replace(references, objects=find_objects(requests))
+        references = replace(references, objects=dialect.find_objects(requests))
     return references | EVERYTHING if is_changed_by_hooks else references

@@ -11,9 +11,12 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Condition
+from typing import TypeVar
 
 from harness.search.msearch import Entry
 from harness.search.server_health import ServerHealth
+
+T = TypeVar("T")
 
 MOST_SEARCHES = 1000
 MOST_BYTES = 4 * 1024 * 1024
@@ -258,3 +261,13 @@ class Batches:
 def _are_alike(one: Entry, other: Entry) -> bool:
     """Whether both can be parts of one request."""
     return one.is_template == other.is_template and not any((one.path, other.path, one.refusal, other.refusal))
+
+
+def split_into_batches(values: Sequence[T], size: int) -> list[list[T]]:
+    """
+    *values* in lists of *size*, of which the last may be shorter.
+
+    >>> split_into_batches("abcde", 2)
+    [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    return [list(values[begin : begin + size]) for begin in range(0, len(values), size)]

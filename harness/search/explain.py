@@ -18,9 +18,10 @@ from urllib.parse import quote, urlencode
 from harness.errors import SearchError, UsageError
 from harness.metrics.score import failure_text
 from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ranking, SearchRequest
-from harness.search.engine import EngineSearch, ask_json
+from harness.search.bodies import make_ids_query, select_index_params
+from harness.search.connected import ConnectedSearch, ask_json
+from harness.search.connection import Connection
 from harness.search.hits import MalformedAnswer, excerpt, id_in
-from harness.search.lookup import ids_query, of_indexes
 from harness.search.msearch import shard_params, shards_text, single_search
 from harness.search.score_parts import LONGEST_CLAUSE, score_parts
 from harness.words import nearest
@@ -34,7 +35,7 @@ LEFT_OUT = frozenset({
 
 
 def explain_documents(
-    search: EngineSearch,
+    search: ConnectedSearch[Connection],
     request: SearchRequest,
     documents: Sequence[str],
     *,
@@ -113,7 +114,7 @@ def _shown(query: Json) -> str:
 class _Asker:
     """Asks the engine about single documents of one request."""
 
-    def __init__(self, search: EngineSearch, request: SearchRequest) -> None:
+    def __init__(self, search: ConnectedSearch[Connection], request: SearchRequest) -> None:
         self._search = search
         self._request = request
         self._ranked: dict[str, Mapping[str, Json]] | None = None
@@ -140,7 +141,7 @@ class _Asker:
         return {self._id_of(hit): hit for hit in hits if "_explanation" in hit}
 
     def _only(self, document: str) -> Json:
-        return ids_query([document], self._request.id_field)
+        return make_ids_query([document], self._request.id_field)
 
     def _id_of(self, hit: Mapping[str, Json]) -> str:
         field = self._request.id_field
@@ -168,7 +169,7 @@ class _Asker:
 
     def held(self, document: str, shards: Mapping[str, str] = MappingProxyType({})) -> Mapping[str, Json] | None:
         """The document itself, as the target shows it, or its *shards* alone; None if there is none."""
-        request = replace(self._request, url_params={**of_indexes(self._request), **shards})
+        request = replace(self._request, url_params={**select_index_params(self._request.url_params), **shards})
         body = {"query": self._only(document), "size": 1, "_source": False}
         return next(iter(self._hits(body, request)), None)
 

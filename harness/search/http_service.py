@@ -18,19 +18,17 @@ from urllib3.exceptions import InsecureRequestWarning
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import (
     Cluster,
-    Definitions,
     Engine,
     Failure,
     FailureKind,
     HttpRequest,
-    IndexFacts,
-    IndexState,
     Json,
     Response,
     SearchRequest,
 )
 from harness.search.addresses import AddressBook, refuse_address
 from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, retry_after
+from harness.search.connected import ConnectedSearch
 from harness.search.connection import (
     CHUNK,
     Answer,
@@ -43,12 +41,11 @@ from harness.search.connection import (
     why_unreachable,
     within,
 )
-from harness.search.definitions import References
-from harness.search.engine import NOTHING_KNOWN, is_engine
+from harness.search.engine import is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compiled, read_service_answer
 from harness.search.login import Login, checked_url, tls_options
-from harness.search.server_health import INTERRUPTED, ConnectedSearch, Retries, ServerHealth
+from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
 from harness.search.service_requests import Permissions, find_problem
 
 NOT_SENDABLE = (
@@ -279,6 +276,7 @@ def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -
 class HttpSearch(ConnectedSearch[WebConnection]):
     """Sends each request by itself, a few at once, and reads hits from the answers by JSONPath."""
 
+    service = "http"
     who = "the service"
 
     def __init__(self, connection: WebConnection, permissions: Permissions, *, retries: Retries | None = None) -> None:
@@ -390,40 +388,6 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         elif answer.status >= 400 and answer.status not in BUSY:
             health.refuses(failure_of(answer))
         return _read(answer, http)
-
-    def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
-        """See `Search.index_facts`: nothing is known of the index of a service."""
-        return NOTHING_KNOWN
-
-    def field_types(
-        self,
-        index: str,  # noqa: ARG002
-        names: Sequence[str],  # noqa: ARG002
-        url_params: Mapping[str, str],  # noqa: ARG002
-    ) -> Mapping[str, frozenset[str]]:
-        """See `Search.field_types`: a service has no index."""
-        raise SearchError("an HTTP service does not say which fields there are")
-
-    def index_state(
-        self,
-        index: str | None,  # noqa: ARG002
-        *,
-        timeout: float,  # noqa: ARG002
-        url_params: Mapping[str, str],  # noqa: ARG002
-    ) -> IndexState:
-        """See `Search.index_state`: nothing is known of the index of a service."""
-        return IndexState()
-
-    def read_definitions(
-        self,
-        index: str | None,  # noqa: ARG002
-        references: References,  # noqa: ARG002
-        *,
-        timeout: float,  # noqa: ARG002
-        url_params: Mapping[str, str],  # noqa: ARG002
-    ) -> Definitions:
-        """See `Search.read_definitions`: nothing is known of what a service has stored."""
-        return Definitions()
 
 
 def _paths(http: HttpRequest) -> list[str]:

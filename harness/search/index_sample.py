@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from harness.errors import RequestRefused, SearchError
 from harness.model import Json
 from harness.search.answers import WINDOW
-from harness.search.engine import EngineSearch, ask_json
+from harness.search.connected import ConnectedSearch, ask_json
+from harness.search.connection import Connection
 from harness.search.msearch import index_path
 from harness.search.points import KEEP_ALIVE, close_point, open_point
+from harness.search.protocol import IndexField, SampledDocument
 
 PAGE = 5_000
 """Documents of one answer, where all are read."""
@@ -20,27 +21,7 @@ SAMPLED = 100
 """Documents of a sample."""
 
 
-@dataclass(frozen=True, slots=True)
-class IndexField:
-    """A field of an index, or a subfield; *types* has several where indexes differ."""
-
-    name: str
-    types: frozenset[str]
-    searchable: bool
-    """In every index."""
-    sortable: bool
-    """In every index."""
-
-
-@dataclass(frozen=True, slots=True)
-class SampledDocument:
-    """A document, and the values of some fields as texts."""
-
-    id: str
-    values: Mapping[str, tuple[str, ...]]
-
-
-def read_names(search: EngineSearch) -> dict[str, tuple[str, ...]]:
+def read_names(search: ConnectedSearch[Connection]) -> dict[str, tuple[str, ...]]:
     """
     The names that can be searched, by their kind, without those that begin with a dot.
 
@@ -56,7 +37,7 @@ def read_names(search: EngineSearch) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def read_fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
+def read_fields(search: ConnectedSearch[Connection], index: str) -> dict[str, IndexField]:
     """
     The fields of *index*, which may be an alias, a data stream or a pattern, by name; not those of the engine's own.
 
@@ -79,7 +60,7 @@ def read_fields(search: EngineSearch, index: str) -> dict[str, IndexField]:
     }
 
 
-def read_sample(search: EngineSearch, index: str, fields: Sequence[str]) -> list[SampledDocument]:
+def read_sample(search: ConnectedSearch[Connection], index: str, fields: Sequence[str]) -> list[SampledDocument]:
     """
     The first documents that a search finds, with the texts of *fields*; fewer where the index allows no more.
 
@@ -105,7 +86,7 @@ def read_sample(search: EngineSearch, index: str, fields: Sequence[str]) -> list
     ]
 
 
-def _window(search: EngineSearch, index: str, most: int) -> int:
+def _window(search: ConnectedSearch[Connection], index: str, most: int) -> int:
     """
     How many documents, at most *most*, a search of *index* may ask for; *most* if its settings cannot be read.
 
@@ -120,7 +101,7 @@ def _window(search: EngineSearch, index: str, most: int) -> int:
     return min([most, *(int(number) for number in given if re.fullmatch("[1-9][0-9]{0,17}", number))])
 
 
-def read_all(search: EngineSearch, index: str) -> Iterator[Mapping[str, Json]]:
+def read_documents(search: ConnectedSearch[Connection], index: str) -> Iterator[Mapping[str, Json]]:
     """
     All documents of *index* as they are at one moment, page by page.
 

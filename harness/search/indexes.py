@@ -19,7 +19,7 @@ from harness.files.border import conceal, is_quotable
 from harness.model import Failure, Json, Mark
 from harness.search.answers import BAD_REQUEST, BUSY, WHOLE, json_of, reason_of, refusal_text, refuses_login
 from harness.search.connection import NDJSON, Answer, Connection
-from harness.search.engine import count_in
+from harness.search.engine_state import count_in
 from harness.search.hits import is_text
 from harness.search.server_health import Retries, ask_one
 from harness.words import did_you_mean

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
-from harness.model import Failure, Hit, Json, Ranking, Response, SearchRequest
+from harness.model import Failure, Hit, Ranking, Response, SearchRequest
+from harness.search import find_dialect
 from harness.search.answers import exceeds_window
-from harness.search.fields import runtime_fields
-from harness.search.msearch import WHICH_INDEXES, pinned_of
+from harness.search.batches import split_into_batches
+from harness.search.protocol import IDS_ONLY, LookUpOptions
 
 if TYPE_CHECKING:
     from harness.search import Search
-
-T = TypeVar("T")
 
 IDS_AT_ONCE = 100
 HITS_AT_ONCE = 1000
@@ -41,6 +40,8 @@ RANGES: Mapping[str, tuple[float, float]] = {
 COPIES = HITS_AT_ONCE // IDS_AT_ONCE
 """Indexes that may have the same id before a look-up is cut."""
 
+_NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?")
+
 
 @dataclass(frozen=True, slots=True)
 class KnownDocuments:
@@ -50,56 +51,18 @@ class KnownDocuments:
     repeated: frozenset[str] = frozenset()
 
 
-def ids_request(
-    request: SearchRequest,
-    ids: Sequence[str],
-    *,
-    size: int | None = None,
-    title_field: str | None = None,
-    snippet: str | None = None,
-    fields: tuple[str, ...] = (),
-) -> SearchRequest:
-    """
-    A search for the documents *ids* themselves, in the indexes or the point in time that *request* searches.
+@dataclass(frozen=True, slots=True)
+class _LookedUp:
+    """The *response* to a look-up of *ids*, for which *size* hits were requested."""
 
-    Args:
-        request: Any request for a query.
-        ids: At least one.
-        size: Hits requested; by default as many as *ids*.
-        title_field: The field with the title.
-        snippet: The field for the snippet, or `ANY_TEXT`.
-        fields: The fields whose texts are returned.
-    """
-    pinned = pinned_of(request.body)
-    body = {"query": ids_query(ids, request.id_field), "size": size or len(ids)}
-    body |= {} if pinned is None else {"pit": pinned}
-    body |= runtime_fields(request.body)
-    return SearchRequest(
-        "",
-        request.index if pinned is None else None,
-        body,
-        title_field=title_field,
-        snippet=snippet,
-        fields=fields,
-        unique_ids=True,
-        id_field=request.id_field,
-        url_params=of_indexes(request),
-    )
-
-
-def ids_query(ids: Sequence[str], id_field: str | None) -> Json:
-    """The query for the documents *ids*, which *id_field* holds, or `_id` where it is None."""
-    return {"ids": {"values": list(ids)}} if id_field is None else {"terms": {id_field: list(ids)}}
-
-
-def of_indexes(request: SearchRequest) -> dict[str, str]:
-    """The URL parameters of *request* that say which indexes are searched; a look-up by id is not routed."""
-    return {name: value for name, value in request.url_params.items() if name in WHICH_INDEXES}
+    ids: Sequence[str]
+    size: int
+    response: Response
 
 
 def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -> KnownDocuments:
     """
-    Which of *ids* are in the indexes or the point in time that *request* searches, as its hits have them.
+    Find which of *ids* are in the indexes or the point in time that *request* searches, as its hits have them.
 
     An id that the id field cannot hold, such as a word in a field of numbers, is in no document.
 
@@ -108,87 +71,32 @@ def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -
     """
     found: set[str] = set()
     repeated: set[str] = set()
-    parts = batched(_possible(search, request, ids), IDS_AT_ONCE)
-    for part, size, response in _looked_up(search, parts, lambda part, most: ids_request(request, part, size=most)):
-        ranking = _answered(response, request.index, size)
-        found.update({hit.id for hit in ranking.hits} & set(part))
+    possible_ids = _select_possible_ids(search, request, ids)
+    for looked_up in _look_up(search, request, possible_ids, IDS_ONLY):
+        ranking = _check_complete(looked_up, request.index)
+        found.update({hit.id for hit in ranking.hits} & set(looked_up.ids))
         repeated.update(ranking.duplicates)
     return KnownDocuments(frozenset(found), frozenset(repeated))
 
 
-def _possible(search: Search, request: SearchRequest, ids: Sequence[str]) -> Sequence[str]:
-    """Those of *ids* that the id field of *request* can hold, as far as its type is known."""
-    name = request.id_field
-    if name is None or request.index is None or not ids:
-        return ids
-    try:
-        types = search.field_types(request.index, [name], of_indexes(request)).get(name, frozenset())
-    except SearchError:
-        return ids
-    if not types or not types <= RANGES.keys():
-        return ids
-    least, greatest = min(RANGES[one][0] for one in types), max(RANGES[one][1] for one in types)
-    return [one for one in ids if _NUMBER.fullmatch(one) and least <= Decimal(one) <= greatest]
-
-
-_NUMBER = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?")
-
-
-def _looked_up(
-    search: Search,
-    parts: Sequence[Sequence[str]],
-    request_of: Callable[[Sequence[str], int], SearchRequest],
-    budget: float | None = None,
-) -> Iterator[tuple[Sequence[str], int, Response]]:
-    """
-    The response to the look-up of each of *parts*, and the size that was requested, which *request_of* is told the most
-    of. Where a response is cut, those of both halves follow. A size that the engine refuses is halved.
-    """
-    most = HITS_AT_ONCE
-    while parts:
-        sent = [request_of(part, most) for part in parts]
-        left: list[Sequence[str]] = []
-        for part, request, response in zip(parts, sent, search.search(sent, budget=budget), strict=True):
-            size: int = request.body["size"]
-            if exceeds_window(response) and size > 1:
-                most = min(most, size // 2)
-                left.append(part)
-                continue
-            yield part, size, response
-            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, size):
-                left += batched(part, (len(part) + 1) // 2)
-        parts = left
-
-
 def find_texts(
-    search: Search,
-    request: SearchRequest,
-    ids: Sequence[str],
-    *,
-    title_field: str | None,
-    snippet: str | None = None,
-    fields: tuple[str, ...] = (),
-    budget: float | None = None,
+    search: Search, request: SearchRequest, ids: Sequence[str], options: LookUpOptions, *, budget: float | None = None
 ) -> tuple[dict[str, Hit], list[str]]:
     """
-    The documents *ids* of what *request* searches, by id: with title, and with snippet and *fields* if named. And why
-    look-ups failed.
+    Look up the documents *ids* of what *request* searches, with the texts that *options* name.
 
-    It takes at most *budget* seconds. Missing documents are left out. Titles and snippets decide nothing, so a failed
-    look-up is no error.
+    It takes at most *budget* seconds. Titles and snippets decide nothing, so a failed look-up is no error.
+
+    Returns:
+        The documents by id, without those that are missing; and why look-ups failed.
 
     Raises:
         SearchError: Nothing could be sent at all.
     """
-    parts = batched(ids, TEXTS_AT_ONCE if snippet or fields else IDS_AT_ONCE)
-    shown: dict[str, Any] = {"title_field": title_field, "snippet": snippet, "fields": fields}
     hits: dict[str, Hit] = {}
     reasons: dict[str, None] = {}
-
-    def asked(part: Sequence[str], most: int) -> SearchRequest:
-        return ids_request(request, part, size=min(most, len(part) * COPIES), **shown)
-
-    for _, _, response in _looked_up(search, parts, asked, budget):
+    for looked_up in _look_up(search, request, ids, options, budget):
+        response = looked_up.response
         if isinstance(response, Failure):
             reasons[failure_text(response)] = None
         else:
@@ -196,14 +104,61 @@ def find_texts(
     return hits, list(reasons)
 
 
-def batched(values: Sequence[T], size: int) -> list[list[T]]:
+def _look_up(
+    search: Search,
+    request: SearchRequest,
+    ids: Sequence[str],
+    options: LookUpOptions,
+    budget: float | None = None,
+) -> Iterator[_LookedUp]:
     """
-    *values* in lists of *size*, of which the last may be shorter.
+    Look up *ids* in several requests, and yield the response to each.
 
-    >>> batched("abcde", 2)
-    [['a', 'b'], ['c', 'd'], ['e']]
+    A request whose size the engine refuses is sent again with half of it. After a response that is cut, those of both
+    halves of its ids follow.
     """
-    return [list(values[begin : begin + size]) for begin in range(0, len(values), size)]
+    dialect = find_dialect(search.service)
+    largest_size = HITS_AT_ONCE
+    reads_texts = options.snippet is not None or bool(options.fields)
+    pending = split_into_batches(ids, TEXTS_AT_ONCE if reads_texts else IDS_AT_ONCE)
+    while pending:
+        sizes = [_choose_size(part, options, largest_size) for part in pending]
+        requests = [
+            dialect.request_documents(request, part, replace(options, size=size))
+            for part, size in zip(pending, sizes, strict=True)
+        ]
+        responses = search.search(requests, budget=budget)
+        following: list[list[str]] = []
+        for part, size, response in zip(pending, sizes, responses, strict=True):
+            if exceeds_window(response) and size > 1:
+                largest_size = min(largest_size, size // 2)
+                following.append(part)
+                continue
+            yield _LookedUp(part, size, response)
+            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, size):
+                following += split_into_batches(part, (len(part) + 1) // 2)
+        pending = following
+
+
+def _choose_size(ids: Sequence[str], options: LookUpOptions, largest_size: int) -> int:
+    """How many hits are requested: as many as may be, but for texts no more than a few copies of each document."""
+    return largest_size if options == IDS_ONLY else min(largest_size, len(ids) * COPIES)
+
+
+def _select_possible_ids(search: Search, request: SearchRequest, ids: Sequence[str]) -> Sequence[str]:
+    """Those of *ids* that the id field of *request* can hold, as far as its type is known."""
+    name = request.id_field
+    if name is None or request.index is None or not ids:
+        return ids
+    try:
+        types = search.field_types(request.index, [name], request.url_params).get(name, frozenset())
+    except SearchError:
+        return ids
+    if not types or not types <= RANGES.keys():
+        return ids
+    least = min(RANGES[type_][0] for type_ in types)
+    greatest = max(RANGES[type_][1] for type_ in types)
+    return [text for text in ids if _NUMBER.fullmatch(text) and least <= Decimal(text) <= greatest]
 
 
 def _is_cut(ranking: Ranking, size: int) -> bool:
@@ -211,10 +166,12 @@ def _is_cut(ranking: Ranking, size: int) -> bool:
     return ranking.returned >= size and ranking.total != ranking.returned
 
 
-def _answered(response: Response, index: str | None, size: int) -> Ranking:
+def _check_complete(looked_up: _LookedUp, index: str | None) -> Ranking:
+    """The ranking of *looked_up*; raises SearchError if there is none, or if hits are missing in it."""
+    response = looked_up.response
     if isinstance(response, Failure):
         raise SearchError(f"cannot look up documents in {index}: {failure_text(response)}")
-    if response.total is not None and response.returned < min(response.total, size):
+    if response.total is not None and response.returned < min(response.total, looked_up.size):
         found = f"{response.returned} of {response.total} hits were returned"
         raise SearchError(f"cannot look up documents in {index}: {found}")
     return response

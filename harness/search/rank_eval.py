@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from harness.errors import RequestRefused, SearchError
 from harness.model import Json
 from harness.search.answers import WHOLE, failure_of, is_blocked, json_of, refusal_text, refuses_login, with_window_hint
-from harness.search.connection import Answer, NoAnswerInTime
-from harness.search.engine import EngineSearch, ask_json, login_refused
+from harness.search.batches import split_into_batches
+from harness.search.connected import ConnectedSearch, ask_json, login_refused
+from harness.search.connection import Answer, Connection, NoAnswerInTime
 from harness.search.hits import kind_of
-from harness.search.lookup import batched
 from harness.search.msearch import SEARCHES_AT_ONCE, index_path
+from harness.search.protocol import RatedHit, RatedQuery
 from harness.search.server_health import ask_one
 
 URL_PARAMS = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
@@ -24,26 +24,8 @@ REQUESTS_AT_ONCE = 100
 IDS_AT_ONCE = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class RatedHit:
-    """A hit with the rating that counted for it, None without one."""
-
-    id: str
-    index: str
-    score: float | None
-    rating: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class RatedQuery:
-    """The score of one request, and the hits that it was computed from."""
-
-    score: float
-    hits: tuple[RatedHit, ...]
-
-
 def rate(
-    search: EngineSearch, index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
+    search: ConnectedSearch[Connection], index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
 ) -> dict[str, RatedQuery | str]:
     """
     The score of each request of *spec*, a body of `_rank_eval`, by its id; a text says why there is none.
@@ -56,13 +38,13 @@ def rate(
     """
     path = f"{index_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
     found: dict[str, RatedQuery | str] = {}
-    for requests in batched(spec["requests"], REQUESTS_AT_ONCE):
+    for requests in split_into_batches(spec["requests"], REQUESTS_AT_ONCE):
         found |= _rate(search, path, spec, requests)
     return found
 
 
 def _rate(
-    search: EngineSearch, path: str, spec: Mapping[str, Json], requests: Sequence[Json]
+    search: ConnectedSearch[Connection], path: str, spec: Mapping[str, Json], requests: Sequence[Json]
 ) -> dict[str, RatedQuery | str]:
     used = {request.get("template_id") for request in requests}
     templates = [one for one in spec.get("templates", ()) if one["id"] in used]
@@ -82,7 +64,7 @@ def _rate(
     return _rate(search, path, spec, requests[:half]) | _rate(search, path, spec, requests[half:])
 
 
-def _refusal(search: EngineSearch, answer: Answer) -> str:
+def _refusal(search: ConnectedSearch[Connection], answer: Answer) -> str:
     """
     Why a whole request was refused.
 
@@ -124,7 +106,7 @@ def _hit(found: Json) -> RatedHit:
 
 
 def find_homes(
-    search: EngineSearch, index: str, ids: Sequence[str], url_params: Mapping[str, str]
+    search: ConnectedSearch[Connection], index: str, ids: Sequence[str], url_params: Mapping[str, str]
 ) -> dict[str, tuple[str, ...]]:
     """
     The indexes behind *index*, which may be an alias or a pattern, that have each of *ids*; none has those left out.
@@ -134,7 +116,7 @@ def find_homes(
     """
     homes: dict[str, tuple[str, ...]] = {}
     query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
-    for part in batched(ids, IDS_AT_ONCE):
+    for part in split_into_batches(ids, IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
         path = f"{index_path(index)}/_search{'?' + query if query else ''}"
         try:

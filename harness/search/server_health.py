@@ -1,5 +1,5 @@
 """
-The common part of searches: a connection, the health of the server, and retries.
+The health of a server, and retries.
 
 Full jitter: the pause before a retry is drawn uniformly from 0 to a limit that doubles with each attempt, so that many
 clients do not retry at the same time. A Retry-After header is respected.
@@ -10,27 +10,14 @@ from __future__ import annotations
 import math
 import random
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
-from typing import ClassVar, Generic, TypeVar
 
-from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
-from harness.model import Engine, Failure, FailureKind, Response, SearchRequest
-from harness.search.answers import BUSY, TIME_SPENT, refusal_of, retry_after
-from harness.search.connection import (
-    PLAIN_JSON,
-    Answer,
-    Closing,
-    Connection,
-    ConnectionClosed,
-    MaskingConnection,
-    NoAnswerInTime,
-)
-from harness.search.hits import printable
-from harness.search.streams import ResponseStream, StreamedResponse, in_order
+from harness.errors import EngineUnreachable, SearchError, UsageError
+from harness.model import Failure, FailureKind
+from harness.search.answers import BUSY, TIME_SPENT, retry_after
+from harness.search.connection import PLAIN_JSON, Answer, Connection, ConnectionClosed, NoAnswerInTime
 
 MOST_SILENCES = 12
 """
@@ -345,79 +332,3 @@ def is_alive(connection: Connection, seconds: Callable[[], float]) -> bool:
             continue
         return True
     return False
-
-
-ConnectionT = TypeVar("ConnectionT", bound=MaskingConnection)
-
-
-class ConnectedSearch(Closing, ABC, Generic[ConnectionT]):
-    """A search over a connection, which it closes; secrets in failures are masked."""
-
-    who: ClassVar[str]
-    """What an error about a refused login calls the server."""
-    remedies: ClassVar[Mapping[int, str]] = {}
-    """What to do about a refused login, by status."""
-
-    def __init__(
-        self, connection: ConnectionT, engine: Engine, *, timeout: float = 30.0, retries: Retries | None = None
-    ) -> None:
-        """
-        Args:
-            connection: To the server.
-            engine: What the server is.
-            timeout: Seconds for one request.
-            retries: The limits of retries.
-        """
-        self.connection = connection
-        self.engine = engine
-        self.timeout = timeout
-        self.retries = retries or Retries()
-
-    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
-        """
-        See `Search.stream`.
-
-        Raises:
-            UsageError, SearchError: As `_check` does.
-            EngineUnreachable: The server does not answer.
-            LoginRefused: It refuses the login in all responses.
-        """
-        self._check(requests, budget=budget)
-        health = ServerHealth(self.retries, timeout=self.timeout, budget=budget)
-        refusals: set[Failure | None] = set()
-        with closing(self._send_all(requests, health)) as responses:
-            for place, response in responses:
-                if isinstance(response, Failure):
-                    response = replace(response, reason=printable(self.connection.mask(response.reason)))
-                refusals.add(refusal_of(response))
-                yield StreamedResponse(place, requests[place], response, health.resent.get(place, ""))
-        if health.given_up and not health.answered:
-            raise EngineUnreachable(self.connection.mask(health.given_up.reason))
-        self._raise_if_refused(refusals)
-
-    def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
-        """See `Search.search`."""
-        return in_order(self.stream(requests, budget=budget))
-
-    @abstractmethod
-    def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
-        """Raise if *requests* must not be sent."""
-
-    @abstractmethod
-    def _send_all(
-        self, requests: Sequence[SearchRequest], health: ServerHealth
-    ) -> Generator[tuple[int, Response], None, None]:
-        """Send *requests*, and yield each response once, with the place of its request."""
-
-    def _raise_if_refused(self, refusals: Collection[Failure | None]) -> None:
-        """Raise if the login was refused in all responses; *refusals* has the `refusal_of` each of them, once."""
-        refusal = next(iter(refusals), None)
-        if refusal is None or None in refusals:
-            return
-        remedy = self.remedies.get(refusal.status or 0)
-        sentence = f"{self.who} refuses the login (status {refusal.status}: {refusal.reason})"
-        raise LoginRefused(self.connection.mask(f"{sentence}: {remedy}" if remedy else sentence))
-
-    def close(self) -> None:
-        """Close the connections."""
-        self.connection.close()

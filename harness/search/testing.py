@@ -27,9 +27,8 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search.connection import Closing
 from harness.search.definitions import References
-from harness.search.streams import ResponseStream, StreamedResponse, in_order
+from harness.search.protocol import ResponseStream, Search, StreamedResponse
 
 Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
 """The answer to a query: its whole ranking, best first, which `size` cuts; or a complete response."""
@@ -38,7 +37,7 @@ DEFAULT_SIZE = 10
 """Hits that an engine returns if the request has no size."""
 
 
-class FakeSearch(Closing):
+class FakeSearch(Search):
     """
     Answers each query with a given ranking.
 
@@ -47,6 +46,8 @@ class FakeSearch(Closing):
     *closed* says whether `close` was called. A query without a ranking fails. Documents that are looked up by id are
     those of all rankings. A hit has its title if the request asks for it.
     """
+
+    service = "engine"
 
     def __init__(
         self, rankings: Mapping[str, Answer], *, engine: Engine | None = None, error: Exception | None = None
@@ -78,10 +79,6 @@ class FakeSearch(Closing):
             (self.requests if request.query else self.look_ups).append(request)
         for place, request in enumerate(requests):
             yield StreamedResponse(place, request, spent if is_spent else self._respond(request))
-
-    def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
-        """The responses of `stream`, in the order of *requests*."""
-        return in_order(self.stream(requests, budget=budget))
 
     def _respond(self, request: SearchRequest) -> Response:
         answer = self._rankings.get(request.query)
@@ -152,7 +149,7 @@ class FakeSearch(Closing):
 
 
 def _named(query: Json) -> Sequence[str]:
-    """The ids of a query of `harness.search.indexes.ids_query`."""
+    """The ids of a query of `harness.search.bodies.make_ids_query`."""
     if "ids" in query:
         ids: Sequence[str] = query["ids"]["values"]
         return ids

@@ -1,11 +1,10 @@
-"""The number of hits that a suite requests, the hits that a body requests, and how deep a search may go."""
+"""The number of hits that a suite requests, and the hits that a body requests."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 from harness.metrics.score import measure_named
 from harness.model import (
@@ -14,9 +13,7 @@ from harness.model import (
     Json,
     Measure,
     RequestTemplate,
-    SearchRequest,
     Threshold,
-    iterate_members,
 )
 from harness.suites.placeholders import locate_placeholders
 from harness.suites.reading import Reading
@@ -221,124 +218,6 @@ def _render_params(text: str, params: Mapping[str, Json]) -> str:
         else:
             rendered += f"{before}{after}"
     return rendered + text[end:]
-
-
-COSTLY_KEYS = frozenset(
-    {
-        "_source", "aggregations", "aggs", "docvalue_fields", "explain", "fields", "highlight", "profile",
-        "script_fields", "suggest", "track_total_hits",
-    }
-)  # fmt: skip
-"""Keys of a body that do not affect the ranking; a deeper search, which needs only ids, leaves them out."""
-
-RESULT_WINDOW = 10_000
-"""The default of `index.max_result_window`, the deepest hit that engines return."""
-
-DEFAULT_RESCORE_WINDOW = 10
-"""The default of a rescorer's `window_size`."""
-
-SIZE_DEPENDENT_KEYS = frozenset({"retriever", "rank", "sub_searches", "search_pipeline", "ext", "hybrid", "semantic"})
-"""Keys whose ranking depends on the size: they fuse, normalize or rerank that many hits."""
-
-LIMITED_KEYS = frozenset({"knn", "neural", *SIZE_DEPENDENT_KEYS})
-"""Keys whose list of hits may end before all matches are in it."""
-
-
-def find_deepest_size(body: Json) -> int:
-    """
-    The greatest size of *body* that does not change the hits of a smaller size.
-
-    Hits below a rescorer's window keep their first score, and are merged with the others; the default `k` of `knn` is
-    the size. 0 if any other size may change the ranking.
-    """
-    sizes = [RESULT_WINDOW]
-    for key, value in iterate_members(body):
-        if key in SIZE_DEPENDENT_KEYS:
-            return 0
-        clauses = value if isinstance(value, list) else [value]
-        if key == "knn":
-            sizes += [_read_nearest(clause) for clause in clauses]
-        elif key == "rescore":
-            sizes += [_read_rescore_window(clause) for clause in clauses]
-    return min(sizes)
-
-
-DEFAULT_RETRIEVER_WINDOW = 10
-"""The default of a retriever's `rank_window_size`."""
-
-WINDOWLESS_RETRIEVERS = frozenset({"standard", "knn"})
-"""Retrievers that take any size."""
-
-
-def find_window(body: Json) -> int | None:
-    """
-    The window of the retriever of *body*: engines refuse a greater size. None where nothing limits it.
-
-    >>> find_window({"retriever": {"rrf": {"retrievers": [], "rank_window_size": 50}}}), find_window({"query": {}})
-    (50, None)
-    """
-    if not isinstance(body, Mapping):
-        return None
-    template = body.get("template")
-    source = template.get("source") if isinstance(template, Mapping) else body
-    retriever = source.get("retriever") if isinstance(source, Mapping) else None
-    if not isinstance(retriever, Mapping):
-        return None
-    for kind, settings in retriever.items():
-        if kind in WINDOWLESS_RETRIEVERS or not isinstance(settings, Mapping):
-            continue
-        if kind == "rescorer":
-            rescore = settings.get("rescore")
-            clauses = rescore if isinstance(rescore, list) else [rescore]
-            return min(_read_rescore_window(clause) for clause in clauses)
-        return _read_whole(settings.get("rank_window_size")) or DEFAULT_RETRIEVER_WINDOW
-    return None
-
-
-def shows_all(body: Json) -> bool:
-    """Whether an answer to *body* that is as long as its total has all matches."""
-    return not any(key in LIMITED_KEYS for key, _ in iterate_members(body))
-
-
-def has_collapse(body: Json) -> bool:
-    """Whether *body* returns one document of each group, while its total counts all of them."""
-    return isinstance(body, Mapping) and "collapse" in body
-
-
-def is_short(returned: int, body: Json) -> bool:
-    """Whether *returned* hits are fewer than *body* asks for."""
-    size = body.get("size") if isinstance(body, Mapping) else None
-    return isinstance(size, int) and returned < size
-
-
-def deepen(request: SearchRequest, size: int) -> SearchRequest:
-    """*request* for *size* hits, with ids only."""
-    body = request.body
-    if not isinstance(body, Mapping):
-        return request
-    if "template" not in body:
-        kept = {key: value for key, value in body.items() if key not in COSTLY_KEYS}
-        return replace(request, body={**kept, "size": size})
-    template = body["template"]
-    # A template may name its size among its params; the engine ignores a param that it does not name.
-    if isinstance(template, Mapping) and isinstance(template.get("params"), Mapping):
-        template = {**template, "params": {**template["params"], "size": size}}
-    return replace(request, body={**body, "template": template, "size": size})
-
-
-def _read_nearest(clause: Json) -> int:
-    """The `k` of a `knn`, which in OpenSearch is below the name of the field; 0 if there is none."""
-    if not isinstance(clause, Mapping):
-        return 0
-    for settings in (clause, *clause.values()):
-        k = _read_whole(settings.get("k")) if isinstance(settings, Mapping) else 0
-        if k:
-            return k
-    return 0
-
-
-def _read_rescore_window(clause: Json) -> int:
-    return _read_whole(clause.get("window_size", DEFAULT_RESCORE_WINDOW)) if isinstance(clause, Mapping) else 0
 
 
 def _read_whole(value: Json) -> int:

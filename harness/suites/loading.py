@@ -26,6 +26,7 @@ from harness.model import (
     Threshold,
 )
 from harness.process import gc_paused
+from harness.search import find_dialect
 from harness.suites.depth import choose_depth
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
 from harness.suites.grades import (
@@ -269,7 +270,7 @@ def _check(parts: LoadedSuite) -> None:
         _check_documents(parts)
         _check_judgments(parts)
         _check_queries(parts)
-    if parts.suite.target.service == "http":
+    if not find_dialect(parts.suite.target.service).has_indexes:
         check_service(parts.all_thresholds, parts.reading)
 
 

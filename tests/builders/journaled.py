@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from builders.engine import SHARDS, ScriptedEngine
-from harness.search.engine import OF_SHARDS
+from harness.search.engine_state import OF_SHARDS
 
 QUERIES = 60
 SUITE = "shop.relevance.yaml"

@@ -16,8 +16,8 @@ from harness.cli import main
 from harness.gate.ties import suggest_tie_break
 from harness.model import RequestTemplate, SearchRequest, Status, SuiteReport
 from harness.report.json import loads_report
+from harness.search.bodies import deepen, find_deepest_size
 from harness.search.engine import EngineSearch
-from harness.suites.depth import deepen, find_deepest_size
 
 DEPTH = 10
 MATCH = {"query": {"match": {"title": "red shoe"}}}

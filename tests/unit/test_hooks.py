@@ -305,7 +305,7 @@ def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook
             yield StreamedResponse(place, request, Ranking(), "timeout" if place == 1 else "")
 
     install(SimpleNamespace(pytest_relevance_request=fails_for_boots))
-    hooked = installed_hooks().around(SimpleNamespace(stream=stream, engine=None))
+    hooked = installed_hooks().around(SimpleNamespace(stream=stream, service="engine", engine=None))
     queries = [Query("shoes", "shoes", {}), Query("boots", "boots", {}), Query("hats", "hats", {})]
     requests = [SearchRequest(query.id, "products", {}, built_for=query) for query in queries]
     found = {one.place: (type(one.response), one.resent) for one in hooked.stream(requests)}

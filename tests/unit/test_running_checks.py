@@ -208,7 +208,7 @@ def test_a_point_in_time_is_looked_into() -> None:
 def test_services_are_not_checked() -> None:
     search = Index("", "x")
     template = RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids"))
-    assert run_on(search, expecting(a=1), requests={"request": template}).checks is None
+    assert run_on(search, expecting(a=1), requests={"request": template}, target=Target(service="http")).checks is None
     assert search.look_ups == []
 
 

@@ -15,7 +15,7 @@ import harness.search.fixtures
 from builders.journaled import QUERIES, SETTINGS, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 from harness.errors import SearchError
-from harness.search.engine import OF_SHARDS
+from harness.search.engine_state import OF_SHARDS
 
 JOURNAL = Path("run.journal")
 REPORT = Path("report.json")

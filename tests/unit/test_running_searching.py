@@ -408,7 +408,7 @@ class TestLocateMissing:
 
     def test_an_http_service_is_not_asked_for_more(self) -> None:
         http = RequestTemplate("request", None, http=HttpRequest("GET", "/search", "$.ids", {"q": "{{text}}"}))
-        tested = suite(SHOES, requests={"request": http}, target=Target(index=None))
+        tested = suite(SHOES, requests={"request": http}, target=Target(service="http"))
         run, search = self.run_of(tested, {"shoes": Ranking()})
         asked = len(search.requests)
 

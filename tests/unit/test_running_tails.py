@@ -198,7 +198,8 @@ def test_a_list_that_ends_with_what_was_looked_at_is_not_all_that_matches() -> N
 
 def test_a_service_is_sent_what_the_suite_says_and_its_exact_total_is_believed() -> None:
     http = HttpRequest("GET", "/search", "$.ids", {"limit": "{{depth}}"}, scores="$.scores")
-    tested = suite_of(requests={"request": RequestTemplate("request", None, http=http)})
+    template = RequestTemplate("request", None, http=http)
+    tested = replace(suite_of(requests={"request": template}), target=Target(service="http"))
     search = FakeSearch({"q0": Ranking(tuple(hits("a5 b4 c3")), total=3), "q1": Ranking(tuple(hits("a5 b4 c3 d2")))})
     run = search_suite(replace(tested, queries=(*tested.queries, Query("q1", "x"))), search)
     assert [one.http.params for one in search.requests if one.http] == [{"limit": 3}] * 2
@@ -284,7 +285,8 @@ def test_a_search_template_is_asked_by_its_parameter() -> None:
 
 def test_a_service_is_not_asked_again() -> None:
     http = HttpRequest("GET", "/search", "$.ids", {"limit": "{{depth}}"}, scores="$.scores")
-    tested = suite_of(requests={"request": RequestTemplate("request", None, http=http)})
+    template = RequestTemplate("request", None, http=http)
+    tested = replace(suite_of(requests={"request": template}), target=Target(service="http"))
     search = FakeSearch({"q0": Ranking(tuple(TIED[:3]))})
     ranking, run = completed(tested, search)
     assert (len(search.requests), ranking.closed, run.tails) == (1, False, None)

@@ -33,7 +33,7 @@ from harness.model import (
 )
 from harness.search import Search, connection, open_search
 from harness.search.connection import within
-from harness.search.engine import NEWEST_FIRST, OF_SHARDS
+from harness.search.engine_state import NEWEST_FIRST, OF_SHARDS
 from harness.search.server_health import Clock, Retries
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})

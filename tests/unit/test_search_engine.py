@@ -22,7 +22,8 @@ from harness.model import (
     SearchRequest,
 )
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
-from harness.search.engine import NOTHING_KNOWN, EngineSearch
+from harness.search.engine import EngineSearch
+from harness.search.protocol import NOTHING_KNOWN
 from harness.search.server_health import MOST_REFUSALS, Clock, Retries
 
 Script = Callable[[list[dict[str, Any]]], Answer]

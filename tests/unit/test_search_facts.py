@@ -7,7 +7,8 @@ import pytest
 from harness.errors import EngineUnreachable
 from harness.model import IndexFacts
 from harness.search.connection import Answer
-from harness.search.engine import NOTHING_KNOWN, read_facts
+from harness.search.engine_state import read_facts
+from harness.search.protocol import NOTHING_KNOWN
 from harness.search.server_health import Clock, Retries
 
 MAPPING = {"properties": {"title": {"type": "text"}}}

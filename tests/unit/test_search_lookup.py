@@ -6,6 +6,7 @@ import pytest
 
 from harness.errors import SearchError
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking, SearchRequest
+from harness.search.bodies import make_ids_request
 from harness.search.hits import unique_hits
 from harness.search.lookup import (
     HITS_AT_ONCE,
@@ -13,9 +14,9 @@ from harness.search.lookup import (
     TEXTS_AT_ONCE,
     find_documents,
     find_texts,
-    ids_request,
 )
 from harness.search.msearch import pinned_of
+from harness.search.protocol import LookUpOptions
 from harness.search.testing import FakeSearch
 
 OF_PRODUCTS = SearchRequest("", "products", {})
@@ -82,7 +83,7 @@ def test_fewer_hits_are_requested_of_an_index_with_a_small_window(window):
     ids = [f"d{n}" for n in range(IDS_AT_ONCE + 7)]
     search = Documents(dict.fromkeys(ids[1:], 1), window=window)
     assert find_documents(search, OF_PRODUCTS, ids).found == set(ids[1:])
-    found, reasons = find_texts(search, ASKED, ids, title_field="title")
+    found, reasons = find_texts(search, ASKED, ids, LookUpOptions(title_field="title"))
     assert (set(found), reasons) == (set(ids[1:]), [])
 
 
@@ -99,22 +100,22 @@ def test_what_has_no_answer_is_not_taken_for_gone():
 def test_texts_are_asked_for_a_few_at_once_and_leave_out_what_has_no_answer():
     ids = [f"d{n}" for n in range(2 * TEXTS_AT_ONCE)]
     search = Documents(dict.fromkeys(ids, 1), failing=["d0"])
-    found, reasons = find_texts(search, ASKED, [*ids, "x"], title_field="title", snippet=ANY_TEXT)
+    found, reasons = find_texts(search, ASKED, [*ids, "x"], LookUpOptions(title_field="title", snippet=ANY_TEXT))
     assert reasons == ["failed shards: gone"]
     assert set(found) == set(ids[TEXTS_AT_ONCE:])
     assert found["d39"].title == "title of d39"
     assert {(one.title_field, one.snippet) for one in search.look_ups} == {("title", ANY_TEXT)}
-    assert find_texts(search, ASKED, [], title_field=None, snippet=ANY_TEXT) == ({}, [])
+    assert find_texts(search, ASKED, [], LookUpOptions(snippet=ANY_TEXT)) == ({}, [])
 
 
 def test_texts_of_an_alias_are_not_cut_by_copies():
     ids = [f"d{n}" for n in range(TEXTS_AT_ONCE)]
-    found, _ = find_texts(Documents(dict.fromkeys(ids, 3)), ASKED, ids, title_field=None, snippet=ANY_TEXT)
+    found, _ = find_texts(Documents(dict.fromkeys(ids, 3)), ASKED, ids, LookUpOptions(snippet=ANY_TEXT))
     assert set(found) == set(ids)
 
 
 def test_a_point_in_time_is_kept():
-    request = ids_request(replace(ASKED, body={"pit": {"id": "p"}}), ["a"])
+    request = make_ids_request(replace(ASKED, body={"pit": {"id": "p"}}), ["a"])
     assert request.body == {"query": {"ids": {"values": ["a"]}}, "size": 1, "pit": {"id": "p"}}
     assert pinned_of({"pit": {"id": "p"}, "query": {}}) == {"id": "p"}
     assert pinned_of({"query": {}}) is pinned_of("text") is pinned_of(None) is None
@@ -122,12 +123,12 @@ def test_a_point_in_time_is_kept():
 
 def test_a_look_up_searches_what_the_request_searches_and_nothing_else():
     parameters = {"ignore_unavailable": "true", "routing": "7", "preference": "_local"}
-    found = ids_request(replace(ASKED, url_params=parameters, id_field="sku"), ["a"])
+    found = make_ids_request(replace(ASKED, url_params=parameters, id_field="sku"), ["a"])
     assert (found.index, found.url_params) == ("products", {"ignore_unavailable": "true"})
     assert (found.id_field, found.body) == ("sku", {"query": {"terms": {"sku": ["a"]}}, "size": 1})
 
 
 def test_titles_of_ids_with_many_documents_are_not_cut():
     ids = [f"d{n}" for n in range(IDS_AT_ONCE)]
-    found, reasons = find_texts(Documents(dict.fromkeys(ids, 25)), ASKED, ids, title_field="title")
+    found, reasons = find_texts(Documents(dict.fromkeys(ids, 25)), ASKED, ids, LookUpOptions(title_field="title"))
     assert (set(found), reasons) == (set(ids), [])

@@ -1,0 +1,126 @@
+"""The common part of searches over a connection, and requests over it that are no searches."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import ClassVar, Generic, TypeVar
+
+from harness.errors import EngineUnreachable, LoginRefused, RequestRefused
+from harness.model import Engine, Failure, Json, Response, SearchRequest
+from harness.search.answers import WHOLE, error_kinds, json_of, refusal_of, refusal_text, refuses_login
+from harness.search.connection import Answer, Connection, MaskingConnection
+from harness.search.hits import printable
+from harness.search.protocol import ResponseStream, Search, StreamedResponse
+from harness.search.server_health import Retries, ServerHealth, ask_one
+
+ConnectionT = TypeVar("ConnectionT", bound=MaskingConnection)
+
+
+class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
+    """A search over a connection, which it closes; secrets in failures are masked."""
+
+    who: ClassVar[str]
+    """What an error about a refused login calls the server."""
+    remedies: ClassVar[Mapping[int, str]] = {}
+    """What to do about a refused login, by status."""
+
+    def __init__(
+        self, connection: ConnectionT, engine: Engine, *, timeout: float = 30.0, retries: Retries | None = None
+    ) -> None:
+        """
+        Args:
+            connection: To the server.
+            engine: What the server is.
+            timeout: Seconds for one request.
+            retries: The limits of retries.
+        """
+        self.connection = connection
+        self.engine = engine
+        self.timeout = timeout
+        self.retries = retries or Retries()
+
+    def stream(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> ResponseStream:
+        """
+        See `Search.stream`.
+
+        Raises:
+            UsageError, SearchError: As `_check` does.
+            EngineUnreachable: The server does not answer.
+            LoginRefused: It refuses the login in all responses.
+        """
+        self._check(requests, budget=budget)
+        health = ServerHealth(self.retries, timeout=self.timeout, budget=budget)
+        refusals: set[Failure | None] = set()
+        with closing(self._send_all(requests, health)) as responses:
+            for place, response in responses:
+                if isinstance(response, Failure):
+                    response = replace(response, reason=printable(self.connection.mask(response.reason)))
+                refusals.add(refusal_of(response))
+                yield StreamedResponse(place, requests[place], response, health.resent.get(place, ""))
+        if health.given_up and not health.answered:
+            raise EngineUnreachable(self.connection.mask(health.given_up.reason))
+        self._raise_if_refused(refusals)
+
+    @abstractmethod
+    def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
+        """Raise if *requests* must not be sent."""
+
+    @abstractmethod
+    def _send_all(
+        self, requests: Sequence[SearchRequest], health: ServerHealth
+    ) -> Generator[tuple[int, Response], None, None]:
+        """Send *requests*, and yield each response once, with the place of its request."""
+
+    def _raise_if_refused(self, refusals: Collection[Failure | None]) -> None:
+        """Raise if the login was refused in all responses; *refusals* has the `refusal_of` each of them, once."""
+        refusal = next(iter(refusals), None)
+        if refusal is None or None in refusals:
+            return
+        remedy = self.remedies.get(refusal.status or 0)
+        sentence = f"{self.who} refuses the login (status {refusal.status}: {refusal.reason})"
+        raise LoginRefused(self.connection.mask(f"{sentence}: {remedy}" if remedy else sentence))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.connection.close()
+
+
+# Requests that are no searches.
+
+
+STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'
+
+
+def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
+    """The error for a 401 or 403, with a remedy."""
+    reason = refusal_text(answer)
+    if answer.status == 401:
+        remedy = "are the variables of the cluster's login set and correct, and has an API key not expired?"
+    else:
+        remedy = f"the login is valid but lacks the privilege; if it may only read the index, {STATE_IT}"
+    return LoginRefused(connection.mask(f"the engine refuses the login ({reason}): {remedy}"))
+
+
+def ask_json(
+    search: ConnectedSearch[Connection], method: str, path: str, body: Json = None, *, refused: str = ""
+) -> Mapping[str, Json]:
+    """
+    The object with which the engine of *search* answers a request that is not a search.
+
+    Raises:
+        LoginRefused: It refuses the login.
+        RequestRefused: It refuses the request, or its answer is no object; *refused* begins the sentence.
+    """
+    sent = None if body is None else json.dumps(body).encode()
+    answer = ask_one(search.connection, search.retries, method, path, body=sent)
+    if refuses_login(answer):
+        raise login_refused(answer, search.connection)
+    content = json_of(answer)
+    if answer.status not in WHOLE or not isinstance(content, Mapping):
+        why = content.reason if isinstance(content, Failure) else refusal_text(answer)
+        raise RequestRefused(search.connection.mask(f"{refused}{why}"), answer.status, error_kinds(answer))
+    return content

@@ -1,0 +1,194 @@
+"""What Elasticsearch and OpenSearch understand: bodies of `_search`, with the parameters of its URL."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from harness.model import Cluster, Json, Ranking, RequestTemplate, SearchRequest, SentRequest
+from harness.search import bodies
+from harness.search.definitions import References, StoredObject, find_objects, find_references
+from harness.search.fields import has_fixed_fields, named_fields, unknown_among
+from harness.search.msearch import IN_HEADER, pinned_of, preferring, shard_params, shards_text, single_search
+from harness.search.protocol import IDS_ONLY, ConnectOptions, Dialect, LookUpOptions
+
+if TYPE_CHECKING:
+    from harness.search.connection import Connection
+    from harness.search.protocol import Search
+
+SELECTING = frozenset({"_source", "stored_fields", "template"})
+"""The keys of a body that may select the fields of hits."""
+
+OWN_SIZE = frozenset({"size", "template"})
+"""The keys of a body with which it says itself how many hits it asks for."""
+
+
+class EngineDialect(Dialect):
+    """The requests to Elasticsearch and OpenSearch, which are the same for both."""
+
+    has_indexes = True
+    takes_client = True
+    explains_scores = True
+    has_rank_eval = True
+
+    def connect(self, cluster: Cluster, options: ConnectOptions) -> Search:
+        """See `Dialect.connect`."""
+        from harness.search.batches import MOST_SEARCHES
+        from harness.search.engine import EngineSearch, ask_who, stated_engine
+        from harness.search.login import read_login
+        from harness.search.server_health import Retries
+
+        engine_text = options.engine or cluster.engine
+        engine = stated_engine(engine_text) if engine_text else None
+        concurrency = cluster.concurrency
+        connection: Connection
+        if options.client is None:
+            from harness.search.transport import connect
+
+            connection = connect(cluster, read_login(cluster, options.environ))
+        else:
+            from harness.search.client_object import UNKNOWN_ENGINE, adapt, is_thread_safe, says_engine
+
+            connection = adapt(options.client)
+            if engine is None and not says_engine(options.client):
+                engine = UNKNOWN_ENGINE
+            if not is_thread_safe(options.client):
+                concurrency = 1
+        retries = Retries()
+        try:
+            if engine is None:
+                # Without a budget, the connection's own timeout holds.
+                timeout = math.inf if options.budget is None else cluster.timeout
+                engine = ask_who(connection, retries, timeout=timeout, budget=options.budget)
+            return EngineSearch(
+                connection,
+                engine,
+                timeout=cluster.timeout,
+                retries=retries,
+                concurrency=concurrency,
+                batch=cluster.batch or MOST_SEARCHES,
+            )
+        except BaseException:
+            connection.close()
+            raise
+
+    def describe(self, request: SearchRequest, cluster: Cluster) -> SentRequest:
+        """See `Dialect.describe`."""
+        from harness.search.transport import urls_of
+
+        path, body = single_search(request)
+        has_address = cluster.url or cluster.nodes or cluster.cloud_id
+        url = urls_of(cluster)[0].rstrip("/") if has_address else ""
+        return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
+
+    def selects_fields(self, template: RequestTemplate) -> bool:
+        """See `Dialect.selects_fields`."""
+        return isinstance(template.body, Mapping) and not SELECTING.isdisjoint(template.body)
+
+    def list_unbatched_params(self, template: RequestTemplate) -> Sequence[str]:
+        """See `Dialect.list_unbatched_params`: an `_msearch` has no place for some parameters."""
+        return sorted(template.url_params.keys() - IN_HEADER)
+
+    def is_pinned(self, request: SearchRequest | RequestTemplate) -> bool:
+        """See `Dialect.is_pinned`."""
+        return pinned_of(request.body) is not None
+
+    def read_scope(self, request: SearchRequest) -> Json:
+        """See `Dialect.read_scope`."""
+        return [pinned_of(request.body), bodies.select_index_params(request.url_params), request.id_field]
+
+    def may_request_more(self, template: RequestTemplate) -> bool:
+        """See `Dialect.may_request_more`: a body with a size of its own is sent as it is, as is a search template."""
+        return isinstance(template.body, Mapping) and OWN_SIZE.isdisjoint(template.body)
+
+    def count_hits(self, request: SearchRequest) -> int | None:
+        """See `Dialect.count_hits`: that of a search template is for the server to say."""
+        body = request.body
+        if not isinstance(body, Mapping) or "template" in body:
+            return None
+        size = body.get("size")
+        return size if isinstance(size, int) else None
+
+    def find_deepest_size(self, request: SearchRequest) -> int:
+        """See `Dialect.find_deepest_size`."""
+        return bodies.find_deepest_size([request.url_params, request.body])
+
+    def find_window(self, request: SearchRequest) -> int | None:
+        """See `Dialect.find_window`."""
+        return bodies.find_window(request.body)
+
+    def with_size(self, request: SearchRequest, size: int) -> SearchRequest:
+        """See `Dialect.with_size`."""
+        return replace(request, body={**request.body, "size": size})
+
+    def deepen(self, request: SearchRequest, size: int) -> SearchRequest:
+        """See `Dialect.deepen`."""
+        return bodies.deepen(request, size)
+
+    def has_all_matches(self, ranking: Ranking, request: SearchRequest) -> bool:
+        """See `Dialect.has_all_matches`."""
+        return bodies.has_all_matches(ranking, request)
+
+    def lists_all_matches(self, request: SearchRequest) -> bool:
+        """See `Dialect.lists_all_matches`."""
+        return bodies.lists_all_matches([request.url_params, request.body])
+
+    def groups_hits(self, request: SearchRequest) -> bool:
+        """See `Dialect.groups_hits`."""
+        return bodies.groups_hits(request.body)
+
+    def is_filled_by_server(self, request: SearchRequest) -> bool:
+        """See `Dialect.is_filled_by_server`: a search template is."""
+        return "template" in request.body
+
+    def prefer(self, request: SearchRequest, preference: str) -> SearchRequest:
+        """See `Dialect.prefer`."""
+        return preferring(preference, request)
+
+    def request_documents(
+        self, request: SearchRequest, ids: Sequence[str], options: LookUpOptions = IDS_ONLY
+    ) -> SearchRequest:
+        """See `Dialect.request_documents`."""
+        return bodies.make_ids_request(request, ids, options)
+
+    def request_sample(self, request: SearchRequest, size: int) -> SearchRequest:
+        """See `Dialect.request_sample`."""
+        return bodies.make_sample_request(request, size)
+
+    def filter_to_documents(self, request: SearchRequest, ids: Sequence[str]) -> SearchRequest | None:
+        """See `Dialect.filter_to_documents`: a search template has no query here, and others may not list all."""
+        body = request.body
+        if not isinstance(body, Mapping) or "template" in body or not self.lists_all_matches(request):
+            return None
+        return bodies.filter_to_ids(request, ids)
+
+    def restrict_to_shards(self, look_up: SearchRequest, request: SearchRequest) -> SearchRequest | None:
+        """See `Dialect.restrict_to_shards`."""
+        shards = shard_params(request.url_params)
+        return replace(look_up, url_params={**look_up.url_params, **shards}) if shards else None
+
+    def describe_shards(self, request: SearchRequest) -> str:
+        """See `Dialect.describe_shards`."""
+        return shards_text(request.url_params)
+
+    def find_named_fields(self, request: SearchRequest) -> Mapping[str, str]:
+        """See `Dialect.find_named_fields`."""
+        return named_fields(request.body)
+
+    def has_fixed_fields(self, template: RequestTemplate) -> bool:
+        """See `Dialect.has_fixed_fields`."""
+        return has_fixed_fields(template.body)
+
+    def list_unknown_fields(self, names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
+        """See `Dialect.list_unknown_fields`."""
+        return unknown_among(names, types)
+
+    def find_references(self, template: RequestTemplate, values: Iterable[Json]) -> References:
+        """See `Dialect.find_references`."""
+        return find_references(template.body, template.url_params, values)
+
+    def find_objects(self, requests: Iterable[SearchRequest]) -> frozenset[StoredObject]:
+        """See `Dialect.find_objects`."""
+        return find_objects(requests)
