@@ -36,7 +36,7 @@ from harness.model import (
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
-from harness.search import find_dialect
+from harness.search import Dialect, find_dialect
 from harness.search.bodies import deepen, find_deepest_size
 from harness.search.protocol import Inspector, RatedQuery
 from harness.search.rank_eval import URL_PARAMS
@@ -170,6 +170,10 @@ class _Verifying:
         return self.answered.cell.masker.mask(text)
 
     @property
+    def _dialect(self) -> Dialect:
+        return find_dialect(self.suite.target.service)
+
+    @property
     def _inspector(self) -> Inspector:
         search = self.answered.search
         if search is None:
@@ -184,7 +188,7 @@ class _Verifying:
     def _homes(self) -> dict[str, tuple[str, ...]]:
         """Judged document to the indexes that contain it; empty if no index is searched by name (a point in time)."""
         sent = next(iter(self.requests.values()), None)
-        if sent is None or sent.index is None or "pit" in sent.body:
+        if sent is None or sent.index is None or self._dialect.is_pinned(sent):
             return {}
         ids = list(dict.fromkeys(document for query in self.suite.queries for document in query.judgments))
         return self._inspector.find_homes(sent.index, ids, _url_params(sent))
@@ -200,7 +204,7 @@ class _Verifying:
                 continue
             sent = self.requests[query.id]
             body = deepen(sent, _k(metric)).body
-            index = None if "pit" in body else sent.index
+            index = None if self._dialect.is_pinned(sent) else sent.index
             entry = {"id": query.id, **build_rated_request(body, templates), "ratings": _ratings(query, index, homes)}
             by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)
         found: dict[str, RatedQuery | str] = {}

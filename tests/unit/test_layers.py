@@ -137,6 +137,26 @@ def test_a_form_of_the_reports_takes_nothing_from_another(form):
             assert not [name for name in imported(path) if name.startswith(others)], module
 
 
+OF_ONE_SERVER = ("engine", "engine_dialect", "engine_state", "explain", "http_dialect", "http_service", "index_sample")
+"""The modules of `harness.search` that know one kind of server; what a run asks is in `harness.search.protocol`."""
+
+
+def test_which_kind_of_server_it_is_is_asked_in_search_alone():
+    others = {module: path for module, path in MODULES.items() if unit_of(module) != "search"}
+    hidden = {f"harness.search.{name}" for name in OF_ONE_SERVER}
+    assert hidden <= MODULES.keys()
+    assert [(module, name) for module, path in others.items() for name in imported(path) if name in hidden] == []
+    compared = {
+        module
+        for module, path in others.items()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.Compare)
+        for side in (node.left, *node.comparators)
+        if isinstance(side, ast.Attribute) and side.attr == "service"
+    }
+    assert compared == {"harness.config.shape"}, "a feature of `Dialect` says what a kind of server can do"
+
+
 def test_the_walk_sees_imports_inside_functions_and_of_submodules(tmp_path):
     source = tmp_path / "example.py"
     source.write_text("def f():\n    from harness.gate import decide\n    import os.path\n")
