@@ -19,19 +19,19 @@ from harness.cli.terminal import run_progress, show
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.judging import PoolOptions, read_judged
-from harness.judging.agreement import Pair, Rule, agreement_of, resolve
+from harness.judging.agreement import Pair, ResolutionRule, compute_agreement, resolve
 from harness.judging.findings import Scale, parse_scale
 from harness.judging.judge_file import (
     JudgeFile,
-    Questions,
-    all_given,
-    kept_by_judge,
-    outdated_lines,
-    progress_path,
+    build_judge_path,
+    collect_given,
+    describe_outdated,
+    fingerprint_questions,
+    read_judge_files,
 )
 from harness.judging.page import JudgingServer, require_installed
-from harness.judging.session import JudgeOptions, check_on_scale, choices_of, open_session
-from harness.judging.writing import GradedFiles, check_output, grades_csv, grades_json_lines
+from harness.judging.session import JudgeOptions, check_on_scale, list_choices, open_session
+from harness.judging.writing import GradedFiles, check_output, format_csv, format_json_lines
 from harness.model import Suite
 from harness.report.outputs import Output, is_same_file, write_output
 from harness.report.sentences import printable
@@ -41,8 +41,8 @@ from harness.words import count, did_you_mean
 SOMEBODY = "judge"
 """The name of a judge who gives none."""
 
-WRITERS = {"csv": grades_csv, "jsonl": grades_json_lines}
-RULES = [str(rule) for rule in Rule]
+WRITERS = {"csv": format_csv, "jsonl": format_json_lines}
+RULES = [str(rule) for rule in ResolutionRule]
 
 
 @click.command("judge")
@@ -131,16 +131,18 @@ def command(
         run_options(config=given["config"], variables=given["variables"], root=given["root"]), os.environ
     )
     judged = read_judged(path, None, configs=configs)[0].suite
-    questions = Questions.of(judged)
-    judges = kept_by_judge(path, folder, questions)
+    questions = fingerprint_questions(judged)
+    judges = read_judge_files(path, folder, questions)
     if agreement:
         return _print_agreement(judged, judges, bounds, as_json=as_json)
     if only_write and settle:
         _check_has_graded(judge, judges)
     name = judge or SOMEBODY
-    mine = judges.setdefault(name, JudgeFile(progress_path(path, name, folder), questions))
+    mine = judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
     settler = name if settle else None
-    target = _Target(GradedFiles.read(path, configs), folder, Rule(rule), most_apart, outputs, bounds, settler)
+    target = _Target(
+        GradedFiles.read(path, configs), folder, ResolutionRule(rule), most_apart, outputs, bounds, settler
+    )
     target.check(judges)
     if only_write:
         for line in target.write():
@@ -165,10 +167,10 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
 
 
 def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
-    for line in outdated_lines(judges):
+    for line in describe_outdated(judges):
         click.echo(printable(f"harness: {line}"), err=True)
     graded = {name: kept.grades for name, kept in judges.items() if kept.grades}
-    found = agreement_of(graded, [choice.grade for choice in choices_of(suite, scale)])
+    found = compute_agreement(graded, [choice.grade for choice in list_choices(suite, scale)])
     if as_json:
         click.echo(agreement_json(found))
     else:
@@ -216,13 +218,14 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
     server.start()
     try:
         to_judge = count(len(session.documents), "document")
-        click.echo(f"{to_judge} to judge, {session.graded:,} of them graded: {server.url}")
+        click.echo(f"{to_judge} to judge, {session.graded_count:,} of them graded: {server.url}")
         if opens and not _open(server.url):
             click.echo("harness: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
-        kept = f"{count(session.graded, 'grade')} {'is' if session.graded == 1 else 'are'} kept in {session.file.path}"
-        kept = kept if session.graded else "no document was graded"
+        graded = session.graded_count
+        kept = f"{count(graded, 'grade')} {'is' if graded == 1 else 'are'} kept in {session.file.path}"
+        kept = kept if graded else "no document was graded"
         click.echo(printable(f"{kept}; nothing was written to the suite"), err=True)
         return INTERRUPTED
     finally:
@@ -252,7 +255,7 @@ class _Target:
 
     files: GradedFiles
     folder: Path | None
-    rule: Rule
+    rule: ResolutionRule
     most_apart: float
     outputs: Sequence[Output]
     scale: Scale | None
@@ -268,7 +271,7 @@ class _Target:
         for output in self.outputs:
             if is_same_file(output.path, self.files.suite):
                 raise UsageError(f"{output.path} is the suite itself; write to another file")
-            check_output(output.path, all_given(judges.values()))
+            check_output(output.path, collect_given(judges.values()))
 
     def reread(self) -> None:
         """Read the files again."""
@@ -282,12 +285,12 @@ class _Target:
             HarnessError: Nothing was written.
         """
         suite = read_judged(self.files.suite, None, configs=self.files.configs)[0].suite
-        judges = kept_by_judge(self.files.suite, self.folder, Questions.of(suite))
+        judges = read_judge_files(self.files.suite, self.folder, fingerprint_questions(suite))
         check_on_scale(judges.values(), suite, self.scale)
         graded = {name: kept.grades for name, kept in judges.items()}
         found = resolve(graded, self.rule, most_apart=self.most_apart, settler=self.settler)
         write = self._to_outputs if self.outputs else self._to_suite
-        said = [*outdated_lines(judges), *write(found.grades, judges)]
+        said = [*describe_outdated(judges), *write(found.grades, judges)]
         if found.open:
             left = count(len(found.open), "document")
             options = "harness judge SUITE --agreement, --settle or --resolve"
@@ -301,7 +304,7 @@ class _Target:
             yield f"wrote {count(len(grades), 'grade')} to {output.path}"
 
     def _to_suite(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> Iterator[str]:
-        written = self.files.write(grades, all_given(judges.values()))
+        written = self.files.write(grades, collect_given(judges.values()))
         self.reread()
         if not written.files:
             yield "no grade is new; nothing was written"

@@ -12,7 +12,7 @@ from harness.compare.sides import ComparedSide, may_share_request
 from harness.compare.ties import settle_run
 from harness.errors import MeasureError, UndefinedScore
 from harness.gate.finding import read_weights
-from harness.judging.pool import needs_grades, scale_ends, top_hits
+from harness.judging.pool import find_scale_ends, list_top_hits, needs_grades
 from harness.means import mean_of
 from harness.metrics import deepest_cutoff, definition_of, parse_measure, score_query
 from harness.metrics.score import common_measures, score_of
@@ -74,7 +74,7 @@ def _count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
         share = score_of(suite, query, measure, run).value
         if share is not None:
             shares[query.id] = share
-        documents = [hit.id for hit in top_hits(run, query, ranks)]
+        documents = [hit.id for hit in list_top_hits(run, query, ranks)]
         unjudged_of_query = sum(document not in query.judgments for document in documents)
         hits += len(documents)
         unjudged += unjudged_of_query
@@ -87,7 +87,7 @@ def _count_judged(suite: Suite, run: Run, ranks: int) -> SideCoverage:
 
 def _find_range(suite: Suite, runs: tuple[Run, Run], measure: Measure) -> DifferenceRange | None:
     """The range of the mean difference over the grades of unjudged hits; None where it cannot be computed."""
-    ends = scale_ends(suite, measure)
+    ends = find_scale_ends(suite, measure)
     lows: dict[str, float] = {}
     highs: dict[str, float] = {}
     for query in suite.queries:

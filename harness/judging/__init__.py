@@ -15,8 +15,8 @@ from harness.files.border import conceal, is_quotable
 from harness.files.judgments import read_grade
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
 from harness.files.records import check_ids, read_records
-from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, find_in, scales_of
-from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
+from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, check_judgments, list_scales
+from harness.judging.pool import PooledRun, add_texts, find_pooling_depth, pool_runs
 from harness.masking import Masker
 from harness.model import (
     ANY_TEXT,
@@ -58,20 +58,18 @@ __all__ = ["Lint", "PoolOptions", "lint_suites", "pool_suites", "read_judged"]
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """
-    Where suites run (*run*, *matrix*), down to which rank they are pooled, and which field a *snippet* is cut from.
-
-    If *depth* is None, it is the suite's deepest cutoff; if *snippet* is None, it is the field with the longest text.
-    With *fields* their texts are read instead of a snippet. Documents of *reopened*, by query, are pooled although
-    judged.
-    """
+    """Where suites run (*run*, *matrix*), and what is pooled."""
 
     run: RunOptions
     matrix: Matrix
     depth: int | None = None
+    """The ranks that are pooled; None for the suite's deepest cutoff."""
     snippet: str | None = None
+    """The field that a snippet is cut from; None for the one with the longest text."""
     fields: tuple[str, ...] = ()
+    """Fields whose texts are read instead of a snippet."""
     reopened: frozenset[tuple[str, str]] = frozenset()
+    """Queries and documents that are pooled although judged."""
 
 
 def pool_suites(
@@ -97,102 +95,90 @@ def pool_suites(
     run = replace(options.run, depth=options.depth, unjudged=True)
     configs = Configs.of(run, environ)
     loaded = load_suites(paths, environ, needs_judgments=False, configs=configs)
-    suites = [_reopened(suite, options.reopened) for suite in loaded]
+    suites = [_reopen(suite, options.reopened) for suite in loaded]
+    pools = []
     with Runner(environ, progress) as runner:
         answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
-        selected = [one for one in answered if one.cell.selection.selected.queries]
-        return [
-            _Pooling(list(cells), options).pool()
-            for _, cells in groupby(selected, key=lambda one: one.cell.selection.suite.path)
-        ]
+        selected = (cell for cell in answered if cell.cell.selection.selected.queries)
+        # The cells of a suite follow each other. Its connection, which has the texts, is open until the runner ends.
+        for _, cells in groupby(selected, key=lambda cell: cell.cell.selection.suite.path):
+            pools.append(_pool_cells(list(cells), options))
+    return pools
 
 
-def _reopened(suite: Suite, pairs: frozenset[tuple[str, str]]) -> Suite:
+def _reopen(suite: Suite, pairs: frozenset[tuple[str, str]]) -> Suite:
     """*suite* without the judgments of *pairs*."""
-    queries = [
-        replace(query, judgments={one: grade for one, grade in query.judgments.items() if (query.id, one) not in pairs})
-        for query in suite.queries
-    ]
-    return replace(suite, queries=tuple(queries)) if pairs else suite
+    if not pairs:
+        return suite
+    queries = []
+    for query in suite.queries:
+        judgments = dict(query.judgments)
+        for document in query.judgments:
+            if (query.id, document) in pairs:
+                del judgments[document]
+        queries.append(replace(query, judgments=judgments))
+    return replace(suite, queries=tuple(queries))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pooling:
-    """All cells of one suite, with their open connection."""
-
-    cells: Sequence[AnsweredCell]
-    options: PoolOptions
-
-    @property
-    def suite(self) -> Suite:
-        return self.cells[0].cell.selection.selected
-
-    def pool(self) -> Pool:
-        """The pool of all cells, with titles and snippets as far as they can be read."""
-        runs = [PooledRun(name, cell.run) for name, cell in zip(self._names(), self.cells, strict=True)]
-        pool = pool_runs(self.suite, runs, self.options.depth or pooling_depth(self.suite))
-        found, notes = self._texts(pool, runs)
-        mask = self.cells[0].cell.masker.mask
-        pool = replace(pool, unanswered={place: mask(reason) for place, reason in pool.unanswered.items()})
-        notes = list(map(mask, notes))
-        pool = replace(pool, notes=(*self._shallow(pool), *notes))
-        return with_texts(pool, found)
-
-    def _names(self) -> list[str]:
-        """The requests' names, with the indexes behind them where one request was sent to several."""
-        names = [cell.run.request for cell in self.cells]
-        if len(set(names)) == len(names):
-            return names
-        return [f"{cell.run.request} on {cell.run.index}" for cell in self.cells]
-
-    def _shallow(self, pool: Pool) -> list[str]:
-        """A sentence for each request with a size of its own that is less than the pooling depth."""
-        sizes = {name: find_size(self.suite.requests[name]) for name in {cell.run.request for cell in self.cells}}
-        return [
-            f"the request {name} asks for {size} hits itself, and is pooled no deeper"
-            for name, size in sorted(sizes.items())
-            if size is not None and size < pool.depth
-        ]
-
-    def _texts(self, pool: Pool, runs: Sequence[PooledRun]) -> tuple[dict[tuple[str, str], Hit], list[str]]:
-        """Title and snippet of each document, by query and document; and sentences on why some are missing."""
-        search = self.cells[0].search
-        if search is None or not pool.documents:
-            return {}, []
-        if not find_dialect(self.suite.target.service).has_indexes:
-            return {}, ["there are no snippets: documents cannot be looked up by id in an HTTP service"]
-        by_place: dict[tuple[str | None, str], list[PooledDocument]] = {}
-        for document in pool.documents:
-            best = min(document.ranks, key=lambda name: document.ranks[name])
-            run = next(one.run for one in runs if one.name == best)
-            by_place.setdefault((run.index, run.request), []).append(document)
+def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
+    """The pool of all cells of one suite, with titles and snippets as far as they can be read."""
+    suite = cells[0].cell.selection.selected
+    names = [cell.run.request for cell in cells]
+    # Where one request was sent to several indexes, its name alone does not tell the runs apart.
+    if len(set(names)) < len(names):
+        names = [f"{cell.run.request} on {cell.run.index}" for cell in cells]
+    runs = [PooledRun(name, cell.run) for name, cell in zip(names, cells, strict=True)]
+    pool = pool_runs(suite, runs, options.depth or find_pooling_depth(suite))
+    notes = []
+    for name in sorted({cell.run.request for cell in cells}):
+        size = find_size(suite.requests[name])
+        if size is not None and size < pool.depth:
+            notes.append(f"the request {name} asks for {size} hits itself, and is pooled no deeper")
+    texts: dict[tuple[str, str], Hit] = {}
+    mask = cells[0].cell.masker.mask
+    search = cells[0].search
+    if search is not None and pool.documents:
         try:
-            return self._read(by_place, search)
+            texts, text_notes = _look_up_texts(search, suite, pool, runs, options)
         except SearchError as error:
-            return {}, [f"there are no snippets: {error}"]
+            text_notes = [f"there are no snippets: {error}"]
+        notes += map(mask, text_notes)
+    unanswered = {place: mask(reason) for place, reason in pool.unanswered.items()}
+    return add_texts(replace(pool, unanswered=unanswered, notes=tuple(notes)), texts)
 
-    def _read(
-        self, by_place: Mapping[tuple[str | None, str], Sequence[PooledDocument]], search: Search
-    ) -> tuple[dict[tuple[str, str], Hit], list[str]]:
-        found: dict[tuple[str, str], Hit] = {}
-        notes: dict[str, None] = {}
-        for (index, request), documents in by_place.items():
-            [query] = select_by_id(self.suite.queries, {documents[0].query})
-            sent = build_request(self.suite, self.suite.requests[request], query)
-            ids = list(dict.fromkeys(one.document for one in documents))
-            hits, reasons = find_texts(
-                search,
-                replace(sent, index=index),
-                ids,
-                LookUpOptions(
-                    title_field=self.suite.title_field,
-                    snippet=None if self.options.fields else self.options.snippet or ANY_TEXT,
-                    fields=self.options.fields,
-                ),
-            )
-            found |= {(one.query, one.document): hits[one.document] for one in documents if one.document in hits}
-            notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
-        return found, list(notes)
+
+def _look_up_texts(
+    search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: PoolOptions
+) -> tuple[dict[tuple[str, str], Hit], list[str]]:
+    """Title and snippet of each document, by query and document; and sentences on why some are missing."""
+    if not find_dialect(suite.target.service).has_indexes:
+        return {}, ["there are no snippets: documents cannot be looked up by id in an HTTP service"]
+    runs_by_name = {pooled.name: pooled.run for pooled in runs}
+    by_place: dict[tuple[str | None, str], list[PooledDocument]] = {}
+    for document in pool.documents:
+        # A document is looked up where it ranks best, with the request that found it there.
+        best = min(document.ranks, key=lambda name: document.ranks[name])
+        run = runs_by_name[best]
+        by_place.setdefault((run.index, run.request), []).append(document)
+    texts: dict[tuple[str, str], Hit] = {}
+    notes: dict[str, None] = {}
+    for (index, request), documents in by_place.items():
+        [query] = select_by_id(suite.queries, {documents[0].query})
+        hits, reasons = find_texts(
+            search,
+            replace(build_request(suite, suite.requests[request], query), index=index),
+            list(dict.fromkeys(document.document for document in documents)),
+            LookUpOptions(
+                title_field=suite.title_field,
+                snippet=None if options.fields else options.snippet or ANY_TEXT,
+                fields=options.fields,
+            ),
+        )
+        for document in documents:
+            if document.document in hits:
+                texts[document.query, document.document] = hits[document.document]
+        notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
+    return texts, list(notes)
 
 
 # Lint.
@@ -200,22 +186,23 @@ class _Pooling:
 
 @dataclass(slots=True)
 class Lint:
-    """
-    The result of a lint: *findings* by place, *notes* on what was not checked and why, and *errors* of engines that did
-    not answer, which leave something unknown. *problems* are other errors in suites, which were not checked.
-    *judgments* and *suites* count what was checked.
-    """
+    """The result of a lint."""
 
     findings: list[JudgmentFinding] = field(default_factory=list)
+    """By place."""
     notes: list[str] = field(default_factory=list)
+    """On what was not checked and why."""
     errors: list[str] = field(default_factory=list)
+    """Of engines that did not answer, which leave something unknown."""
     problems: list[Problem] = field(default_factory=list)
+    """Other errors in suites, which were not checked."""
     judgments: int = 0
+    """The number of judgments that were checked; likewise *suites*."""
     suites: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _LintedSuite:
     """A suite as read; *fixture* has the documents of its fixture."""
 
     judged: JudgedSuite
@@ -225,11 +212,11 @@ class _Read:
     def suite(self) -> Suite:
         return self.judged.suite
 
-    def indexes(self) -> list[str]:
+    def list_indexes(self) -> list[str]:
         """The indexes that its requests search, each once, without that of its fixture."""
-        own = None if self.fixture is not None else self.suite.target.index
-        names = [template.index or own for template in self.suite.requests.values()]
-        return list(dict.fromkeys(name for name in names if name is not None))
+        default = None if self.fixture is not None else self.suite.target.index
+        indexes = [template.index or default for template in self.suite.requests.values()]
+        return list(dict.fromkeys(index for index in indexes if index is not None))
 
 
 def lint_suites(
@@ -251,109 +238,142 @@ def lint_suites(
         EngineStartError: The embedded node could not be started.
     """
     configs = Configs.of(options, environ)
-    read, problems = _read_all(paths, None if offline else environ, configs)
-    online = [] if offline else [one for one in read if one.indexes() and one.judged.judged]
-    lint = Lint(suites=len(read), judgments=sum(len(one.judged.judged) for one in read), problems=problems)
+    suites, problems = _read_suites(paths, None if offline else environ, configs)
+    judgments = sum(len(linted.judged.judged) for linted in suites)
+    lint = Lint(suites=len(suites), judgments=judgments, problems=problems)
+    online = []
+    if not offline:
+        online = [linted for linted in suites if linted.list_indexes() and linted.judged.judged]
     with Connections(environ, options) as connections:
-        clusters = _open(connections, online, configs)
-        for one in read:
-            cluster = clusters.get(one.suite.path)
-            masker = (
-                cluster.make_masker(one.suite, environ, connections.hooks) if cluster else Masker(one.suite.variables)
-            )
-            known = _knowledge(one, cluster, lint, masker, offline=offline)
-            scales = (*scales_of(one.suite), *(() if scale is None else (scale,)))
-            found = find_in(one.judged, scales, known)
-            lint.findings += [replace(finding, message=masker.mask(finding.message)) for finding in found]
-            lint.notes += _notes(one, bool(scales))
+        clusters: dict[str, OpenCluster] = {}
+        if online:
+            opened = connections.open_all([linted.suite for linted in online], configs)
+            clusters = {linted.suite.path: cluster for linted, cluster in zip(online, opened, strict=True)}
+        for linted in suites:
+            suite = linted.suite
+            cluster = clusters.get(suite.path)
+            masker = Masker(suite.variables)
+            if cluster is not None:
+                masker = cluster.make_masker(suite, environ, connections.hooks)
+            knowledge = None
+            reason = _explain_no_look_up(linted, offline)
+            if reason:
+                lint.notes.append(f"{suite.path}: {reason}")
+            else:
+                try:
+                    knowledge = _look_up_documents(linted, cluster)
+                except SearchError as error:
+                    lint.errors.append(f"{suite.path}: {masker.mask(str(error))}")
+            scales = list(list_scales(suite))
+            if scale is not None:
+                scales.append(scale)
+            findings = check_judgments(linted.judged, scales, knowledge)
+            lint.findings += [replace(finding, message=masker.mask(finding.message)) for finding in findings]
+            lint.notes += _list_notes(linted, has_scale=bool(scales))
+    # Two suites may name one file, which has the same findings then.
     lint.findings = sorted(set(lint.findings))
     return lint
 
 
-def _read_all(
+def _read_suites(
     paths: Sequence[Path], environ: Mapping[str, str] | None, configs: Configs
-) -> tuple[list[_Read], list[Problem]]:
+) -> tuple[list[_LintedSuite], list[Problem]]:
     """The suites that can be checked, and the problems of the others."""
-    read: list[_Read] = []
+    suites: list[_LintedSuite] = []
     problems: dict[Problem, None] = {}
     for path in paths:
         try:
-            read.append(_Read(*read_judged(path, environ, configs=configs)))
+            suites.append(_LintedSuite(*read_judged(path, environ, configs=configs)))
         except SuiteError as error:
             problems.update(dict.fromkeys(error.problems))
-    if problems and not read:
+    if problems and not suites:
         raise SuiteError(list(problems))
-    return read, list(problems)
+    return suites, list(problems)
 
 
-def _open(connections: Connections, online: Sequence[_Read], configs: Configs) -> dict[str, OpenCluster]:
-    clusters = connections.open_all([one.suite for one in online], configs) if online else []
-    return {one.suite.path: cluster for one, cluster in zip(online, clusters, strict=True)}
+def _explain_no_look_up(linted: _LintedSuite, offline: bool) -> str:
+    """Why the judged documents are not looked up; empty if they are."""
+    if not find_dialect(linted.suite.target.service).has_indexes:
+        return "documents cannot be looked up by id in an HTTP service"
+    has_unknown_fixture = linted.fixture is not None and linted.fixture.ids is None
+    if has_unknown_fixture or (offline and linted.list_indexes()):
+        return "the judged documents were not looked up"
+    return ""
 
 
-def _knowledge(
-    one: _Read, cluster: OpenCluster | None, lint: Lint, masker: Masker, *, offline: bool
-) -> IndexKnowledge | None:
-    """Which judged documents exist; None where one of the places where they may be could not be searched."""
-    indexes, fixture = one.indexes(), one.fixture
-    ids = {judgment.document for judgment in one.judged.judged}
-    if not find_dialect(one.suite.target.service).has_indexes:
-        lint.notes.append(f"{one.suite.path}: documents cannot be looked up by id in an HTTP service")
+def _look_up_documents(linted: _LintedSuite, cluster: OpenCluster | None) -> IndexKnowledge | None:
+    """
+    Which judged documents exist; None where there is no place to look.
+
+    Raises:
+        SearchError: One of the places where they may be could not be searched.
+    """
+    indexes, fixture = linted.list_indexes(), linted.fixture
+    id_field = linted.suite.target.id_field
+    judged = {judgment.document for judgment in linted.judged.judged}
+    places = [f"index {name}" for name in indexes]
+    existing: set[str] = set()
+    if fixture is not None:
+        places.insert(0, fixture.file)
+        existing.update(fixture.ids or ())
+    if not places:
         return None
-    if (indexes and offline) or (fixture is not None and fixture.ids is None):
-        lint.notes.append(f"{one.suite.path}: the judged documents were not looked up")
-        return None
-    places = [*([fixture.file] if fixture else []), *(f"index {name}" for name in indexes)]
-    found: set[str] = set(fixture.ids or ()) if fixture else set()
     repeated: dict[str, frozenset[str]] = {}
     without_field: dict[str, str | None] = {}
-    try:
-        if cluster is not None:
-            for name in indexes:
-                known, repeated[name] = _look_up(cluster, name, ids, one.suite.target.id_field)
-                found |= known
-                if not known and one.suite.target.id_field is not None:
-                    without_field |= _without_field(cluster, name, one.suite.target.id_field)
-    except SearchError as error:
-        lint.errors.append(f"{one.suite.path}: {masker.mask(str(error))}")
-        return None
-    return IndexKnowledge(" or ".join(places), frozenset(found), repeated, without_field) if places else None
+    # No cluster was opened for a suite without judgments.
+    if cluster is not None:
+        for index in indexes:
+            in_index, repeated[index] = _search_ids(cluster, index, judged, id_field)
+            existing |= in_index
+            if not in_index and id_field is not None:
+                without_field |= _find_missing_field(cluster, index, id_field)
+    return IndexKnowledge(" or ".join(places), frozenset(existing), repeated, without_field)
 
 
-def _look_up(
+def _search_ids(
     cluster: OpenCluster, index: str, ids: set[str], id_field: str | None
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """The documents that exist, and for missing ones the existing ids in another spelling."""
+    """
+    The documents of *ids* that exist, with the existing ids that are missing ones in another spelling; and those of
+    *ids* that several documents have.
+    """
     search = cluster.search
     if search is None:
         raise cluster.error or SearchError(f"no server was asked for index {index}")
     request = SearchRequest("", index, {}, id_field=id_field)
-    known = find_documents(search, request, sorted(ids))
-    others = {other for document in ids - known.found for other in other_spellings(document)} - ids
-    spelt = find_documents(search, request, sorted(others)) if others else known
-    return known.found | spelt.found, known.repeated
+    documents = find_documents(search, request, sorted(ids))
+    spellings: set[str] = set()
+    for missing in ids - documents.found:
+        spellings |= other_spellings(missing)
+    spellings -= ids
+    if not spellings:
+        return documents.found, documents.repeated
+    respelt = find_documents(search, request, sorted(spellings))
+    return documents.found | respelt.found, documents.repeated
 
 
-def _without_field(cluster: OpenCluster, index: str, id_field: str) -> dict[str, str | None]:
+def _find_missing_field(cluster: OpenCluster, index: str, id_field: str) -> dict[str, str | None]:
     """*index* with its field nearest to *id_field* if it lacks that; empty if it has it, or its fields are unknown."""
+    if cluster.search is None:
+        return {}
     try:
-        types = {} if cluster.search is None else cluster.search.field_types(index, ["*", id_field], {})
+        types = cluster.search.field_types(index, ["*", id_field], {})
     except SearchError:
         return {}
-    names = [name for name in types if not name.startswith("_")]
-    return {} if not types or id_field in types else {index: nearest(id_field, names)}
+    if not types or id_field in types:
+        return {}
+    return {index: nearest(id_field, [name for name in types if not name.startswith("_")])}
 
 
-def _notes(one: _Read, has_scale: bool) -> list[str]:
+def _list_notes(linted: _LintedSuite, *, has_scale: bool) -> list[str]:
+    path, judgments = linted.suite.path, linted.judged.judged
     notes = []
-    if not has_scale and one.judged.judged:
-        notes.append(
-            f"{one.suite.path}: grades were not checked against a scale: name them under `grades`, or give --scale"
-        )
-    left_out = sum(judgment.grade is None for judgment in one.judged.judged)
-    if one.judged.skip_ungraded and left_out:
-        documents = "1 document has" if left_out == 1 else f"{left_out:,} documents have"
-        notes.append(f"{one.suite.path}: {documents} no grade yet, which the suite ignores")
+    if not has_scale and judgments:
+        notes.append(f"{path}: grades were not checked against a scale: name them under `grades`, or give --scale")
+    ungraded = sum(judgment.grade is None for judgment in judgments)
+    if linted.judged.skip_ungraded and ungraded:
+        documents = "1 document has" if ungraded == 1 else f"{ungraded:,} documents have"
+        notes.append(f"{path}: {documents} no grade yet, which the suite ignores")
     return notes
 
 
@@ -375,65 +395,80 @@ def read_judged(
         SuiteError: Something else than the judgments is wrong; a document that stands twice for a query is not.
     """
     loaded = load_unchecked(path, environ, configs=configs)
-    repeats = list(_repeats(loaded.reading.root))
+    repeats = _list_repeats(loaded.reading.root)
     loaded.require_sound(but=[repeat.problem for _, repeat in repeats])
     named = judgment_files(loaded.reading.shape.judgments)
+    judged = []
+    for (query, document), mark in loaded.judgments.inline.items():
+        judged.append(PlacedJudgment(query, document, loaded.judgments.grades[query][document], mark))
+    judged += _read_repeats(repeats, loaded)
     problems: list[Problem] = []
-    judged = [*_inline(loaded), *_repeated(repeats, loaded)]
     for file in loaded.judgments.named:
-        judged += _from_file(file, loaded.suite.grades, problems)
-    problems += _loader_problems(loaded)
-    unreadable = tuple(
-        JudgmentFinding(Mark(one.path, one.line, one.column), FindingKind.UNREADABLE, one.message) for one in problems
-    )
-    return JudgedSuite(loaded.suite, tuple(judged), unreadable, named.strict, named.skip_ungraded), loaded.fixture_file
+        judgments, problems_of_file = _read_file(file, loaded.suite.grades)
+        judged += judgments
+        problems += problems_of_file
+    problems += _list_loader_problems(loaded)
+    unreadable = []
+    for problem in problems:
+        mark = Mark(problem.path, problem.line, problem.column)
+        unreadable.append(JudgmentFinding(mark, FindingKind.UNREADABLE, problem.message))
+    judged_suite = JudgedSuite(loaded.suite, tuple(judged), tuple(unreadable), named.strict, named.skip_ungraded)
+    return judged_suite, loaded.fixture_file
 
 
-def _inline(loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
-    judgments = loaded.judgments
-    for (query, document), mark in judgments.inline.items():
-        yield PlacedJudgment(query, document, judgments.grades[query][document], mark)
-
-
-def _repeats(root: MappingNode) -> Iterator[tuple[str, Repeat]]:
+def _list_repeats(root: MappingNode) -> list[tuple[str, Repeat]]:
     """Documents that are judged twice in a query's own `judgments` in the suite, with the query's id."""
     queries = root.find_child("queries")
-    for entry in queries if isinstance(queries, ListNode) else ():
-        query, judged = (
-            entry.find_child(key) if isinstance(entry, MappingNode) else None for key in ("id", "judgments")
-        )
-        if isinstance(query, ScalarNode) and isinstance(judged, MappingNode):
-            yield from ((str(query), repeat) for repeat in judged.repeats)
+    if not isinstance(queries, ListNode):
+        return []
+    repeats = []
+    for entry in queries:
+        if not isinstance(entry, MappingNode):
+            continue
+        query, judgments = entry.find_child("id"), entry.find_child("judgments")
+        if isinstance(query, ScalarNode) and isinstance(judgments, MappingNode):
+            repeats += [(str(query), repeat) for repeat in judgments.repeats]
+    return repeats
 
 
-def _repeated(repeats: Iterable[tuple[str, Repeat]], loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
+def _read_repeats(repeats: Iterable[tuple[str, Repeat]], loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
+    """The judgments that YAML would drop, as their key stands twice; what is no grade becomes a problem of *loaded*."""
     for query, repeat in repeats:
         if not isinstance(repeat.value, ScalarNode):
-            found = f"found {describe(repeat.value)} as a grade, expected a number or the name of a grade"
-            loaded.judgments.problems.note(repeat.value.mark, found)
+            sentence = f"found {describe(repeat.value)} as a grade, expected a number or the name of a grade"
+            loaded.judgments.problems.note(repeat.value.mark, sentence)
             continue
         grade = read_written_grade(repeat.value, loaded.suite.grades, loaded.judgments.problems)
         if grade is not None:
             yield PlacedJudgment(query, str(repeat.key), grade, repeat.key.mark)
 
 
-def _from_file(file: NamedFile, names: Mapping[str, float], problems: list[Problem]) -> Iterator[PlacedJudgment]:
-    """Each judgment of the file, repeated ones too; every entry that is not a judgment goes to *problems*."""
-    findings = FileProblems(file.name, most=sys.maxsize)
-    known = {} if detect_format(file.path) is FileFormat.TREC else names
+def _read_file(file: NamedFile, names: Mapping[str, float]) -> tuple[list[PlacedJudgment], list[Problem]]:
+    """Each judgment of the file, repeated ones too; and a problem for every entry that is not a judgment."""
+    found = FileProblems(file.name, most=sys.maxsize)
+    # A file of TREC cannot have names.
+    if detect_format(file.path) is FileFormat.TREC:
+        names = {}
+    judgments = []
     unreadable: Sequence[Problem] = ()
     try:
-        for record in read_records(file.path, JUDGMENTS, findings):
-            grade = None if record.value == "" else read_grade(record, known, findings)
-            if check_ids(record, findings) and (grade is not None or record.value == ""):
-                yield PlacedJudgment(record.query, record.document, grade, Mark(file.name, record.line, record.column))
+        for record in read_records(file.path, JUDGMENTS, found):
+            grade = None
+            if record.value != "":
+                grade = read_grade(record, names, found)
+            if check_ids(record, found) and (grade is not None or record.value == ""):
+                mark = Mark(file.name, record.line, record.column)
+                judgments.append(PlacedJudgment(record.query, record.document, grade, mark))
     except InputError as error:
         unreadable = error.problems
-    found = [*unreadable, *findings.problems]
-    problems.extend(found if is_quotable(file.path) else map(conceal, found))
+    problems = [*unreadable, *found.problems]
+    # A file of an unknown kind, which a suite or a link leads to, may hold a secret.
+    if not is_quotable(file.path):
+        problems = list(map(conceal, problems))
+    return judgments, problems
 
 
-def _loader_problems(loaded: LoadedSuite) -> Iterator[Problem]:
+def _list_loader_problems(loaded: LoadedSuite) -> Iterator[Problem]:
     """
     The loader's problems in the suite itself: invalid grades, and judgments that do not fit a measure or a gain.
 

@@ -55,18 +55,29 @@ def cohen_kappa(
     >>> round(cohen_kappa([(1, 1)] * 20 + [(1, 0)] * 5 + [(0, 1)] * 10 + [(0, 0)] * 15), 4)
     0.4
     """
-    steps = {grade: step for step, grade in enumerate(sorted({*scale, *(grade for pair in pairs for grade in pair)}))}
+    grades = set(scale)
+    for pair in pairs:
+        grades.update(pair)
+    steps = {grade: step for step, grade in enumerate(sorted(grades))}
+    size = max(len(pairs), 1)
+    observed = sum(_compute_cost(steps[first], steps[second], weights) for first, second in pairs)
+    # By chance, each judge gives each grade as often as now, and to any document.
+    first_counts = Counter(first for first, _ in pairs)
+    second_counts = Counter(second for _, second in pairs)
+    expected = 0
+    for first, first_count in first_counts.items():
+        for second, second_count in second_counts.items():
+            cost = _compute_cost(steps[first], steps[second], weights)
+            expected += cost * first_count * second_count
+    return float(1 - Fraction(observed, size) / Fraction(expected, size**2)) if expected else None
 
-    def cost(one: float, other: float) -> int:
-        apart = abs(steps[one] - steps[other])
-        return {Weights.NONE: int(apart > 0), Weights.LINEAR: apart, Weights.QUADRATIC: apart**2}[weights]
 
-    first, second = Counter(one for one, _ in pairs), Counter(other for _, other in pairs)
-    observed = Fraction(sum(cost(*pair) for pair in pairs), max(len(pairs), 1))
-    expected = Fraction(
-        sum(cost(one, other) * first[one] * second[other] for one in first for other in second), max(len(pairs), 1) ** 2
-    )
-    return float(1 - observed / expected) if expected else None
+def _compute_cost(first: int, second: int, weights: Weights) -> int:
+    """The cost of two grades that are these steps of the scale."""
+    apart = abs(first - second)
+    if weights is Weights.QUADRATIC:
+        return apart**2
+    return apart if weights is Weights.LINEAR else int(apart > 0)
 
 
 def fleiss_kappa(graded: Sequence[Sequence[float]]) -> float | None:
@@ -87,11 +98,15 @@ def fleiss_kappa(graded: Sequence[Sequence[float]]) -> float | None:
     judges = len(graded[0]) if graded else 0
     if judges < 2:
         return None
-    counts = [Counter(grades) for grades in graded]
-    agreed = sum(size * (size - 1) for counted in counts for size in counted.values())
+    # Of all ordered pairs of judges, over all documents, those that gave the same grade.
+    agreed = 0
+    total: Counter[float] = Counter()
+    for grades in graded:
+        counts = Counter(grades)
+        agreed += sum(times * (times - 1) for times in counts.values())
+        total += counts
     observed = Fraction(agreed, len(graded) * judges * (judges - 1))
-    every = sum(counts, Counter())
-    expected = sum(Fraction(size, len(graded) * judges) ** 2 for size in every.values())
+    expected = sum(Fraction(times, len(graded) * judges) ** 2 for times in total.values())
     return float((observed - expected) / (1 - expected)) if expected != 1 else None
 
 
@@ -112,8 +127,12 @@ def krippendorff_alphas(rows: Sequence[Sequence[float | None]]) -> dict[str, flo
     except ImportError:
         raise missing_package("Krippendorff's alpha needs", "krippendorff", "judge") from None
     levels: tuple[Any, ...] = ("nominal", "ordinal", "interval")
-    columns = [[grade for grade in column if grade is not None] for column in zip(*rows, strict=True)]
-    pairable = {grade for column in columns if len(column) > 1 for grade in column}
+    # Only documents with two grades or more count. The package fails where these have one grade only.
+    pairable = set()
+    for column in zip(*rows, strict=True):
+        grades = [grade for grade in column if grade is not None]
+        if len(grades) > 1:
+            pairable.update(grades)
     if len(pairable) < 2:
         return dict.fromkeys(levels)
     data = [[math.nan if grade is None else grade for grade in row] for row in rows]
@@ -123,7 +142,7 @@ def krippendorff_alphas(rows: Sequence[Sequence[float | None]]) -> dict[str, flo
 # All coefficients, for two or more judges.
 
 
-def agreement_of(judges: Mapping[str, Grades], scale: Collection[float] = ()) -> JudgeAgreement:
+def compute_agreement(judges: Mapping[str, Grades], scale: Collection[float] = ()) -> JudgeAgreement:
     """
     The agreement of *judges*, by name.
 
@@ -135,52 +154,56 @@ def agreement_of(judges: Mapping[str, Grades], scale: Collection[float] = ()) ->
         UsageError: A package is not installed, or there are fewer than two judges.
     """
     if len(judges) < 2:
-        known = f"only {next(iter(judges))} has" if judges else "nobody has"
-        raise UsageError(f"agreement needs the grades of at least two judges, and {known} graded documents")
-    by_pair = _by_pair(judges)
+        who = f"only {next(iter(judges))} has" if judges else "nobody has"
+        raise UsageError(f"agreement needs the grades of at least two judges, and {who} graded documents")
+    by_pair = _group_by_pair(judges)
     shared = {pair: grades for pair, grades in by_pair.items() if len(grades) > 1}
     complete = [tuple(grades.values()) for grades in shared.values() if len(grades) == len(judges)]
-    differences = differing(judges)
-    two = [(one, other) for one, other, *_ in complete] if len(judges) == 2 else []
+    disagreements = find_disagreements(judges)
+    cohen: dict[str, float | None] = {}
+    if len(judges) == 2:
+        pairs = [(grades[0], grades[1]) for grades in complete]
+        cohen = {str(weights): cohen_kappa(pairs, scale, weights=weights) for weights in Weights}
     return JudgeAgreement(
         graded={judge: len(grades) for judge, grades in judges.items()},
         shared=len(shared),
         complete=len(complete),
-        same=len(shared) - len(differences),
-        cohen={str(each): cohen_kappa(two, scale, weights=each) for each in Weights} if len(judges) == 2 else {},
+        same=len(shared) - len(disagreements),
+        cohen=cohen,
         fleiss=fleiss_kappa(complete),
         alpha=krippendorff_alphas([[grades.get(pair) for pair in by_pair] for grades in judges.values()]),
-        disagreements=differences,
+        disagreements=disagreements,
     )
 
 
-def differing(judges: Mapping[str, Grades]) -> tuple[Disagreement, ...]:
+def find_disagreements(judges: Mapping[str, Grades]) -> tuple[Disagreement, ...]:
     """
     The documents on which *judges* differ, the one whose grades are furthest apart first.
 
-    >>> differing({"anna": {("q", "d"): 2, ("q", "e"): 0}, "bob": {("q", "d"): 1, ("q", "e"): 0}})
+    >>> find_disagreements({"anna": {("q", "d"): 2, ("q", "e"): 0}, "bob": {("q", "d"): 1, ("q", "e"): 0}})
     (Disagreement(query='q', document='d', grades={'anna': 2, 'bob': 1}),)
     """
-    shared = (Disagreement(*pair, grades) for pair, grades in _by_pair(judges).items())
-    return _furthest_first(one for one in shared if one.spread)
+    shared = [Disagreement(*pair, grades) for pair, grades in _group_by_pair(judges).items()]
+    return _sort_furthest_first(disagreement for disagreement in shared if disagreement.spread)
 
 
-def _furthest_first(disagreements: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
-    return tuple(sorted(disagreements, key=lambda one: (-one.spread, one.query, one.document)))
+def _sort_furthest_first(disagreements: Iterable[Disagreement]) -> tuple[Disagreement, ...]:
+    return tuple(sorted(disagreements, key=lambda item: (-item.spread, item.query, item.document)))
 
 
-def _by_pair(judges: Mapping[str, Grades]) -> dict[Pair, dict[str, float]]:
-    found: dict[Pair, dict[str, float]] = {}
+def _group_by_pair(judges: Mapping[str, Grades]) -> dict[Pair, dict[str, float]]:
+    """The grades of each document by judge, in the order of queries and documents."""
+    by_pair: dict[Pair, dict[str, float]] = {}
     for judge, grades in judges.items():
         for pair, grade in grades.items():
-            found.setdefault(pair, {})[judge] = grade
-    return dict(sorted(found.items()))
+            by_pair.setdefault(pair, {})[judge] = grade
+    return dict(sorted(by_pair.items()))
 
 
 # One grade from several.
 
 
-class Rule(StrEnum):
+class ResolutionRule(StrEnum):
     """How to resolve the grades of several judges to one."""
 
     AGREED = "agreed"
@@ -200,7 +223,7 @@ class Resolution:
 
 
 def resolve(
-    judges: Mapping[str, Grades], rule: Rule, *, most_apart: float = math.inf, settler: str | None = None
+    judges: Mapping[str, Grades], rule: ResolutionRule, *, most_apart: float = math.inf, settler: str | None = None
 ) -> Resolution:
     """
     One grade for each document.
@@ -212,27 +235,33 @@ def resolve(
         settler: The judge whose grade is that of the document, whatever others gave.
 
     >>> judges = {"anna": {("q", "d"): 2, ("q", "e"): 0}, "bob": {("q", "d"): 2, ("q", "e"): 1}, "eve": {("q", "e"): 1}}
-    >>> dict(resolve(judges, Rule.MAJORITY).grades)
+    >>> dict(resolve(judges, ResolutionRule.MAJORITY).grades)
     {('q', 'd'): 2, ('q', 'e'): 1}
-    >>> dict(resolve(judges, Rule.AGREED).grades)
+    >>> dict(resolve(judges, ResolutionRule.AGREED).grades)
     {('q', 'd'): 2}
     """
-    found: dict[Pair, float] = {}
-    left: list[Disagreement] = []
+    resolved: dict[Pair, float] = {}
+    left_open: list[Disagreement] = []
     settled = judges.get(settler, {}) if settler is not None else {}
-    for pair, grades in _by_pair(judges).items():
-        one = Disagreement(*pair, {settler: settled[pair]} if settler is not None and pair in settled else grades)
-        grade = _resolved(list(one.grades.values()), rule) if one.spread <= most_apart else None
-        if grade is None:
-            left.append(one)
+    for pair, grades in _group_by_pair(judges).items():
+        if settler is not None and pair in settled:
+            disagreement = Disagreement(*pair, {settler: settled[pair]})
         else:
-            found[pair] = grade
-    return Resolution(found, _furthest_first(left))
+            disagreement = Disagreement(*pair, grades)
+        grade = None
+        if disagreement.spread <= most_apart:
+            grade = _resolve_grades(list(disagreement.grades.values()), rule)
+        if grade is None:
+            left_open.append(disagreement)
+        else:
+            resolved[pair] = grade
+    return Resolution(resolved, _sort_furthest_first(left_open))
 
 
-def _resolved(grades: Sequence[float], rule: Rule) -> float | None:
-    if rule is Rule.MEDIAN:
+def _resolve_grades(grades: Sequence[float], rule: ResolutionRule) -> float | None:
+    """The one grade of several; None where *rule* finds none."""
+    if rule is ResolutionRule.MEDIAN:
         return sorted(grades)[(len(grades) - 1) // 2]
     grade, times = Counter(grades).most_common(1)[0]
-    needed = len(grades) if rule is Rule.AGREED else len(grades) // 2 + 1
+    needed = len(grades) if rule is ResolutionRule.AGREED else len(grades) // 2 + 1
     return grade if times >= needed else None

@@ -20,89 +20,91 @@ from harness.words import count, counted
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """
-    What is judged: the name of a *suite*, and a fingerprint of what the page shows of each query, by id.
-
-    *older* are the fingerprints that older versions of the harness wrote, which depend on vectors too.
-    """
+    """What is judged: the name of a *suite*, and what the page shows of each query."""
 
     suite: str
     fingerprints: Mapping[str, str]
+    """Of what the page shows, by the id of the query."""
     older: Mapping[str, str] = field(default_factory=dict)
+    """The fingerprints that older versions of the harness wrote, which depend on vectors too."""
 
-    @classmethod
-    def of(cls, suite: Suite) -> Questions:
-        """The questions of *suite*, which has its variables as they are written."""
-        shown, older = {}, {}
-        for query in suite.queries:
-            values = query.masked or {"text": query.text, "params": query.params}
-            shown[query.id] = fingerprint({**values, "params": read_shown_params(suite, query)})
-            older[query.id] = fingerprint({**values, "params": without_vectors(values["params"])})
-        return cls(suite.name, shown, older)
+
+def fingerprint_questions(suite: Suite) -> Questions:
+    """The questions of *suite*, which has its variables as they are written."""
+    fingerprints, older = {}, {}
+    for query in suite.queries:
+        values = query.masked or {"text": query.text, "params": query.params}
+        fingerprints[query.id] = fingerprint({**values, "params": read_shown_params(suite, query)})
+        older[query.id] = fingerprint({**values, "params": without_vectors(values["params"])})
+    return Questions(suite.name, fingerprints, older)
 
 
 def read_shown_params(suite: Suite, query: Query) -> dict[str, Json]:
     """The params of *query* that the page shows: all but vectors, which tell a person nothing; values are masked."""
-    params = {**query.params, **((query.masked or {}).get("params") or {})}
-    return {
-        name: without_vectors(value)
-        for name, value in params.items()
-        if name not in suite.vectors and not is_vector(value)
-    }
+    params = dict(query.params)
+    if query.masked is not None:
+        params |= query.masked.get("params") or {}
+    shown = {}
+    for name, value in params.items():
+        if name not in suite.vectors and not is_vector(value):
+            shown[name] = without_vectors(value)
+    return shown
 
 
 _NAME = re.compile(r"\w[\w-]{0,63}")
+_SUFFIX = ".jsonl"
 
 
-def progress_path(suite: Path, judge: str, folder: Path | None = None) -> Path:
+def build_judge_path(suite: Path, judge: str, folder: Path | None = None) -> Path:
     """
     The file of what *judge* graded, beside the suite or in *folder*.
 
     Raises:
         UsageError: *judge* cannot be part of a file name.
 
-    >>> str(progress_path(Path("shop.relevance.yaml"), "anna"))
+    >>> str(build_judge_path(Path("shop.relevance.yaml"), "anna"))
     'shop.judged-by.anna.jsonl'
     """
     if not _NAME.fullmatch(judge):
         raise UsageError(f"found {judge!r} as the name of a judge, expected letters, digits, _ and -, such as anna")
-    return (folder or suite.parent) / f"{_stem(suite)}.judged-by.{judge}.jsonl"
+    return (folder or suite.parent) / f"{_build_prefix(suite)}{judge}{_SUFFIX}"
 
 
-def _stem(suite: Path) -> str:
-    return suite.name.removesuffix(".yaml").removesuffix(".relevance")
+def _build_prefix(suite: Path) -> str:
+    """How the names of the files of all judges of *suite* begin."""
+    return f"{suite.name.removesuffix('.yaml').removesuffix('.relevance')}.judged-by."
 
 
-def kept_by_judge(suite: Path, folder: Path | None = None, questions: Questions | None = None) -> dict[str, JudgeFile]:
+def read_judge_files(
+    suite: Path, folder: Path | None = None, questions: Questions | None = None
+) -> dict[str, JudgeFile]:
     """The grades of all judges of *suite*, by their names; arguments and errors are those of `JudgeFile.read`."""
-    begin, end = f"{_stem(suite)}.judged-by.", ".jsonl"
-    names = sorted(path.name for path in (folder or suite.parent).iterdir() if path.name.startswith(begin))
-    judges = [name[len(begin) : -len(end)] for name in names if name.endswith(end)]
-    return {
-        judge: JudgeFile.read(progress_path(suite, judge, folder), questions)
-        for judge in judges
-        if _NAME.fullmatch(judge)
-    }
+    prefix = _build_prefix(suite)
+    files = {}
+    for name in sorted(path.name for path in (folder or suite.parent).iterdir()):
+        judge = name.removeprefix(prefix).removesuffix(_SUFFIX)
+        # Only a name that `build_judge_path` accepts is that of a judge: the file may be one of another suite.
+        if name == f"{prefix}{judge}{_SUFFIX}" and _NAME.fullmatch(judge):
+            files[judge] = JudgeFile.read(build_judge_path(suite, judge, folder), questions)
+    return files
 
 
 @dataclass(slots=True)
 class JudgeFile:
-    """
-    The grades of one judge, kept in the file *path*.
-
-    *given* are all grades that a document ever had, *steps* what can be undone: each a document and its grade before.
-    *lines* are the lines of the file with the grades that were read. Each line written says what was judged, by
-    *questions*; *outdated* are documents whose last grade does not count, as the page showed another text or other
-    params of the query. A line that does not say what was judged counts.
-    """
+    """The grades of one judge, kept in the file *path*."""
 
     path: Path
     questions: Questions | None = None
+    """What is judged: each line written says it. A line that does not say it counts."""
     grades: dict[Pair, float] = field(default_factory=dict)
     given: dict[Pair, set[float]] = field(default_factory=dict)
+    """All grades that a document ever had."""
     steps: list[tuple[Pair, float | None]] = field(default_factory=list)
+    """What can be undone: each a document and its grade before."""
     lines: dict[Pair, int] = field(default_factory=dict)
+    """The lines of the file with the grades that were read."""
     outdated: set[Pair] = field(default_factory=set)
+    """Documents whose last grade does not count, as the page showed another text or other params of the query."""
 
     @classmethod
     def read(cls, path: Path, questions: Questions | None = None) -> JudgeFile:
@@ -117,31 +119,28 @@ class JudgeFile:
             FormatError: The file is a link or cannot be read, a line is not an entry of it, or is that of another
                 suite.
         """
-        kept = cls(path, questions)
+        judge_file = cls(path, questions)
         _refuse_link(path)
         try:
             content = path.read_bytes() if path.exists() else b""
         except OSError as error:
             raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-        for number, one in enumerate(_entries(path, content, questions), start=1):
-            is_outdated = kept._is_outdated(one)
-            kept._apply(one.pair, None if is_outdated else one.grade, undoes=one.undoes)
-            if is_outdated and one.grade is not None:
-                kept.outdated.add(one.pair)
-                kept.given.setdefault(one.pair, set()).add(one.grade)
-            kept.lines[one.pair] = number
-        return kept
+        for number, entry in enumerate(_parse_lines(path, content, questions), start=1):
+            is_outdated = judge_file._is_outdated(entry)
+            judge_file._apply(entry.pair, None if is_outdated else entry.grade, undoes=entry.undoes)
+            if is_outdated and entry.grade is not None:
+                judge_file.outdated.add(entry.pair)
+                # It may stand in a file of judgments, where it was not edited by hand.
+                judge_file.given.setdefault(entry.pair, set()).add(entry.grade)
+            judge_file.lines[entry.pair] = number
+        return judge_file
 
     def _is_outdated(self, entry: _Entry) -> bool:
         """Whether the page shows something else of the query than when *entry* was written."""
-        now = self._question(entry.pair)
-        if self.questions is None or now is None or entry.question is None:
+        query, _ = entry.pair
+        if self.questions is None or entry.question is None or query not in self.questions.fingerprints:
             return False
-        return entry.question not in (now, self.questions.older.get(entry.pair[0]))
-
-    def _question(self, pair: Pair) -> str | None:
-        """The fingerprint of the query of a document; None where that is not known."""
-        return None if self.questions is None else self.questions.fingerprints.get(pair[0])
+        return entry.question not in (self.questions.fingerprints[query], self.questions.older.get(query))
 
     def check_writable(self) -> None:
         """
@@ -170,7 +169,7 @@ class JudgeFile:
             UsageError: The ids cannot be encoded as text.
             OSError: The grade could not be written.
         """
-        self._keep(pair, grade)
+        self._append({"query": pair[0], "document": pair[1], "grade": _shorten_number(grade)})
         self._apply(pair, grade)
 
     def undo(self) -> Pair | None:
@@ -178,25 +177,27 @@ class JudgeFile:
         if not self.steps:
             return None
         pair, before = self.steps[-1]
-        self._keep(pair, before, undo=True)
+        self._append({"query": pair[0], "document": pair[1], "grade": _shorten_number(before), "undo": True})
         self._apply(pair, before, undoes=True)
         return pair
 
-    def _keep(self, pair: Pair, grade: float | None, **more: bool) -> None:
-        number = int(grade) if grade is not None and grade.is_integer() else grade
-        entry = {"query": pair[0], "document": pair[1], "grade": number, **more}
+    def _append(self, entry: dict[str, Any]) -> None:
+        """Write *entry*, a grade or an undone step, with what was judged, and wait until it is on the disk."""
+        query, document = entry["query"], entry["document"]
         if self.questions is not None:
-            asked = {"suite": self.questions.suite, "question": self._question(pair)}
-            entry |= {key: value for key, value in asked.items() if value is not None}
+            entry["suite"] = self.questions.suite
+            if query in self.questions.fingerprints:
+                entry["question"] = self.questions.fingerprints[query]
         try:
             line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError:
-            raise UsageError(f"document {pair[1]!r} of query {pair[0]!r} has an id that is no valid text") from None
+            raise UsageError(f"document {document!r} of query {query!r} has an id that is no valid text") from None
         _refuse_link(self.path)
         with self.path.open("a+b") as file:
             file.seek(0)
             content = file.read()
-            _entries(self.path, content, self.questions)
+            # The file may have been replaced since it was read: nothing is added to what is no file of grades.
+            _parse_lines(self.path, content, self.questions)
             last = content.rpartition(b"\n")[2]
             if _is_cut(last):
                 file.truncate(len(content) - len(last))
@@ -207,6 +208,7 @@ class JudgeFile:
             os.fsync(file.fileno())
 
     def _apply(self, pair: Pair, grade: float | None, *, undoes: bool = False) -> None:
+        """Let *grade*, or no grade, be that of a document, as the next line of the file says."""
         if undoes and self.steps:
             self.steps.pop()
         else:
@@ -221,17 +223,15 @@ class JudgeFile:
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """
-    A line: a document, its grade, and whether that is an undone step.
-
-    *suite* is the name of the suite, *question* the fingerprint of the query; None where the line does not say it.
-    """
+    """A line: a document, its grade, and whether that is an undone step."""
 
     pair: Pair
     grade: float | None
     undoes: bool
     suite: str | None
+    """The name of the suite; None where the line does not say it."""
     question: str | None
+    """The fingerprint of the query; None where the line does not say it."""
 
 
 def _refuse_link(path: Path) -> None:
@@ -249,19 +249,21 @@ _BEGIN = b'{"query": "'
 """How each line of the file begins."""
 
 
-def _entries(path: Path, content: bytes, questions: Questions | None) -> list[_Entry]:
+def _parse_lines(path: Path, content: bytes, questions: Questions | None) -> list[_Entry]:
     """The lines of the file *path*; raises FormatError for one that is none, or is that of another suite."""
     *lines, last = content.split(b"\n")
     if last and not _is_cut(last):
         lines.append(last)
-    entries = [_entry(path, number, line) for number, line in enumerate(lines, start=1)]
-    for number, one in enumerate(entries, start=1):
-        if questions is not None and one.suite not in (None, questions.suite):
+    entries = [_parse_line(path, number, line) for number, line in enumerate(lines, start=1)]
+    if questions is None:
+        return entries
+    for number, entry in enumerate(entries, start=1):
+        if entry.suite not in (None, questions.suite):
             raise FormatError.at(
                 path,
                 number,
                 1,
-                f"found a grade of the suite {one.suite!r}, expected grades of {questions.suite!r}; choose another "
+                f"found a grade of the suite {entry.suite!r}, expected grades of {questions.suite!r}; choose another "
                 f"folder with --progress, or, if the suite was renamed, rename it in this file",
             )
     return entries
@@ -276,38 +278,52 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def _entry(path: Path, number: int, line: bytes) -> _Entry:
+def _parse_line(path: Path, number: int, line: bytes) -> _Entry:
     try:
         entry = json.loads(line.decode())
-        pair, grade = (str(entry["query"]), str(entry["document"])), entry["grade"]
-        suite, question = (None if entry.get(key) is None else str(entry[key]) for key in ("suite", "question"))
+        pair = (str(entry["query"]), str(entry["document"]))
+        grade = None
+        if entry["grade"] is not None:
+            grade = _read_grade(entry["grade"])
+        suite = None if entry.get("suite") is None else str(entry["suite"])
+        question = None if entry.get("question") is None else str(entry["question"])
+        # JSON can hold lone surrogates, which no file of judgments can.
         "".join((*pair, suite or "")).encode()
-        return _Entry(pair, None if grade is None else _finite(grade), entry.get("undo") is True, suite, question)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
         raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
+    return _Entry(pair, grade, entry.get("undo") is True, suite, question)
 
 
-def _finite(grade: Any) -> float:
-    if isinstance(grade, bool) or not math.isfinite(float(grade)):
+def _read_grade(value: Any) -> float:
+    """A grade from JSON; ValueError for what is no finite number."""
+    if isinstance(value, bool) or not math.isfinite(float(value)):
         raise ValueError
-    return float(grade)
+    return float(value)
 
 
-def all_given(judges: Iterable[JudgeFile]) -> dict[Pair, frozenset[float]]:
+def _shorten_number(grade: float | None) -> float | None:
+    """*grade* as an integer where it is whole, as people write it."""
+    return int(grade) if grade is not None and grade.is_integer() else grade
+
+
+def collect_given(judges: Iterable[JudgeFile]) -> dict[Pair, frozenset[float]]:
     """All grades that *judges* ever gave, by document."""
-    found: dict[Pair, set[float]] = {}
-    for kept in judges:
-        for pair, grades in kept.given.items():
-            found.setdefault(pair, set()).update(grades)
-    return {pair: frozenset(grades) for pair, grades in found.items()}
+    given: dict[Pair, set[float]] = {}
+    for judge_file in judges:
+        for pair, grades in judge_file.given.items():
+            given.setdefault(pair, set()).update(grades)
+    return {pair: frozenset(grades) for pair, grades in given.items()}
 
 
-def outdated_lines(judges: Mapping[str, JudgeFile]) -> list[str]:
+def describe_outdated(judges: Mapping[str, JudgeFile]) -> list[str]:
     """A sentence on each judge with grades that do not count any more; *judges* are by name."""
-    return [
-        f"left out {count(len(kept.outdated), 'grade')} of {name}, given before the text or params changed: "
-        f"{counted(sorted({query for query, _ in kept.outdated}), 'query')}; grade again"
-        for name, kept in judges.items()
-        if kept.outdated
-    ]
+    sentences = []
+    for name, judge_file in judges.items():
+        if judge_file.outdated:
+            grades = count(len(judge_file.outdated), "grade")
+            queries = counted(sorted({query for query, _ in judge_file.outdated}), "query")
+            sentences.append(
+                f"left out {grades} of {name}, given before the text or params changed: {queries}; grade again"
+            )
+    return sentences

@@ -5,7 +5,7 @@ them. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.means import are_weighted, mean_of
@@ -22,7 +22,6 @@ from harness.model import (
     Query,
     QueryCoverage,
     Ranking,
-    Response,
     Run,
     Suite,
 )
@@ -42,18 +41,18 @@ class PooledRun:
     run: Run
 
 
-def top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
+def list_top_hits(run: Run, query: Query, depth: int) -> tuple[Hit, ...]:
     """The first *depth* hits of *query*; none where it has no ranking."""
     response = run.responses.get(query.id)
     return response.hits[:depth] if isinstance(response, Ranking) else ()
 
 
-def cover_queries(suite: Suite, one: PooledRun, measure: Measure, depth: int) -> dict[str, QueryCoverage]:
+def cover_queries(suite: Suite, pooled: PooledRun, measure: Measure, depth: int) -> dict[str, QueryCoverage]:
     """The coverage of each query with a ranking, by its id."""
-    worst, best = scale_ends(suite, measure)
+    worst, best = find_scale_ends(suite, measure)
     coverages = {}
     for query in suite.queries:
-        response = one.run.responses.get(query.id)
+        response = pooled.run.responses.get(query.id)
         if not isinstance(response, Ranking):
             continue
         bounds = unjudged_bounds(
@@ -66,46 +65,44 @@ def cover_queries(suite: Suite, one: PooledRun, measure: Measure, depth: int) ->
             profile=suite.profile,
         )
         unjudged = sum(hit.id not in query.judgments for hit in response.hits[:depth])
-        coverages[query.id] = QueryCoverage(query.id, one.name, unjudged, bounds)
+        coverages[query.id] = QueryCoverage(query.id, pooled.name, unjudged, bounds)
     return coverages
 
 
-def cover_run(suite: Suite, one: PooledRun, covered: Mapping[str, QueryCoverage], depth: int) -> Coverage:
+def cover_run(suite: Suite, pooled: PooledRun, coverages: Mapping[str, QueryCoverage], depth: int) -> Coverage:
     """The coverage of a whole run, from that of its queries."""
+    judged_at_depth = parse_measure(f"Judged@{depth}")
     weights = {query.id: query.weight for query in suite.queries}
-    weights = weights if are_weighted(weights.values()) else {}
-    bounds = [(name, coverage.bounds) for name, coverage in covered.items()]
-    whole = {
-        name: (bound.if_worst, bound.as_judged, bound.if_best)
-        for name, bound in bounds
-        if None not in (bound.if_worst, bound.as_judged, bound.if_best)
-    }
-
-    def mean_at(place: int) -> float | None:
-        values = {name: value for name, values in whole.items() if (value := values[place]) is not None}
-        return mean_of(values, weights) if values else None
-
-    judged = _judged(suite, one.run, depth)
+    if not are_weighted(weights.values()):
+        weights = {}
+    hits = 0
+    judged, if_worst, as_judged, if_best = {}, {}, {}, {}
+    for query in suite.queries:
+        hits += len(list_top_hits(pooled.run, query, depth))
+        # Computed as for a threshold on Judged@k.
+        share = score_of(suite, query, judged_at_depth, pooled.run).value
+        if share is not None:
+            judged[query.id] = share
+    for name, coverage in coverages.items():
+        bounds = coverage.bounds
+        # The three means are over the same queries, so that they can be compared.
+        if bounds.if_worst is not None and bounds.as_judged is not None and bounds.if_best is not None:
+            if_worst[name] = bounds.if_worst
+            as_judged[name] = bounds.as_judged
+            if_best[name] = bounds.if_best
     return Coverage(
-        run=one.name,
-        hits=sum(len(top_hits(one.run, query, depth)) for query in suite.queries),
-        unjudged=sum(coverage.unjudged for coverage in covered.values()),
-        queries=sum(coverage.unjudged > 0 for coverage in covered.values()),
+        run=pooled.name,
+        hits=hits,
+        unjudged=sum(coverage.unjudged for coverage in coverages.values()),
+        queries=sum(coverage.unjudged > 0 for coverage in coverages.values()),
         judged=mean_of(judged, weights) if judged else None,
-        if_worst=mean_at(0),
-        as_judged=mean_at(1),
-        if_best=mean_at(2),
+        if_worst=mean_of(if_worst, weights) if if_worst else None,
+        as_judged=mean_of(as_judged, weights) if as_judged else None,
+        if_best=mean_of(if_best, weights) if if_best else None,
     )
 
 
-def _judged(suite: Suite, run: Run, depth: int) -> dict[str, float]:
-    """Judged@k of each query with a ranking, computed as for a threshold."""
-    measure = parse_measure(f"Judged@{depth}")
-    scores = [score_of(suite, query, measure, run) for query in suite.queries]
-    return {score.query: score.value for score in scores if score.value is not None}
-
-
-def bounded_measure(suite: Suite, depth: int) -> Measure:
+def choose_bounded_measure(suite: Suite, depth: int) -> Measure:
     """The first of the suite's measures that depends on the grades of returned documents."""
     for measure in common_measures(suite):
         if needs_grades(measure):
@@ -119,7 +116,7 @@ def needs_grades(measure: Measure) -> bool:
     return definition.diverse is None and definition.needs is not Needs.NOTHING
 
 
-def scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
+def find_scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
     """
     The grades of least and of greatest gain for *measure*, among those that have a name or a gain, or are in use.
 
@@ -129,21 +126,25 @@ def scale_ends(suite: Suite, measure: Measure) -> tuple[float, float]:
     if settings.gain.kind is GainKind.MAP:
         grades = sorted((gain, grade) for grade, gain in settings.gain.table)
         return grades[0][1], grades[-1][1]
-    used = {grade for query in suite.queries for grade in query.judgments.values()}
-    best = max({*suite.grades.values(), *used}, default=0.0)
+    in_use = [0.0, *suite.grades.values()]
+    for query in suite.queries:
+        in_use += query.judgments.values()
+    best = max(in_use)
     top = settings.values.get("max")
     if isinstance(top, int | float):
         best = min(best, float(top))
-    return min([0.0, *suite.grades.values(), *used]), best if best > 0 else 1.0
+    return min(in_use), best if best > 0 else 1.0
 
 
 # Pools.
 
 
-def pooling_depth(suite: Suite) -> int:
+def find_pooling_depth(suite: Suite) -> int:
     """The deepest cutoff of the suite's measures; the suite's depth where none has a cutoff."""
-    measures = [measure for query in suite.queries for measure in measures_of(suite, query)]
-    return deepest_cutoff([*common_measures(suite), *measures]) or suite.depth
+    measures = list(common_measures(suite))
+    for query in suite.queries:
+        measures += measures_of(suite, query)
+    return deepest_cutoff(measures) or suite.depth
 
 
 def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
@@ -155,69 +156,59 @@ def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
         runs: At least one, with different names.
         depth: Ranks to pool, >= 1.
     """
-    measure = bounded_measure(suite, depth)
-    covered = {one.name: cover_queries(suite, one, measure, depth) for one in runs}
-    open_ones = [coverage for coverages in covered.values() for coverage in coverages.values() if coverage.unjudged]
+    measure = choose_bounded_measure(suite, depth)
+    documents: list[PooledDocument] = []
+    for query in sorted(suite.queries, key=lambda query: query.id):
+        documents += _pool_query(query, runs, depth)
+    coverages = []
+    open_queries = []
+    for pooled in runs:
+        by_query = cover_queries(suite, pooled, measure, depth)
+        coverages.append(cover_run(suite, pooled, by_query, depth))
+        open_queries += [coverage for coverage in by_query.values() if coverage.unjudged]
+    unanswered = {}
+    zero_hits: dict[str, tuple[str, ...]] = {}
+    for query in suite.queries:
+        for pooled in runs:
+            response = pooled.run.responses.get(query.id)
+            if isinstance(response, Failure):
+                unanswered[query.id, pooled.name] = failure_text(response)
+            elif isinstance(response, Ranking) and not response.hits:
+                zero_hits[query.id] = (*zero_hits.get(query.id, ()), pooled.name)
     return Pool(
         suite=suite.name,
         path=suite.path,
         depth=depth,
         measure=measure.text,
-        documents=tuple(_documents(suite, runs, depth)),
-        coverage=tuple(cover_run(suite, one, covered[one.name], depth) for one in runs),
-        queries=tuple(sorted(open_ones, key=lambda one: (-one.spread, -one.unjudged, one.query, one.run))),
-        unanswered=_unanswered(suite, runs),
-        zero_hits=_zero_hits(suite, runs),
+        documents=tuple(documents),
+        coverage=tuple(coverages),
+        queries=tuple(sorted(open_queries, key=lambda item: (-item.spread, -item.unjudged, item.query, item.run))),
+        unanswered=unanswered,
+        zero_hits=zero_hits,
     )
 
 
-def with_texts(pool: Pool, found: Mapping[tuple[str, str], Hit]) -> Pool:
-    """*pool* with the titles and snippets that were *found*, by query and document, beside those that it has."""
-
-    def with_text(one: PooledDocument) -> PooledDocument:
-        hit = found.get((one.query, one.document))
-        if hit is None:
-            return one
-        return replace(one, title=one.title or hit.title, snippet=hit.snippet, texts=hit.texts or {})
-
-    return replace(pool, documents=tuple(map(with_text, pool.documents)))
-
-
-def _documents(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Iterator[PooledDocument]:
-    for query in sorted(suite.queries, key=lambda query: query.id):
-        ranks: dict[str, dict[str, int]] = {}
-        titles: dict[str, str | None] = {}
-        for run, rank, hit in _unjudged(query, runs, depth):
-            ranks.setdefault(hit.id, {})[run] = rank
-            titles[hit.id] = titles.get(hit.id) or hit.title
-        pooled = [PooledDocument(query.id, query.text, name, ranks[name], titles[name]) for name in ranks]
-        yield from sorted(pooled, key=lambda document: (document.best, document.document))
-
-
-def _unjudged(query: Query, runs: Sequence[PooledRun], depth: int) -> Iterator[tuple[str, int, Hit]]:
-    """The unjudged hits of *query*, each with the name of its run and its rank there, from 1."""
-    for one in runs:
-        for rank, hit in enumerate(top_hits(one.run, query, depth), start=1):
+def _pool_query(query: Query, runs: Sequence[PooledRun], depth: int) -> list[PooledDocument]:
+    """The unjudged documents of *query* in all *runs*, by their best rank."""
+    ranks: dict[str, dict[str, int]] = {}
+    titles: dict[str, str | None] = {}
+    for pooled in runs:
+        for rank, hit in enumerate(list_top_hits(pooled.run, query, depth), start=1):
             if hit.id not in query.judgments:
-                yield one.name, rank, hit
+                ranks.setdefault(hit.id, {})[pooled.name] = rank
+                titles[hit.id] = titles.get(hit.id) or hit.title
+    documents = [PooledDocument(query.id, query.text, name, ranks[name], titles[name]) for name in ranks]
+    return sorted(documents, key=lambda document: (document.best, document.document))
 
 
-def _unanswered(suite: Suite, runs: Sequence[PooledRun]) -> dict[tuple[str, str], str]:
-    return {
-        (query.id, one.name): failure_text(response)
-        for query in suite.queries
-        for one in runs
-        if isinstance(response := one.run.responses.get(query.id), Failure)
-    }
-
-
-def _zero_hits(suite: Suite, runs: Sequence[PooledRun]) -> dict[str, tuple[str, ...]]:
-    found = {
-        query.id: tuple(one.name for one in runs if _is_empty(one.run.responses.get(query.id)))
-        for query in suite.queries
-    }
-    return {query: names for query, names in found.items() if names}
-
-
-def _is_empty(response: Response | None) -> bool:
-    return isinstance(response, Ranking) and not response.hits
+def add_texts(pool: Pool, texts: Mapping[tuple[str, str], Hit]) -> Pool:
+    """*pool* with the titles and snippets that were found, by query and document, beside those that it has."""
+    documents = []
+    for document in pool.documents:
+        hit = texts.get((document.query, document.document))
+        if hit is None:
+            documents.append(document)
+            continue
+        title = document.title or hit.title
+        documents.append(replace(document, title=title, snippet=hit.snippet, texts=hit.texts or {}))
+    return replace(pool, documents=tuple(documents))

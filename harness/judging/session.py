@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from typing import Any
 from harness.config import Configs
 from harness.errors import FormatError, Problem, UsageError
 from harness.judging import PoolOptions, pool_suites
-from harness.judging.agreement import Pair, differing
-from harness.judging.findings import Scale, scales_of
-from harness.judging.judge_file import JudgeFile, outdated_lines, read_shown_params
-from harness.judging.writing import number_text
+from harness.judging.agreement import Pair, find_disagreements
+from harness.judging.findings import Scale, list_scales
+from harness.judging.judge_file import JudgeFile, describe_outdated, read_shown_params
+from harness.judging.writing import format_grade
 from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.report.sentences import zero_hit_lines
 from harness.run.cell import Progress
@@ -43,7 +43,7 @@ class GradeChoice:
     key: str
 
 
-def choices_of(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice, ...]:
+def list_choices(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice, ...]:
     """
     The grades that a judge can give, the least first: those of *scale*, else those that have a name, else those with a
     gain, else the whole numbers from 0 to the greatest grade that is in use or that a measure allows, else 0 to 3.
@@ -55,68 +55,72 @@ def choices_of(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice, .
     """
     labels = {grade: name for name, grade in suite.grades.items()}
     if scale is not None:
-        grades = _whole_numbers(scale.least, scale.greatest, scale.owner)
+        grades = _list_whole_numbers(scale.least, scale.greatest, scale.owner)
     elif labels:
         grades = sorted(labels)
     elif suite.gain.kind is GainKind.MAP:
         grades = [grade for grade, _ in suite.gain.table]
     else:
-        grades = _grades_in_use(suite)
-    digits = all(grade.is_integer() and 0 <= grade <= 9 for grade in grades)
-    keys = [number_text(grade) if digits else str(place) for place, grade in enumerate(grades, start=1)]
-    return tuple(
-        GradeChoice(grade, labels.get(grade, ""), key if len(key) == 1 else "")
-        for grade, key in zip(grades, keys, strict=True)
-    )
+        grades = _list_grades_in_use(suite)
+    are_digits = all(grade.is_integer() and 0 <= grade <= 9 for grade in grades)
+    choices = []
+    for place, grade in enumerate(grades, start=1):
+        key = format_grade(grade) if are_digits else str(place)
+        # A key is one character: places from 10 on have none.
+        choices.append(GradeChoice(grade, labels.get(grade, ""), key if len(key) == 1 else ""))
+    return tuple(choices)
 
 
-def _grades_in_use(suite: Suite) -> list[float]:
-    used = {grade for query in suite.queries for grade in query.judgments.values()}
-    tops = [one.greatest for one in scales_of(suite)]
-    top = max([*used, *tops, 1.0]) if used or tops else DEFAULT_TOP
-    if all(grade.is_integer() for grade in (*used, top)) and top - min([*used, 0.0]) < MOST_GRADES:
-        return _whole_numbers(min([*used, 0.0]), top, "the suite")
-    return sorted({*used, 0.0})
+def _list_grades_in_use(suite: Suite) -> list[float]:
+    """The whole numbers from 0 to the greatest grade that is used or allowed; else the grades that are used, and 0."""
+    used = {0.0}
+    for query in suite.queries:
+        used.update(query.judgments.values())
+    tops = [scale.greatest for scale in list_scales(suite)]
+    has_judgments = any(query.judgments for query in suite.queries)
+    top = max(*used, *tops, 1.0) if has_judgments or tops else DEFAULT_TOP
+    least = min(used)
+    if all(grade.is_integer() for grade in (*used, top)) and top - least < MOST_GRADES:
+        return _list_whole_numbers(least, top, "the suite")
+    return sorted(used)
 
 
-def _whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
+def _list_whole_numbers(least: float, greatest: float, owner: str) -> list[float]:
     if not (least.is_integer() and greatest.is_integer() and greatest - least < MOST_GRADES):
-        found = f"{number_text(least)} to {number_text(greatest)}"
         raise UsageError(
-            f"found grades from {found} in {owner}, expected at most {MOST_GRADES} whole numbers; "
-            "name the grades under `grades` in the suite, or give --scale, such as 0..3"
+            f"found grades from {format_grade(least)} to {format_grade(greatest)} in {owner}, expected at most "
+            f"{MOST_GRADES} whole numbers; name the grades under `grades` in the suite, or give --scale, such as 0..3"
         )
     return [least + step for step in range(int(greatest - least) + 1)]
 
 
 def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | None = None) -> None:
     """
-    Check that the grades of *judges* are on the scale of `choices_of`, or up to 3 where the suite names no scale.
+    Check that the grades of *judges* are on the scale of `list_choices`, or up to 3 where the suite names no scale.
 
     Raises:
         FormatError: Some grades are not; each with its line.
-        UsageError: As `choices_of`.
+        UsageError: As `list_choices`.
     """
-    choices = [one.grade for one in choices_of(suite, scale)]
+    choices = [choice.grade for choice in list_choices(suite, scale)]
     least, greatest = min(choices), max(choices)
-    is_named = scale is not None or suite.grades or suite.gain.table or scales_of(suite)
-    if not is_named:
+    has_scale = scale is not None or suite.grades or suite.gain.table or list_scales(suite)
+    # The grades of the suite may be lower than those of a judge who was offered 0 to 3 before the suite had any.
+    if not has_scale:
         greatest = max(greatest, DEFAULT_TOP)
     gains = [grade for grade, _ in suite.gain.table]
-    expected = f"expected a grade from {number_text(least)} to {number_text(greatest)}"
+    expected = f"expected a grade from {format_grade(least)} to {format_grade(greatest)}"
     if gains:
-        expected = f"expected one of the gain map, {', '.join(map(number_text, gains))}"
-    problems = [
-        Problem(
-            str(kept.path),
-            kept.lines.get(pair, 0),
-            min(kept.lines.get(pair, 0), 1),
-            f"found grade {grade:g} of document {pair[1]} of query {pair[0]}, {expected}; correct it, or give --scale",
-        )
-        for kept in judges
-        for pair, grade in kept.grades.items()
-        if not least <= grade <= greatest or (gains and grade not in gains)
-    ]
+        expected = f"expected one of the gain map, {', '.join(map(format_grade, gains))}"
+    problems = []
+    for judge_file in judges:
+        for (query, document), grade in judge_file.grades.items():
+            if least <= grade <= greatest and (not gains or grade in gains):
+                continue
+            line = judge_file.lines.get((query, document), 0)
+            found = f"found grade {grade:g} of document {document} of query {query}"
+            sentence = f"{found}, {expected}; correct it, or give --scale"
+            problems.append(Problem(str(judge_file.path), line, min(line, 1), sentence))
     if problems:
         raise FormatError(problems)
 
@@ -124,7 +128,7 @@ def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | Non
 # The documents, in an order.
 
 
-def ordered(pool: Pool, *, seed: str | None) -> tuple[PooledDocument, ...]:
+def order_documents(pool: Pool, *, seed: str | None) -> tuple[PooledDocument, ...]:
     """
     The documents by query, the query first whose score may change most.
 
@@ -133,24 +137,21 @@ def ordered(pool: Pool, *, seed: str | None) -> tuple[PooledDocument, ...]:
         seed: Shuffles the documents of each query, the same way each time; None sorts them by their best rank.
     """
     places: dict[str, int] = {}
-    for query in (*(one.query for one in pool.queries), *(one.query for one in pool.documents)):
-        places.setdefault(query, len(places))
+    for coverage in pool.queries:
+        places.setdefault(coverage.query, len(places))
+    for document in pool.documents:
+        places.setdefault(document.query, len(places))
     documents = list(pool.documents)
     if seed is not None:
-        shuffled = random.Random(seed)
-        documents.sort(key=lambda one: (one.query, one.document))
-        shuffled.shuffle(documents)
-    return tuple(sorted(documents, key=lambda one: places[one.query]))
+        # Sorted first, so that the order does not depend on the ranks of today.
+        documents.sort(key=lambda document: (document.query, document.document))
+        random.Random(seed).shuffle(documents)
+    return tuple(sorted(documents, key=lambda document: places[document.query]))
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """
-    What a judge sees.
-
-    *existing* are the suite's own grades, shown unless *blind*; so are those of *others*, ranks and the names of
-    requests. *unanswered* says whether a query had no ranking, so that its documents are missing.
-    """
+    """What a judge sees."""
 
     suite: Suite
     judge: str
@@ -158,13 +159,16 @@ class Session:
     choices: Sequence[GradeChoice]
     file: JudgeFile
     existing: Mapping[Pair, float] = field(default_factory=dict)
+    """The suite's own grades."""
     others: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
     """The grades of other judges, by their names, for the documents to be settled."""
     blind: bool = False
+    """Whether grades that others gave, ranks and the names of requests are not shown."""
     notes: tuple[str, ...] = ()
     unanswered: bool = False
+    """Whether a query had no ranking, so that its documents are missing."""
 
-    def as_json(self) -> dict[str, Any]:
+    def build_json(self) -> dict[str, Any]:
         """The session as JSON values for the page."""
         queries = {query.id: query for query in self.suite.queries}
         return {
@@ -172,58 +176,61 @@ class Session:
             "judge": self.judge,
             "blind": self.blind,
             "notes": list(self.notes),
-            "choices": [{"grade": one.grade, "label": one.label, "key": one.key} for one in self.choices],
-            "documents": [
-                {
-                    "query": one.query,
-                    "document": one.document,
-                    **_question(self.suite, queries[one.query]),
-                    "title": one.title,
-                    "snippet": one.snippet,
-                    "fields": dict(one.texts),
-                    "grade": self.file.grades.get((one.query, one.document)),
-                    "ranks": {} if self.blind else dict(one.ranks),
-                    "existing": None if self.blind else self.existing.get((one.query, one.document)),
-                    "others": {} if self.blind else dict(self.others.get((one.query, one.document), {})),
-                }
-                for one in self.documents
-            ],
+            "choices": [{"grade": choice.grade, "label": choice.label, "key": choice.key} for choice in self.choices],
+            "documents": [self._build_document(document, queries[document.query]) for document in self.documents],
         }
 
-    def takes(self, pair: Pair, grade: object) -> bool:
+    def _build_document(self, document: PooledDocument, query: Query) -> dict[str, Any]:
+        """A document and its query, as JSON values; values of the environment are masked in those of the query."""
+        pair = (document.query, document.document)
+        text = query.text
+        if query.masked is not None and query.masked.get("text"):
+            text = query.masked["text"]
+        params = {}
+        for name, value in read_shown_params(self.suite, query).items():
+            params[name] = value if isinstance(value, str) else json.dumps(value)
+        return {
+            "query": document.query,
+            "document": document.document,
+            "text": text or query.id,
+            "params": params,
+            "title": document.title,
+            "snippet": document.snippet,
+            "fields": dict(document.texts),
+            "grade": self.file.grades.get(pair),
+            "ranks": {} if self.blind else dict(document.ranks),
+            "existing": None if self.blind else self.existing.get(pair),
+            "others": {} if self.blind else dict(self.others.get(pair, {})),
+        }
+
+    def accepts(self, pair: Pair, grade: object) -> bool:
         """Whether *pair* is a document to grade, and *grade* one of the choices, or None for no grade."""
-        known = any((one.query, one.document) == pair for one in self.documents)
-        is_number = isinstance(grade, (int, float)) and not isinstance(grade, bool)
-        return known and (grade is None or (is_number and any(one.grade == grade for one in self.choices)))
+        if pair not in [(document.query, document.document) for document in self.documents]:
+            return False
+        if grade is None:
+            return True
+        # In Python True is equal to 1, and the page has no business to send it.
+        return not isinstance(grade, bool) and grade in [choice.grade for choice in self.choices]
 
     @property
-    def graded(self) -> int:
+    def graded_count(self) -> int:
         """The number of documents that the judge has graded."""
-        return sum((one.query, one.document) in self.file.grades for one in self.documents)
-
-
-def _question(suite: Suite, query: Query) -> dict[str, Any]:
-    """The query's text, or its id where it has none, and its params as texts; values of the environment are masked."""
-    masked = query.masked or {}
-    params = read_shown_params(suite, query)
-    texts = {name: value if isinstance(value, str) else json.dumps(value) for name, value in params.items()}
-    return {"text": masked.get("text") or query.text or query.id, "params": texts}
+        return sum((document.query, document.document) in self.file.grades for document in self.documents)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeOptions:
-    """
-    Who judges what: the *pooling*, the *judge*, the *seed* of a *blind* order, and the *scale* of the grades.
-
-    A judge who *settles* sees only documents on which the others differ.
-    """
+    """Who judges what."""
 
     pooling: PoolOptions
     judge: str
     blind: bool = False
     seed: int = 0
+    """Of the order where it is *blind*."""
     scale: Scale | None = None
+    """Of the grades."""
     settles: bool = False
+    """Whether the judge sees only documents on which the others differ."""
 
 
 def open_session(
@@ -253,43 +260,55 @@ def open_session(
     configs = Configs.of(options.pooling.run, environ)
     [suite] = load_suites([path], environ, needs_judgments=False, configs=configs)
     check_on_scale(judges.values(), suite, options.scale)
-    choices, own = choices_of(suite, options.scale), judges[options.judge]
-    existing = {(query.id, one): grade for query in suite.queries for one, grade in query.judgments.items()}
-    graded = {pair for kept in judges.values() for pair in kept.grades}
-    again = frozenset(pair for pair in graded if pair not in existing or own.grades.get(pair) != existing[pair])
-    others = differing({name: kept.grades for name, kept in judges.items() if name != options.judge})
-    to_settle = {(one.query, one.document): one.grades for one in others} if options.settles else {}
-    again |= to_settle.keys()
-    pools = pool_suites([path], replace(options.pooling, reopened=again), environ=environ, progress=progress)
-    seed = f"{options.seed}:{options.judge}" if options.blind else None
-    documents = [one for pool in pools for one in ordered(pool, seed=seed)]
+    choices, judge_file = list_choices(suite, options.scale), judges[options.judge]
+    existing: dict[Pair, float] = {}
+    for query in suite.queries:
+        existing.update({(query.id, document): grade for document, grade in query.judgments.items()})
+    # What judges graded is shown again, so that grades can be changed, until the suite has the grade of this judge.
+    reopened = set()
+    for file in judges.values():
+        for pair in file.grades:
+            if pair not in existing or judge_file.grades.get(pair) != existing[pair]:
+                reopened.add(pair)
+    to_settle: dict[Pair, Mapping[str, float]] = {}
     if options.settles:
-        documents = [one for one in documents if (one.query, one.document) in to_settle]
+        others = {name: file.grades for name, file in judges.items() if name != options.judge}
+        for disagreement in find_disagreements(others):
+            to_settle[disagreement.query, disagreement.document] = disagreement.grades
+        reopened.update(to_settle)
+    pooling = replace(options.pooling, reopened=frozenset(reopened))
+    pools = pool_suites([path], pooling, environ=environ, progress=progress)
+    seed = f"{options.seed}:{options.judge}" if options.blind else None
+    documents: list[PooledDocument] = []
+    notes = describe_outdated(judges)
+    for pool in pools:
+        documents += order_documents(pool, seed=seed)
+        notes += _list_notes(pool, options.pooling.fields, to_settle.keys())
+    if options.settles:
+        documents = [document for document in documents if (document.query, document.document) in to_settle]
     return Session(
         suite=suite,
         judge=options.judge,
         documents=documents,
         choices=choices,
-        file=own,
+        file=judge_file,
         existing=existing,
         others=to_settle,
         blind=options.blind,
-        notes=(
-            *outdated_lines(judges),
-            *(note for pool in pools for note in _notes(pool, options.pooling.fields, to_settle)),
-        ),
+        notes=tuple(notes),
         unanswered=any(pool.unanswered for pool in pools),
     )
 
 
-def _notes(pool: Pool, fields: Sequence[str], to_settle: Collection[Pair]) -> Iterable[str]:
+def _list_notes(pool: Pool, fields: Sequence[str], to_settle: Set[Pair]) -> Iterator[str]:
     yield from pool.notes
     yield from zero_hit_lines(pool)
     for (query, request), reason in pool.unanswered.items():
         yield f"query {query} has no answer for {request}: {reason}"
-    lost = len({*to_settle} - {(one.query, one.document) for one in pool.documents})
-    if lost:
-        yield f"not among the hits: {count(lost, 'document')} on which judges differ"
-    missing = [one for one in fields if not any(one in document.texts for document in pool.documents)]
+    pooled = {(document.query, document.document) for document in pool.documents}
+    absent = len(to_settle - pooled)
+    if absent:
+        yield f"not among the hits: {count(absent, 'document')} on which judges differ"
+    missing = [name for name in fields if not any(name in document.texts for document in pool.documents)]
     if missing and pool.documents and not pool.notes:
         yield f"none of {count(len(pool.documents), 'document')} has a text in {listed(missing)}"

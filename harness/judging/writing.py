@@ -5,9 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from yaml import YAMLError
@@ -43,7 +42,7 @@ class FilesChanged(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WriteResult:
     """The result of writing: the *files* written, the number of new grades, and grades that were kept."""
 
     files: tuple[Path, ...] = ()
@@ -74,11 +73,14 @@ class GradedFiles:
             SuiteError: The suite cannot be read.
         """
         named = {file.name: file.path for file in load_unchecked(suite, None, configs=configs).judgments.named}
-        contents = {path: _bytes_of(path) for path in (suite, *named.values())}
-        known = {path: content for path, content in contents.items() if content is not None}
-        return cls(suite, named, known, configs)
+        contents = {}
+        for path in (suite, *named.values()):
+            content = _read_bytes(path)
+            if content is not None:
+                contents[path] = content
+        return cls(suite, named, contents, configs)
 
-    def write(self, grades: Mapping[Pair, float], given: Mapping[Pair, frozenset[float]]) -> Written:
+    def write(self, grades: Mapping[Pair, float], given: Mapping[Pair, frozenset[float]]) -> WriteResult:
         """
         Write *grades* to the suite or the judgment file that has, or would have, the judgment; each file whole.
 
@@ -91,138 +93,157 @@ class GradedFiles:
             SuiteError: The suite cannot be read.
             UsageError: No file can hold a grade, or a file could not be written.
         """
-        self._require_unchanged()
+        self._require_unchanged(self.contents)
         judged, _ = read_judged(self.suite, None, configs=self.configs)
-        own = {query.id for query in judged.suite.queries}
-        unknown = sum(query not in own for query, _ in grades)
-        grades = {pair: grade for pair, grade in grades.items() if pair[0] in own}
-        placed = _placed(judged.judged)
-        known = {pair: one.grade for pair, one in placed.items() if one.grade is not None}
-        kept = {
-            pair: known[pair]
-            for pair in grades.keys() & known.keys()
-            if known[pair] != grades[pair] and known[pair] not in given.get(pair, ())
-        }
-        wanted = {pair: grade for pair, grade in grades.items() if pair not in kept and known.get(pair) != grade}
+        queries = {query.id for query in judged.suite.queries}
+        placed = _find_places(judged.judged)
+        files_by_query = _list_files_by_query(placed)
         by_file: dict[Path, dict[Pair, float]] = {}
-        for pair, path in self._paths(wanted, placed).items():
-            by_file.setdefault(path, {})[pair] = wanted[pair]
-        contents = {path: self._edited(path, some, judged.suite.grades) for path, some in by_file.items()}
-        self._require_unchanged()
-        done: list[Path] = []
+        kept: dict[Pair, float] = {}
+        added = changed = unknown = 0
+        for pair, grade in grades.items():
+            if pair[0] not in queries:
+                unknown += 1
+                continue
+            before = placed[pair].grade if pair in placed else None
+            if before == grade:
+                continue
+            if before is not None and before not in given.get(pair, ()):
+                kept[pair] = before
+                continue
+            path = self._choose_file(pair, placed, files_by_query)
+            by_file.setdefault(path, {})[pair] = grade
+            if before is None:
+                added += 1
+            else:
+                changed += 1
+        # All files are edited before one is written: an error leaves them as they are.
+        contents = {path: self._edit(path, by_file[path], judged.suite.grades) for path in by_file}
+        self._require_unchanged(self.contents)
+        written: list[Path] = []
         for path, content in contents.items():
-            _replace(path, content, partial(self._require_unchanged, [path], done))
-            done.append(path)
-        changed = len(wanted.keys() & known.keys())
-        return Written(tuple(contents), len(wanted) - changed, changed, kept, unknown)
+            self._replace(path, content, written)
+            written.append(path)
+        return WriteResult(tuple(contents), added, changed, kept, unknown)
 
-    def _paths(self, pairs: Iterable[Pair], placed: Mapping[Pair, PlacedJudgment]) -> dict[Pair, Path]:
+    def _choose_file(
+        self, pair: Pair, placed: Mapping[Pair, PlacedJudgment], files_by_query: Mapping[str, Sequence[str]]
+    ) -> Path:
         """
-        The file of each judgment: the one that has it; else the one that judges its query, the suite before others;
-        else the last judgment file that the suite names, or the suite where it names none.
+        The file of a judgment: the one that has it; else the one that judges its query, the suite before others; else
+        the last judgment file that the suite names, or the suite where it names none.
         """
-        named = {str(self.suite): self.suite, **self.named}
-        of_query: dict[str, dict[str, None]] = {}
-        for (query, _), one in placed.items():
-            of_query.setdefault(query, {})[one.mark.path] = None
-        found = {}
-        for pair in pairs:
-            others = [*of_query.get(pair[0], [*named][-1:])]
-            name = placed[pair].mark.path if pair in placed else str(self.suite)
-            if pair not in placed and name not in others:
-                name = others[-1]
-            if name not in named:
-                raise UsageError(f"{name}: grades cannot be put into a query file; {ELSEWHERE}")
-            found[pair] = named[name]
-        return found
+        files = {str(self.suite): self.suite, **self.named}
+        if pair in placed:
+            name = placed[pair].mark.path
+        else:
+            names = files_by_query.get(pair[0], list(files)[-1:])
+            name = str(self.suite) if str(self.suite) in names else names[-1]
+        if name not in files:
+            raise UsageError(f"{name}: grades cannot be put into a query file; {ELSEWHERE}")
+        return files[name]
 
-    def _require_unchanged(self, paths: Iterable[Path] | None = None, done: Sequence[Path] = ()) -> None:
-        """Raise FilesChanged unless *paths*, or all files, are as they were read; *done* are written already."""
-        looked_at = self.contents if paths is None else paths
-        changed = [str(path) for path in looked_at if _bytes_of(path) != self.contents[path]]
+    def _require_unchanged(self, paths: Iterable[Path], written: Sequence[Path] = ()) -> None:
+        """Raise FilesChanged unless *paths* are as they were read; *written* are those that were written already."""
+        changed = [str(path) for path in paths if _read_bytes(path) != self.contents[path]]
         if changed:
             verb = "was" if len(changed) == 1 else "were"
-            written = f"only {listed([*map(str, done)])}" if done else "nothing"
-            raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; {written} was written")
+            result = f"only {listed([*map(str, written)])}" if written else "nothing"
+            raise FilesChanged(f"{listed(changed)} {verb} changed since judging began; {result} was written")
 
-    def _edited(self, path: Path, grades: Mapping[Pair, float], names: Mapping[str, float]) -> bytes:
+    def _replace(self, path: Path, content: bytes, written: Sequence[Path]) -> None:
+        """Write *content* to *path* if that is as it was read; *written* are the files that were written before."""
+        try:
+            # Replacing a file needs the right to write into its folder only: a read-only file would be replaced too.
+            if not os.access(path, os.W_OK):
+                raise PermissionError(errno.EACCES, "the file is read-only")
+            write_whole(path.resolve(), content, before=lambda: self._require_unchanged([path], written))
+        except OSError as error:
+            raise UsageError(f"{path}: the grades could not be written: {error.strerror or error}") from None
+
+    def _edit(self, path: Path, grades: Mapping[Pair, float], names: Mapping[str, float]) -> bytes:
         """The file's content with *grades*, by name if all its grades are; parsed again to check that it has them."""
-        is_suite, form = path == self.suite, detect_format(path)
-        editor = edit_suite if is_suite else EDITORS.get(form)
+        is_suite, file_format = path == self.suite, detect_format(path)
+        editor = edit_suite if is_suite else EDITORS.get(file_format)
         if editor is None or (not is_suite and path.suffix.lower() in (".gz", ".zst")):
             raise UsageError(f"{path}: grades cannot be added to a file of this kind; {ELSEWHERE}")
         mark = BYTE_ORDER_MARK if self.contents[path].startswith(BYTE_ORDER_MARK) else b""
         text = self.contents[path][len(mark) :].decode()
-        read = suite_grades if is_suite else _file_grades(path)
-        before = read(text)
-        by_number = {grade: name for name, grade in names.items()}
-        if (form is FileFormat.TREC and not is_suite) or any(value not in names for value in before.values() if value):
-            by_number = {}
-        written = {pair: by_number.get(grade) or number_text(grade) for pair, grade in grades.items()}
+        before = self._read_grades(path, text)
+        names_by_grade: dict[float, str] = {}
+        has_numbers = any(value not in names for value in before.values() if value)
+        # A file of TREC cannot have names.
+        if not has_numbers and (is_suite or file_format is not FileFormat.TREC):
+            names_by_grade = {grade: name for name, grade in names.items()}
+        values = {pair: names_by_grade.get(grade) or format_grade(grade) for pair, grade in grades.items()}
         try:
-            edited = applied(text, editor(text, written))
-            sound = read(edited) == {**before, **written}
-            sound = sound and not (is_suite and without_judgments(text) != without_judgments(edited))
+            edited = applied(text, editor(text, values))
+            is_sound = self._read_grades(path, edited) == {**before, **values}
+            if is_sound and is_suite:
+                is_sound = without_judgments(text) == without_judgments(edited)
         except NoPlace as error:
             raise UsageError(f"{path}: {error}, or {ELSEWHERE}") from None
         except (InputError, YAMLError):
-            sound = False
-        if not sound:
+            is_sound = False
+        if not is_sound:
             raise UsageError(f"{path}: the grades cannot be put into this file without changing more; {ELSEWHERE}")
         return mark + edited.encode()
 
+    def _read_grades(self, path: Path, text: str) -> dict[Pair, str]:
+        """The grades in *text*, the content of *path*, as they are written there."""
+        if path == self.suite:
+            return suite_grades(text)
+        # The readers of files read a path, whose name says the format.
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder) / path.name
+            copy.write_bytes(text.encode())
+            grades: dict[Pair, str] = {}
+            for record in read_records(copy, JUDGMENTS, FileProblems(str(path))):
+                value = record.value if isinstance(record.value, str) else format_grade(float(record.value))
+                pair = (record.query, record.document)
+                # The first grade counts: a document that stands twice may have none at first.
+                if not grades.get(pair):
+                    grades[pair] = value
+        return grades
 
-def number_text(grade: float) -> str:
+
+def format_grade(grade: float) -> str:
     """
     A grade as a number.
 
-    >>> number_text(2.0), number_text(0.5)
+    >>> format_grade(2.0), format_grade(0.5)
     ('2', '0.5')
     """
     return str(int(grade)) if grade.is_integer() else repr(grade)
 
 
-def _placed(judged: Iterable[PlacedJudgment]) -> dict[Pair, PlacedJudgment]:
+def _find_places(judgments: Iterable[PlacedJudgment]) -> dict[Pair, PlacedJudgment]:
     """Each judgment at its first place, those without a grade behind those with one."""
-    found: dict[Pair, PlacedJudgment] = {}
-    for one in judged:
-        known = found.setdefault((one.query, one.document), one)
-        if known.grade is None and one.grade is not None:
-            found[one.query, one.document] = one
-    return found
+    placed: dict[Pair, PlacedJudgment] = {}
+    for judgment in judgments:
+        pair = (judgment.query, judgment.document)
+        first = placed.setdefault(pair, judgment)
+        if first.grade is None and judgment.grade is not None:
+            placed[pair] = judgment
+    return placed
 
 
-def _bytes_of(path: Path) -> bytes | None:
+def _list_files_by_query(placed: Mapping[Pair, PlacedJudgment]) -> dict[str, list[str]]:
+    """The names of the files that judge each query, each once."""
+    files: dict[str, list[str]] = {}
+    for (query, _), judgment in placed.items():
+        names = files.setdefault(query, [])
+        if judgment.mark.path not in names:
+            names.append(judgment.mark.path)
+    return files
+
+
+def _read_bytes(path: Path) -> bytes | None:
+    """The content of *path*; None where it cannot be read."""
     try:
         return path.read_bytes()
     except OSError:
         return None
-
-
-def _replace(path: Path, content: bytes, before: Callable[[], None]) -> None:
-    try:
-        if not os.access(path, os.W_OK):  # replacing it would need leave to write into its folder only
-            raise PermissionError(errno.EACCES, "the file is read-only")
-        write_whole(path.resolve(), content, before=before)
-    except OSError as error:
-        raise UsageError(f"{path}: the grades could not be written: {error.strerror or error}") from None
-
-
-def _file_grades(path: Path) -> Callable[[str], dict[Pair, str]]:
-    """A function that reads the grades in the text of a judgment file, in the format of *path*."""
-
-    def read(text: str) -> dict[Pair, str]:
-        with tempfile.TemporaryDirectory() as folder:
-            copy = Path(folder) / path.name
-            copy.write_bytes(text.encode())
-            found: dict[Pair, str] = {}
-            for record in read_records(copy, JUDGMENTS, FileProblems(str(path))):
-                value = record.value if isinstance(record.value, str) else number_text(float(record.value))
-                if found.setdefault((record.query, record.document), value) == "":
-                    found[record.query, record.document] = value
-            return found
-
-    return read
 
 
 # Grades in a file of their own.
@@ -236,21 +257,24 @@ def check_output(path: Path, given: Mapping[Pair, Collection[float]]) -> None:
         FormatError: The file is not a judgment file.
         UsageError: The file holds other grades.
     """
-    known = read_judgments(path) if path.is_file() and path.stat().st_size else {}
-    others = [
-        one for query, of in known.items() for one, grade in of.items() if grade not in given.get((query, one), ())
-    ]
+    if not path.is_file() or not path.stat().st_size:
+        return
+    others = 0
+    for query, grades in read_judgments(path).items():
+        for document, grade in grades.items():
+            if grade not in given.get((query, document), ()):
+                others += 1
     if others:
-        raise UsageError(f"{path} holds {count(len(others), 'grade')} that no judge gave; write to another file")
+        raise UsageError(f"{path} holds {count(others, 'grade')} that no judge gave; write to another file")
 
 
-def grades_csv(grades: Mapping[Pair, float]) -> str:
+def format_csv(grades: Mapping[Pair, float]) -> str:
     """CSV with the columns query, document and grade, and like a pool a byte order mark where it is not ASCII."""
-    begin = "query,document,grade\n"
-    edits = edit_csv(begin, {pair: number_text(grade) for pair, grade in grades.items()})
-    return for_spreadsheets(applied(begin, edits))
+    header = "query,document,grade\n"
+    edits = edit_csv(header, {pair: format_grade(grade) for pair, grade in grades.items()})
+    return for_spreadsheets(applied(header, edits))
 
 
-def grades_json_lines(grades: Mapping[Pair, float]) -> str:
+def format_json_lines(grades: Mapping[Pair, float]) -> str:
     """JSON lines, each an object with query, document and grade."""
-    return "".join(f"{json_line(*pair, number_text(grade))}\n" for pair, grade in grades.items())
+    return "".join(f"{json_line(*pair, format_grade(grade))}\n" for pair, grade in grades.items())

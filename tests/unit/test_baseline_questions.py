@@ -18,7 +18,7 @@ from harness.compare.sides import make_baseline_side, make_report_side, make_run
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
-from harness.judging.judge_file import JudgeFile, Questions
+from harness.judging.judge_file import JudgeFile, fingerprint_questions
 from harness.judging.session import Session
 from harness.masking import Masker, fingerprint, without_vectors
 from harness.model import (
@@ -293,26 +293,26 @@ def test_a_resumed_run_goes_on_if_only_another_request_has_other_vectors(load):
 
 def session_of(suite, path):
     documents = [PooledDocument("tents", "tent", "a", {"lexical": 1})]
-    return Session(suite, "anna", documents, (), JudgeFile(path, Questions.of(suite)))
+    return Session(suite, "anna", documents, (), JudgeFile(path, fingerprint_questions(suite)))
 
 
 @pytest.mark.parametrize("near", [PLAIN["near"], LONG], ids=["short", "long"])
 def test_the_page_shows_no_vector_and_grades_do_not_depend_on_one(load, tmp_path, near):
     path, suite = tmp_path / "shop.judged-by.anna.jsonl", load(near=near)
-    [shown] = session_of(suite, path).as_json()["documents"]
+    [shown] = session_of(suite, path).build_json()["documents"]
     assert (shown["text"], shown["params"]) == ("tent", {"brand": "Acme"})
-    JudgeFile(path, Questions.of(suite)).grade(("tents", "a"), 1.0)
+    JudgeFile(path, fingerprint_questions(suite)).grade(("tents", "a"), 1.0)
     for changed in (load(near=[*near[1:], 7.5]), load(WITHOUT_VECTORS), suite):
-        now = JudgeFile.read(path, Questions.of(changed))
+        now = JudgeFile.read(path, fingerprint_questions(changed))
         assert (now.grades, now.outdated) == ({("tents", "a"): 1.0}, set())
     for changed in (load(TEXT="family tent", near=near), load(BRAND="Other", near=near)):
-        assert JudgeFile.read(path, Questions.of(changed)).outdated == {("tents", "a")}
+        assert JudgeFile.read(path, fingerprint_questions(changed)).outdated == {("tents", "a")}
 
 
 def test_a_vector_among_the_params_is_not_shown_either(load, tmp_path):
     suite = load(WITHOUT_VECTORS)
     query = PlainQuery("tents", "tent", {"brand": "Acme", "sizes": [1, 2.5], "near": LONG, "deep": {"near": LONG}})
-    [shown] = session_of(replace(suite, queries=(query,)), tmp_path / "x.jsonl").as_json()["documents"]
+    [shown] = session_of(replace(suite, queries=(query,)), tmp_path / "x.jsonl").build_json()["documents"]
     assert set(shown["params"]) == {"brand", "sizes", "deep"}
     assert shown["params"]["deep"].count("0.25") == 3
 
@@ -324,8 +324,8 @@ def test_grades_that_an_older_version_kept_with_the_vectors_count(load, tmp_path
     whole = fingerprint({"text": query.text, "params": without_vectors(query.params)})
     entry = {"query": "tents", "document": "a", "grade": 1, "suite": "shop", "question": whole}
     path.write_text(json.dumps(entry) + "\n")
-    assert JudgeFile.read(path, Questions.of(suite)).grades == {("tents", "a"): 1.0}
-    assert JudgeFile.read(path, Questions.of(load(near=near, TEXT="family tent"))).outdated == {("tents", "a")}
+    assert JudgeFile.read(path, fingerprint_questions(suite)).grades == {("tents", "a"): 1.0}
+    assert JudgeFile.read(path, fingerprint_questions(load(near=near, TEXT="family tent"))).outdated == {("tents", "a")}
 
 
 def test_a_report_says_what_its_request_used(load):

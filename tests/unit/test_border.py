@@ -12,7 +12,7 @@ from harness.cli import main
 from harness.cli.scheduler import command_words
 from harness.errors import FormatError
 from harness.files.border import Border, is_quotable
-from harness.judging.judge_file import JudgeFile, kept_by_judge
+from harness.judging.judge_file import JudgeFile, read_judge_files
 from harness.options import RunOptions
 from harness.run import Matrix
 from harness.suites import load_suite
@@ -356,7 +356,7 @@ def test_a_judges_file_that_is_a_link_is_not_followed(tree, tmp_path, content):
     path = tree / "a.judged-by.anna.jsonl"
     path.symlink_to(victim)
     for use in (
-        lambda: kept_by_judge(tree / "a.relevance.yaml"),
+        lambda: read_judge_files(tree / "a.relevance.yaml"),
         lambda: JudgeFile.read(path),
         lambda: JudgeFile(path).check_writable(),
         lambda: JudgeFile(path).grade(("shoes", "a"), 1.0),

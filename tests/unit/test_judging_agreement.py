@@ -6,10 +6,10 @@ import pytest
 
 from harness.errors import UsageError
 from harness.judging.agreement import (
-    Rule,
+    ResolutionRule,
     Weights,
-    agreement_of,
     cohen_kappa,
+    compute_agreement,
     fleiss_kappa,
     krippendorff_alphas,
     resolve,
@@ -110,21 +110,21 @@ def test_a_step_of_the_scale_counts_though_nobody_gave_the_grade():
 
 def test_where_only_one_grade_was_given_nothing_is_defined():
     pytest.importorskip("krippendorff", reason="krippendorff is not installed")
-    found = agreement_of(judges_of([2, 2, 2], [2, 2, None]))
+    found = compute_agreement(judges_of([2, 2, 2], [2, 2, None]))
     assert (found.shared, found.complete, found.same) == (2, 2, 2)
     assert (*found.cohen.values(), found.fleiss, *found.alpha.values()) == (None,) * 7
 
 
 def test_judges_who_graded_nothing_together_have_no_agreement():
     pytest.importorskip("krippendorff", reason="krippendorff is not installed")
-    found = agreement_of(judges_of([1, None, 0], [None, 2, None]))
+    found = compute_agreement(judges_of([1, None, 0], [None, 2, None]))
     assert (found.graded, found.shared) == ({"a": 2, "b": 1}, 0)
     assert (*found.cohen.values(), found.fleiss, *found.alpha.values()) == (None,) * 7
 
 
 def test_the_greatest_disagreements_come_first():
     pytest.importorskip("krippendorff", reason="krippendorff is not installed")
-    found = agreement_of(judges_of([0, 1, 3, 2], [0, 2, 0, None], [0, 1, 3, 2]))
+    found = compute_agreement(judges_of([0, 1, 3, 2], [0, 2, 0, None], [0, 1, 3, 2]))
     assert [(one.document, one.spread, dict(one.grades)) for one in found.disagreements] == [
         ("d02", 3, {"a": 3, "b": 0, "c": 3}),
         ("d01", 1, {"a": 1, "b": 2, "c": 1}),
@@ -135,16 +135,16 @@ def test_the_greatest_disagreements_come_first():
 @pytest.mark.parametrize(("judges", "said"), [({}, "nobody has"), (judges_of([1]), "only a has")])
 def test_one_judge_agrees_with_nobody(judges, said):
     with pytest.raises(UsageError, match=f"at least two judges, and {said} graded documents"):
-        agreement_of(judges)
+        compute_agreement(judges)
 
 
 @pytest.mark.parametrize(
     ("rule", "most_apart", "expected"),
     [
-        (Rule.AGREED, 9, {"d00": 2, "d03": 1}),
-        (Rule.MAJORITY, 9, {"d00": 2, "d01": 3, "d03": 1}),
-        (Rule.MEDIAN, 9, {"d00": 2, "d01": 3, "d02": 1, "d03": 1, "d04": 0}),
-        (Rule.MEDIAN, 1, {"d00": 2, "d02": 1, "d03": 1}),
+        (ResolutionRule.AGREED, 9, {"d00": 2, "d03": 1}),
+        (ResolutionRule.MAJORITY, 9, {"d00": 2, "d01": 3, "d03": 1}),
+        (ResolutionRule.MEDIAN, 9, {"d00": 2, "d01": 3, "d02": 1, "d03": 1, "d04": 0}),
+        (ResolutionRule.MEDIAN, 1, {"d00": 2, "d02": 1, "d03": 1}),
     ],
 )
 def test_a_rule_gives_a_document_one_grade_or_leaves_it_open(rule, most_apart, expected):

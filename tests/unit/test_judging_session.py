@@ -8,8 +8,14 @@ import pytest
 
 from harness.errors import FormatError, UsageError
 from harness.judging.findings import parse_scale
-from harness.judging.judge_file import JudgeFile, Questions, all_given, kept_by_judge, progress_path
-from harness.judging.session import Session, check_on_scale, choices_of, ordered
+from harness.judging.judge_file import (
+    JudgeFile,
+    build_judge_path,
+    collect_given,
+    fingerprint_questions,
+    read_judge_files,
+)
+from harness.judging.session import Session, check_on_scale, list_choices, order_documents
 from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Pool, PooledDocument, Query, Suite, Target
 
@@ -38,13 +44,13 @@ def suite_of(**given):
     ],
 )  # fmt: skip
 def test_the_grades_to_choose_from_are_those_of_the_suite_s_scale(given, scale, expected):
-    choices = choices_of(suite_of(**given), scale and parse_scale(scale))
+    choices = list_choices(suite_of(**given), scale and parse_scale(scale))
     assert [(one.grade, one.label, one.key) for one in choices] == expected
 
 
 def test_a_scale_of_a_hundred_grades_is_none_for_people():
     with pytest.raises(UsageError, match="found grades from 0 to 99 in --scale, expected at most 11 whole numbers"):
-        choices_of(suite_of(), parse_scale("0..99"))
+        list_choices(suite_of(), parse_scale("0..99"))
 
 
 # ------------------------------------------------------------------------------------------------ what is kept
@@ -142,11 +148,11 @@ def test_a_file_of_something_else_is_an_error_with_its_line(kept, line):
 def test_each_judge_has_a_file(tmp_path):
     suite = tmp_path / "shop.relevance.yaml"
     for judge, grade in (("anna", 1.0), ("bob", 2.0)):
-        JudgeFile(progress_path(suite, judge)).grade(A, grade)
+        JudgeFile(build_judge_path(suite, judge)).grade(A, grade)
     (tmp_path / "other.judged-by.eve.jsonl").write_text("{}\n")
-    judges = kept_by_judge(suite)
+    judges = read_judge_files(suite)
     assert {name: one.grades for name, one in judges.items()} == {"anna": {A: 1.0}, "bob": {A: 2.0}}
-    assert all_given(judges.values()) == {A: {1.0, 2.0}}
+    assert collect_given(judges.values()) == {A: {1.0, 2.0}}
 
 
 @pytest.mark.parametrize(
@@ -178,7 +184,7 @@ def test_kept_grades_outside_of_the_scale_are_refused_with_their_lines(kept, giv
 
 
 def asked(text, suite="shop"):
-    return Questions.of(replace(suite_of(), name=suite, queries=(Query("q", text),)))
+    return fingerprint_questions(replace(suite_of(), name=suite, queries=(Query("q", text),)))
 
 
 def test_each_line_says_what_was_judged_and_a_line_that_does_not_counts(kept):
@@ -223,7 +229,7 @@ def test_a_grade_that_was_taken_back_does_not_return_with_a_change_of_the_query(
 @pytest.mark.parametrize("judge", ["", "../eve", "a b", "a.b", "x" * 65])
 def test_a_name_that_is_none_for_a_file_is_refused(judge):
     with pytest.raises(UsageError, match="as the name of a judge"):
-        progress_path(Path("shop.relevance.yaml"), judge)
+        build_judge_path(Path("shop.relevance.yaml"), judge)
 
 
 # ------------------------------------------------------------------------------------------------ what is shown
@@ -240,17 +246,17 @@ def names(documents):
 
 def test_a_blind_order_is_the_same_each_time_and_keeps_queries_together():
     pool = pool_of(*(f"{query}/text/{query}{number}" for query in "pq" for number in range(8)))
-    blind = names(ordered(pool, seed="0:anna"))
-    assert names(ordered(pool, seed=None)) == names(pool.documents) != blind
-    assert blind == names(ordered(pool, seed="0:anna")) != names(ordered(pool, seed="0:bob"))
+    blind = names(order_documents(pool, seed="0:anna"))
+    assert names(order_documents(pool, seed=None)) == names(pool.documents) != blind
+    assert blind == names(order_documents(pool, seed="0:anna")) != names(order_documents(pool, seed="0:bob"))
     assert [one[0] for one in blind] == ["p"] * 8 + ["q"] * 8
     assert sorted(blind) == sorted(names(pool.documents))
 
 
 def test_a_blind_judge_sees_neither_ranks_nor_the_suite_s_grades(kept):
     documents = pool_of("q/red shoes/a").documents
-    session = Session(suite_of(), "anna", documents, choices_of(suite_of()), kept, {A: 1.0})
-    [seen] = session.as_json()["documents"]
+    session = Session(suite_of(), "anna", documents, list_choices(suite_of()), kept, {A: 1.0})
+    [seen] = session.build_json()["documents"]
     assert (seen["ranks"], seen["existing"]) == ({"current": 1}, 1.0)
-    [seen] = replace(session, blind=True).as_json()["documents"]
+    [seen] = replace(session, blind=True).build_json()["documents"]
     assert (seen["ranks"], seen["existing"]) == ({}, None)

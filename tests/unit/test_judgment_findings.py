@@ -13,9 +13,9 @@ from harness.judging.findings import (
     JudgedSuite,
     PlacedJudgment,
     Scale,
-    find_in,
+    check_judgments,
+    list_scales,
     parse_scale,
-    scales_of,
 )
 from harness.metrics import parse_measure
 from harness.model import FindingKind, Gain, GainKind, Mark, Profile, Query, Suite, Target
@@ -38,7 +38,9 @@ def judged_suite(*judged, queries=None, **fields):
 
 
 def found(judged, *, scales=(), known=None):
-    return [(finding.kind.value, str(finding.mark), finding.message) for finding in find_in(judged, scales, known)]
+    return [
+        (finding.kind.value, str(finding.mark), finding.message) for finding in check_judgments(judged, scales, known)
+    ]
 
 
 def kinds(judged, **options):
@@ -101,15 +103,17 @@ def test_a_document_without_a_grade_is_told_unless_that_is_meant():
 )
 def test_a_grade_is_held_to_the_scale(grade, said):
     judged = judged_suite(judgment("a", grade), judgment("b", 1, line=2), grades={"good": 3, "bad": 0})
-    messages = [message for _, _, message in found(judged, scales=scales_of(judged.suite))]
+    messages = [message for _, _, message in found(judged, scales=list_scales(judged.suite))]
     assert [message.split(";")[0] for message in messages] == ([said] if said else [])
 
 
 def test_the_scales_are_those_of_grades_and_of_measures_that_name_their_top():
     suite = judged_suite(measures=["nDCG@5", "ERR(max=2)@5", "ERR(max=2)@20", "P@3"], grades={"a": 1, "b": -1}).suite
-    assert scales_of(suite) == (Scale(-1, 1, "`grades`"), Scale(-math.inf, 2, "ERR(max=2)@5"))
-    assert [scale.greatest for scale in scales_of(judged_suite(measures=["ERR@5"], profile=Profile.RRE).suite)] == [3.0]
-    assert scales_of(judged_suite(measures=["nDCG@5"]).suite) == ()
+    assert list_scales(suite) == (Scale(-1, 1, "`grades`"), Scale(-math.inf, 2, "ERR(max=2)@5"))
+    assert [scale.greatest for scale in list_scales(judged_suite(measures=["ERR@5"], profile=Profile.RRE).suite)] == [
+        3.0
+    ]
+    assert list_scales(judged_suite(measures=["nDCG@5"]).suite) == ()
 
 
 @pytest.mark.parametrize("text", ["", "3", "0..", "3..0", "0...3", "a..b", "0,3", "nan..1"])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.gate.grammar import parse_threshold
-from harness.judging.pool import PooledRun, pool_runs, pooling_depth, with_texts
+from harness.judging.pool import PooledRun, add_texts, find_pooling_depth, pool_runs
 from harness.metrics import parse_measure
 from harness.model import Engine, Failure, FailureKind, Gain, GainKind, Hit, Query, Ranking, Run, Suite, Target
 
@@ -109,9 +109,9 @@ def test_the_depth_is_the_deepest_cutoff_of_all_that_is_measured():
     tagged, _ = parse_threshold("mean Judged@20 >= 0.9", of_query=False)
     from harness.model import Threshold
 
-    assert pooling_depth(suite_of(measures=["nDCG@5", "P@10"])) == 10
-    assert pooling_depth(suite_of(measures=["nDCG@5"], thresholds=(Threshold("t", tagged),))) == 20
-    assert pooling_depth(suite_of(measures=["AP"], depth=50)) == 50
+    assert find_pooling_depth(suite_of(measures=["nDCG@5", "P@10"])) == 10
+    assert find_pooling_depth(suite_of(measures=["nDCG@5"], thresholds=(Threshold("t", tagged),))) == 20
+    assert find_pooling_depth(suite_of(measures=["AP"], depth=50)) == 50
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_where_no_grade_is_known_a_document_is_relevant_or_not():
 
 def test_titles_and_snippets_are_put_to_the_documents():
     pool = pool_runs(suite_of(), [run_of(shoes=["x"])], 1)
-    [told] = with_texts(pool, {("shoes", "x"): Hit("x", title="another", snippet="Light.")}).documents
+    [told] = add_texts(pool, {("shoes", "x"): Hit("x", title="another", snippet="Light.")}).documents
     assert (told.title, told.snippet) == ("title of x", "Light.")
-    [untold] = with_texts(pool, {}).documents
+    [untold] = add_texts(pool, {}).documents
     assert untold.snippet is None
 
 

@@ -110,13 +110,14 @@ class JudgingServer:
                 """Nothing."""
 
         try:
-            own = socket.create_server((HOST, self.port))
+            server = socket.create_server((HOST, self.port))
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
             raise UsageError(f"port {self.port} cannot be used: {reason}; choose another --port") from None
-        with own:
-            self.port = own.getsockname()[1]
-            self._http = make_server(HOST, 0, self, threaded=True, request_handler=Quiet, fd=own.fileno())
+        # werkzeug exits the process where it cannot bind a port, so it gets a socket that is bound already.
+        with server:
+            self.port = server.getsockname()[1]
+            self._http = make_server(HOST, 0, self, threaded=True, request_handler=Quiet, fd=server.fileno())
         threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
 
     def close(self) -> None:
@@ -137,13 +138,14 @@ class JudgingServer:
         except HTTPException as error:
             status, kind, content = error.code or 400, "text/plain", f"{error.name}\n"
         response = Response(content, status=status, content_type=f"{kind}; charset=utf-8", headers=HEADERS)
+        # The process may end once the judge has finished, but not before the page knows it.
         if self._over:
             response.call_on_close(self.finished.set)
         return response(environ, start_response)
 
     def _answer(self, request: Request) -> tuple[int, str, str]:
         """Status, media type and content."""
-        refusal = self._refusal(request)
+        refusal = self._explain_refusal(request)
         if refusal:
             return 403, "text/plain", f"{refusal}\n"
         if request.method == "GET" and request.path in ASSETS:
@@ -154,18 +156,21 @@ class JudgingServer:
         action = ACTIONS.get((request.method, request.path))
         if action is None:
             return 404, "text/plain", "there is no such page\n"
-        given = _given(request)  # outside of the lock: a body may never arrive
+        # Read before the lock is taken: a body may never arrive.
+        given = _read_body(request)
         with self._lock:
             status, answer = self._act(action, given)
         return status, "application/json", json.dumps(answer)
 
-    def _refusal(self, request: Request) -> str:
+    def _explain_refusal(self, request: Request) -> str:
         """Why the request is not from the page; empty if it is."""
-        own = (f"{HOST}:{self.port}", f"localhost:{self.port}")
-        if request.headers.get("Host") not in own:
+        hosts = (f"{HOST}:{self.port}", f"localhost:{self.port}")
+        if request.headers.get("Host") not in hosts:
             return "the host is not this page's"
-        if request.headers.get("Origin", f"http://{own[0]}") not in [f"http://{one}" for one in own]:
+        origins = [f"http://{host}" for host in hosts]
+        if request.headers.get("Origin", origins[0]) not in origins:
             return "the request comes from another page"
+        # The address of the page may be opened from anywhere, such as a terminal or a mail; all else is the page's own.
         opens = request.method == "GET" and request.path == "/"
         if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not opens:
             return "the request comes from another page"
@@ -185,19 +190,19 @@ class JudgingServer:
             return 500, {"error": f"the grade could not be kept: {error.strerror or error}"}
 
     def _show(self, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        return self.session.as_json()
+        return self.session.build_json()
 
     def _grade(self, given: Mapping[str, Any]) -> dict[str, Any]:
         pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
-        if "grade" not in given or not self.session.takes(pair, grade):
+        if "grade" not in given or not self.session.accepts(pair, grade):
             raise UsageError("found no document of this pool with a grade of its scale")
         self.session.file.grade(pair, None if grade is None else float(grade))
-        return self._state(pair)
+        return self._describe_grade(pair)
 
     def _undo(self, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG002
-        return self._state(self.session.file.undo())
+        return self._describe_grade(self.session.file.undo())
 
-    def _state(self, pair: Pair | None) -> dict[str, Any]:
+    def _describe_grade(self, pair: Pair | None) -> dict[str, Any]:
         """The document that changed, if one did, and its grade now."""
         if pair is None:
             return {}
@@ -211,17 +216,19 @@ class JudgingServer:
         return {"said": self.said}
 
 
-def _given(request: Request) -> dict[str, Any]:
+def _read_body(request: Request) -> dict[str, Any]:
     """The object that the page sent, empty where it sent nothing; raises BadRequest for anything else."""
     from werkzeug.exceptions import BadRequest
 
+    if not request.get_data():
+        return {}
     try:
-        given = request.get_json(silent=True) if request.get_data() else {}
+        body = request.get_json(silent=True)
     except RecursionError:
-        given = None
-    if not isinstance(given, dict):
+        raise BadRequest from None
+    if not isinstance(body, dict):
         raise BadRequest
-    return given
+    return body
 
 
 ACTIONS = {
