@@ -18,8 +18,8 @@ import pytest
 
 from harness import hookspecs
 from harness.errors import Problem, UsageError
-from harness.pytest_plugin.options import add_options, header_line, only_shows, read_options
-from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, left_out_in
+from harness.pytest_plugin.options import add_options, describe_options, only_shows_items, read_options
+from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, collect_left_out
 from harness.suites.discovery import is_misnamed, is_suite_name, suites_that_are_no_files
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ UNDECIDED = "relevance_undecided"
 ASSERTIONS = "relevance_assertions"
 
 
-def _runs(config: pytest.Config) -> SessionRuns:
+def _find_runs(config: pytest.Config) -> SessionRuns:
     """The suites of the session; the modules that run them are imported with the first suite."""
     if RUNS not in config.stash:
         from harness.pytest_plugin.runs import SessionRuns
@@ -64,8 +64,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a worker of pytest-xdist also receives the shared folder."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
     session = RelevanceSession(read_options(config), Path(folder) if folder else None)
-    named = (config.invocation_params.dir / argument.partition("::")[0] for argument in config.args)
-    session.named = frozenset(Path(os.path.normpath(path)) for path in named)
+    paths = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    session.named = frozenset(Path(os.path.normpath(path)) for path in paths)
     config.stash[SESSION] = session
     config.pluginmanager.register(_Outcomes(session))
 
@@ -78,13 +78,13 @@ class _Outcomes:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record how an item ended, for the reports on suites."""
-        self._session.hear_outcome(report)
+        self._session.record_outcome(report)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Send the shared folder to a new worker of pytest-xdist."""
-    node.workerinput[FOLDER] = str(node.config.stash[SESSION].shared_folder())
+    node.workerinput[FOLDER] = str(node.config.stash[SESSION].open_folder())
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -93,7 +93,7 @@ def pytest_testnodedown(node: Any) -> None:
     output = getattr(node, "workeroutput", {})
     session = node.config.stash[SESSION]
     session.problems.extend(problem for problem in output.get(PROBLEMS, []) if problem not in session.problems)
-    session.refused(Problem(*fields) for fields in output.get(REFUSALS, []))
+    session.record_refusals(Problem(*fields) for fields in output.get(REFUSALS, []))
     session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
     session.undecided.extend(Path(path) for path in output.get(UNDECIDED, []))
     session.uncollected.update(output.get(UNCOLLECTED, {}))
@@ -115,7 +115,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Where suites run, if an option says so."""
-    return header_line(config.stash[SESSION].options)
+    return describe_options(config.stash[SESSION].options)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -128,7 +128,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         from harness.pytest_plugin.items import SuiteFile, looks_like_suite
 
         if is_suite_name(file_path.name) or looks_like_suite(file_path):
-            return SuiteFile.from_parent(parent, path=file_path, runs=_runs(parent.config))
+            return SuiteFile.from_parent(parent, path=file_path, runs=_find_runs(parent.config))
     if is_misnamed(file_path.name) and not is_named:
         return MisnamedFile.from_parent(parent, path=file_path)
     return None
@@ -138,7 +138,12 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Generator[None, bool | None, bool | None]:
     """Record paths that pytest ignores, for whatever reason; paths on the command line with suites are not ignored."""
     is_ignored = yield
-    return is_ignored and config.stash[SESSION].ignores(collection_path)
+    if is_ignored:
+        session = config.stash[SESSION]
+        if session.has_named_suites(collection_path):
+            return False
+        session.record_ignored(collection_path)
+    return is_ignored
 
 
 @pytest.hookimpl(wrapper=True)
@@ -153,9 +158,9 @@ def pytest_make_collect_report(
         if suites:
             from harness.pytest_plugin.items import SuiteFile
 
-            runs = _runs(collector.config)
+            runs = _find_runs(collector.config)
             report.result.extend(SuiteFile.from_parent(collector, path=path, runs=runs) for path in suites)
-        report.result.extend(left_out_in(collector, session))
+        report.result.extend(collect_left_out(collector, session))
     return report
 
 
@@ -163,12 +168,12 @@ def pytest_make_collect_report(
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Run the suite of an item in its setup: a query that could not be sent or answered is an error, not a failure."""
     session = item.config.stash[SESSION]
-    session.set_up(item)
+    session.record_setup(item)
     if session.suites_collected:
         from harness.pytest_plugin.items import SuiteItem
 
         if isinstance(item, SuiteItem):
-            item.settle()
+            item.read_outcome()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -179,7 +184,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
         from harness.pytest_plugin.items import SuiteItem
 
         if isinstance(item, SuiteItem):
-            item.name_cause(report)
+            item.add_cause(report)
     return report
 
 
@@ -190,7 +195,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return
     from harness.pytest_plugin.items import check_choices, deselect
 
-    session.is_due = not only_shows(config)
+    session.is_due = not only_shows_items(config)
     check_choices(session)
     deselect(config, items)
 
@@ -205,18 +210,18 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         items = [item for item in session.items if isinstance(item, SuiteItem)]
         suites = {item.path for item in items}
         for item in items:
-            if item.runs_suite:
+            if item.needs_run:
                 relevance.due.setdefault(item.cell, {})[item.nodeid] = item.planned.verdicts
-    relevance.is_due = not only_shows(session.config) and bool(suites or relevance.refusals)
-    relevance.tell_due()
-    refusal = relevance.baseline_refusal(len(suites))
+    relevance.is_due = not only_shows_items(session.config) and bool(suites or relevance.refusals)
+    relevance.write_due()
+    refusal = relevance.explain_baseline_refusal(len(suites))
     if refusal and not relevance.is_worker:
         raise pytest.UsageError(refusal)
     relevance.problems.extend([refusal] if refusal else [])
     has_suites = bool(relevance.suites_collected or relevance.refusals)
     if has_suites and relevance.options.reports and not relevance.is_worker:
         try:
-            _runs(session.config).refuse_reports()
+            _find_runs(session.config).refuse_reports()
         except UsageError as error:
             raise pytest.UsageError(f"--relevance-report: {error}") from None
     if not has_suites and session.items and relevance.left_out:
@@ -239,9 +244,9 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[UNCOLLECTED] = relevance.uncollected
         output[ASSERTIONS] = [astuple(assertion) for assertion in relevance.assertions]
         return
-    relevance.hear_due()
+    relevance.read_due()
     if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:
-        _runs(session.config).finish()
+        _find_runs(session.config).finish()
     if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
@@ -249,11 +254,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """A line for each suite that ran."""
     session = config.stash[SESSION]
-    told = session.problems or session.refusals or session.left_out or session.undecided
-    if RUNS in config.stash or session.has_shared_runs or told:
+    has_lines = session.problems or session.refusals or session.left_out or session.undecided
+    if RUNS in config.stash or session.has_shared_runs or has_lines:
         from harness.pytest_plugin.summary import print_summary
 
-        print_summary(terminalreporter, _runs(config))
+        print_summary(terminalreporter, _find_runs(config))
 
 
 @pytest.fixture(scope="session")
@@ -266,6 +271,6 @@ def relevance(pytestconfig: pytest.Config) -> Iterator[Relevance]:
     """
     from harness.pytest_plugin.fixture import SessionRelevance
 
-    session = SessionRelevance(_runs(pytestconfig), pytestconfig.rootpath)
+    session = SessionRelevance(_find_runs(pytestconfig), pytestconfig.rootpath)
     with session:
         yield session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from harness.api.choices import AnyGain, read_argument, refuse
@@ -57,15 +58,15 @@ def evaluate_arrays(
     from harness.metrics.bulk import batch_of_grades, score_batches
 
     batch = batch_of_grades(
-        _array("offsets", offsets, "iu"),
-        _array("grades", grades, "iuf"),
-        _array("judged_offsets", judged_offsets, "iu"),
-        _array("judged_grades", judged_grades, "iuf"),
-        None if judged is None else _array("judged", judged, "b"),
+        _read_array("offsets", offsets, "iu"),
+        _read_array("grades", grades, "iuf"),
+        _read_array("judged_offsets", judged_offsets, "iu"),
+        _read_array("judged_grades", judged_grades, "iuf"),
+        None if judged is None else _read_array("judged", judged, "b"),
     )
-    worth, whose = read_argument("gain", gain), read_argument("profile", profile)
-    parsed = _measures(measures)
-    columns = score_batches([batch], list(parsed.values()), gain=worth, profile=whose)
+    parsed_gain, parsed_profile = read_argument("gain", gain), read_argument("profile", profile)
+    parsed = _read_measures(measures)
+    columns = score_batches([batch], list(parsed.values()), gain=parsed_gain, profile=parsed_profile)
     return {text: columns[measure.text] for text, measure in parsed.items()}
 
 
@@ -127,33 +128,55 @@ def evaluate_frames(
     np = _require_numpy()
     from harness.metrics.bulk import CodedJudgments, CodedRun, batches_of_codes, score_batches
 
-    worth, whose = read_argument("gain", gain), read_argument("profile", profile)
-    names = _names(run, "run")
-    _names(judgments, "judgments")
-    score = "score" if score is None and "score" in names else score
-    ties_by_id = score is not None and rules_of(whose).sorts
-    hits = [_texts(run, name, "run") for name in (query, document)]
-    known = [_texts(judgments, name, "judgments") for name in (query, document)]
-    queries = _numbers([*hits[0], *known[0]])
-    documents = _numbers(sorted({*hits[1], *known[1]}, key=_in_bytes) if ties_by_id else [*hits[1], *known[1]])
-    of_hit, hit = _coded(hits, queries, documents, twice="comes twice")
-    of_judged, judged = _coded(known, queries, documents, twice="is judged twice")
-    scores = np.zeros(len(hit)) if score is None else np.array(_floats(run, score, "run"))
-    order = np.lexsort((-hit, -scores, of_hit) if ties_by_id else (-scores, of_hit))
+    parsed_gain, parsed_profile = read_argument("gain", gain), read_argument("profile", profile)
+    rules = rules_of(parsed_profile)
+    column_names = _list_columns(run, "run")
+    _list_columns(judgments, "judgments")
+    if score is None and "score" in column_names:
+        score = "score"
+    hits = IdColumns(_read_texts(run, query, "run"), _read_texts(run, document, "run"))
+    judged = IdColumns(_read_texts(judgments, query, "judgments"), _read_texts(judgments, document, "judgments"))
+
+    # Ids become whole numbers, which numpy groups and joins.
+    query_codes = _number_ids([*hits.queries, *judged.queries])
+    document_ids = [*hits.documents, *judged.documents]
+    sorts_ties = score is not None and rules.sorts
+    if sorts_ties:
+        # The profile sorts equal scores by id, the last one first: the order of the codes is then that of the ids.
+        document_ids = sorted(set(document_ids), key=_encode)
+    document_codes = _number_ids(document_ids)
+    hit_queries, hit_documents = _code_rows(hits, query_codes, document_codes, repeated="comes twice")
+    judged_queries, judged_documents = _code_rows(judged, query_codes, document_codes, repeated="is judged twice")
+
+    # The last key sorts first, and numpy keeps the order of the rows where all keys are equal.
+    scores = np.zeros(len(hit_queries)) if score is None else np.array(_read_floats(run, score, "run"))
+    keys = (-hit_documents, -scores, hit_queries) if sorts_ties else (-scores, hit_queries)
+    order = np.lexsort(keys)
     batches = batches_of_codes(
-        CodedRun(of_hit[order], hit[order]),
-        CodedJudgments(of_judged, judged, np.array(_floats(judgments, grade, "judgments"))),
-        len(queries),
+        CodedRun(hit_queries[order], hit_documents[order]),
+        CodedJudgments(judged_queries, judged_documents, np.array(_read_floats(judgments, grade, "judgments"))),
+        len(query_codes),
     )
-    parsed = _measures(measures)
-    columns = score_batches(batches, list(parsed.values()), gain=worth, profile=whose)
-    scored = np.bincount(of_hit, minlength=len(queries)) > 0
-    if rules_of(whose).skips_unjudged:
-        scored &= np.bincount(of_judged, minlength=len(queries)) > 0
-    return {
-        text: dict(zip(queries, np.where(scored & ~np.isnan(values), values, None).tolist(), strict=True))
-        for text, values in ((text, columns[measure.text]) for text, measure in parsed.items())
-    }
+    parsed = _read_measures(measures)
+    columns = score_batches(batches, list(parsed.values()), gain=parsed_gain, profile=parsed_profile)
+
+    has_score = np.bincount(hit_queries, minlength=len(query_codes)) > 0
+    if rules.skips_unjudged:
+        has_score &= np.bincount(judged_queries, minlength=len(query_codes)) > 0
+    scores_by_measure = {}
+    for text, measure in parsed.items():
+        column = columns[measure.text]
+        values = np.where(has_score & ~np.isnan(column), column, None).tolist()
+        scores_by_measure[text] = dict(zip(query_codes, values, strict=True))
+    return scores_by_measure
+
+
+@dataclass(frozen=True, slots=True)
+class IdColumns:
+    """The id of the query and that of the document of each row of a frame."""
+
+    queries: Sequence[str]
+    documents: Sequence[str]
 
 
 def _require_numpy() -> Any:
@@ -164,68 +187,71 @@ def _require_numpy() -> Any:
     return numpy
 
 
-def _measures(given: Sequence[str]) -> dict[str, Measure]:
+def _read_measures(measures: Sequence[str]) -> dict[str, Measure]:
     """The measures by their text as given."""
-    return {text: parse_measure(text) for text in read_argument("measures", given)}
+    return {text: parse_measure(text) for text in read_argument("measures", measures)}
 
 
-def _array(name: str, given: ArrayLike, kinds: str) -> NDArray[Any]:
+def _read_array(name: str, value: ArrayLike, kinds: str) -> NDArray[Any]:
+    """*value* as an array of one dimension, whose type is one of numpy's *kinds*."""
     import numpy as np
 
-    array = np.asarray(given)
+    array = np.asarray(value)
     if array.ndim != 1 or (array.size and array.dtype.kind not in kinds):
         numbers = {"iu": "whole numbers", "iuf": "numbers", "b": "truth values"}[kinds]
-        refuse(name, given, f"an array of {numbers} in one dimension")
+        refuse(name, value, f"an array of {numbers} in one dimension")
+    # An empty list is an array of floats, which cannot be offsets.
     return array if array.size else array.astype(np.int64)
 
 
-def _numbers(ids: Iterable[str]) -> dict[str, int]:
+def _number_ids(ids: Iterable[str]) -> dict[str, int]:
     """Each id with a number from 0, in the order in which they first come."""
-    return {each: number for number, each in enumerate(dict.fromkeys(ids))}
+    return {identifier: number for number, identifier in enumerate(dict.fromkeys(ids))}
 
 
-def _in_bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _coded(
-    columns: Sequence[Sequence[str]], queries: Mapping[str, int], documents: Mapping[str, int], *, twice: str
+def _code_rows(
+    rows: IdColumns, query_codes: Mapping[str, int], document_codes: Mapping[str, int], *, repeated: str
 ) -> tuple[Codes, Codes]:
     """
-    The code of the query and of the document of each row, as whole numbers.
+    The code of the query and of the document of each row.
 
     Raises:
-        UsageError: a document comes twice for a query.
+        UsageError: a document is *repeated* for a query.
     """
     import numpy as np
 
-    query, document = (
-        np.fromiter(map(known.__getitem__, ids), np.int64, len(ids))
-        for ids, known in zip(columns, (queries, documents), strict=True)
-    )
-    _, first = np.unique(query * len(documents) + document, return_index=True)
-    if len(first) < len(query):
-        row = int(np.setdiff1d(np.arange(len(query)), first)[0])
-        raise UsageError(f"document {columns[1][row]!r} {twice} for query {columns[0][row]!r}")
-    return query, document
+    queries = np.fromiter(map(query_codes.__getitem__, rows.queries), np.int64, len(rows.queries))
+    documents = np.fromiter(map(document_codes.__getitem__, rows.documents), np.int64, len(rows.documents))
+    _, first_rows = np.unique(queries * len(document_codes) + documents, return_index=True)
+    if len(first_rows) < len(queries):
+        row = int(np.setdiff1d(np.arange(len(queries)), first_rows)[0])
+        raise UsageError(f"document {rows.documents[row]!r} {repeated} for query {rows.queries[row]!r}")
+    return queries, documents
 
 
-def _texts(frame: Frame, name: str, what: str) -> list[str]:
-    values = _column(frame, name, what)
+def _read_texts(frame: Frame, name: str, what: str) -> list[str]:
+    """A column of ids, as texts."""
+    values = _read_column(frame, name, what)
+    # pandas turns whole numbers into floats where one is missing, and 17 would be 17.0.
     if float in set(map(type, values)):
         raise UsageError(f"the column {name!r} of the {what} has floating-point numbers, expected strings or integers")
     return list(map(str, values))
 
 
-def _floats(frame: Frame, name: str, what: str) -> list[float]:
+def _read_floats(frame: Frame, name: str, what: str) -> list[float]:
     try:
-        return list(map(float, _column(frame, name, what)))
+        return list(map(float, _read_column(frame, name, what)))
     except (TypeError, ValueError, OverflowError):
         raise UsageError(f"the column {name!r} of the {what} has a value that is no number, or one too large") from None
 
 
-def _names(frame: object, what: str) -> list[Any]:
+def _list_columns(frame: object, what: str) -> list[Any]:
     """The names of the columns; UsageError if *frame* is not a data frame in memory."""
+    # A lazy frame of polars has columns, but no rows.
     if callable(getattr(frame, "collect", None)):
         raise UsageError(f"{what} is of type {type(frame).__name__}, whose rows are not computed; pass its collect()")
     columns = getattr(frame, "columns", None)
@@ -234,13 +260,15 @@ def _names(frame: object, what: str) -> list[Any]:
     return list(columns)
 
 
-def _column(frame: Frame, name: str, what: str) -> list[Any]:
-    names = _names(frame, what)
+def _read_column(frame: Frame, name: str, what: str) -> list[Any]:
+    names = _list_columns(frame, what)
     if name not in names:
         raise UsageError(f"the frame of the {what} has no column {name!r}; it has {', '.join(map(repr, names))}")
+    # pandas allows it, and returns both as one frame.
     if names.count(name) > 1:
         raise UsageError(f"the frame of the {what} has {names.count(name)} columns {name!r}, expected one")
     values = frame[name].to_list()
+    # NaN is the value that is not equal to itself.
     if any(value is None or value != value for value in values):
         raise UsageError(f"the column {name!r} of the {what} has empty values")
     return values

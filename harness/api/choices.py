@@ -37,11 +37,12 @@ class CompareChoices(Options, total=False):
     seed: int
 
 
-OF_RUN = tuple(option.field for option in OPTIONS.values() if option.python)
+RUN_ARGUMENTS = tuple(option.field for option in OPTIONS.values() if option.python)
+"""The options of `Relevance.run`."""
 
 NUMBER = Kind("a number", lambda given: finite(given) is not None, float)
 
-KINDS: Mapping[str, Kind] = {
+ARGUMENT_KINDS: Mapping[str, Kind] = {
     **{option.field: replace(option.kind, optional=option.optional) for option in OPTIONS.values()},
     **dict.fromkeys(("complete", "skip_undefined"), FLAG),
     **dict.fromkeys(("test", "alternative", "correction", "measure", "query", "threshold"), TEXT),
@@ -58,41 +59,45 @@ KINDS: Mapping[str, Kind] = {
 """The type that each argument takes, by its name."""
 
 
-def read_argument(name: str, given: Any) -> Any:
+def read_argument(name: str, value: Any) -> Any:
     """
-    *given*, the value of the argument *name*, converted.
+    *value*, that of the argument *name*, converted.
 
     Raises:
         UsageError: the value has the wrong type.
     """
-    kind = KINDS[name]
-    if given is None and kind.optional:
+    kind = ARGUMENT_KINDS[name]
+    if value is None and kind.optional:
         return None
-    if not kind.fits(given):
-        refuse(name, given, kind.expected + (" or None" if kind.optional else ""))
+    if not kind.fits(value):
+        refuse(name, value, f"{kind.expected} or None" if kind.optional else kind.expected)
     if kind.each is not None:
-        for place, element in enumerate(given):
+        for place, element in enumerate(value):
             if not kind.each.fits(element):
                 refuse(f"{name}[{place}]", element, kind.each.expected)
-    return kind.made(given)
+    return kind.made(value)
 
 
-def refuse(name: str, found: object, expected: str) -> NoReturn:
-    """Raise UsageError: the argument *name* does not take what was *found*."""
-    if isinstance(found, str):
-        shown = f"the text {found!r}"
-    elif found is None or isinstance(found, bool | float):
-        shown = str(found)
+def refuse(name: str, value: object, expected: str) -> NoReturn:
+    """Raise UsageError: the argument *name* does not take *value*."""
+    number = finite(value)
+    if isinstance(value, str):
+        found = f"the text {value!r}"
+    elif value is None or isinstance(value, bool | float):
+        found = str(value)
+    elif number is not None:
+        # A number of numpy, say, whose own text has its type.
+        found = f"{number:g}"
     else:
-        shown = f"of type {type(found).__name__}" if finite(found) is None else f"{finite(found):g}"
-    raise UsageError(f"{name} is {shown}, expected {expected}")
+        found = f"of type {type(value).__name__}"
+    raise UsageError(f"{name} is {found}, expected {expected}")
 
 
-def refuse_unknown(given: Iterable[str], known: Collection[str]) -> None:
-    """Raise UsageError for options that are not *known*; names each, and the nearest known one."""
-    unknown = [f"unknown option {name!r}{did_you_mean(name, known)}" for name in given if name not in known]
+def refuse_unknown(names: Iterable[str], known_names: Collection[str]) -> None:
+    """Raise UsageError for *names* of options that are not known; has each, and the nearest known one."""
+    unknown = [name for name in names if name not in known_names]
     if unknown:
-        raise UsageError("; ".join(unknown))
+        raise UsageError("; ".join(f"unknown option {name!r}{did_you_mean(name, known_names)}" for name in unknown))
 
 
 def check_options(options: object) -> RunOptions:
@@ -104,22 +109,24 @@ def check_options(options: object) -> RunOptions:
     """
     if not isinstance(options, RunOptions):
         refuse("options", options, "RunOptions, as harness.api has them")
-    read: dict[str, Any] = {one.name: read_argument(one.name, getattr(options, one.name)) for one in fields(options)}
-    return replace(options, **read)
+    names = [field.name for field in fields(options)]
+    values: dict[str, Any] = {name: read_argument(name, getattr(options, name)) for name in names}
+    return replace(options, **values)
 
 
-def merged(defaults: RunOptions, given: Mapping[str, Any]) -> RunOptions:
+def merge_options(defaults: RunOptions, arguments: Mapping[str, Any]) -> RunOptions:
     """
-    *defaults* with the options *given* to a call.
+    *defaults* with the *arguments* of a call.
 
     Raises:
         UsageError: an option is not known, or has the wrong type.
     """
-    refuse_unknown(given, OF_RUN)
-    given = {name: read_argument(name, value) for name, value in given.items()}
-    servers: dict[str, Any] = {"url": None, "cluster": None, "embedded": False, "client": None}
-    chosen = [name for name in servers if is_given(given.get(name))]
-    if chosen:
-        version = defaults.engine_version if "embedded" in chosen else None
-        defaults = replace(defaults, **servers, engine_version=version)
-    return replace(defaults, **given)
+    refuse_unknown(arguments, RUN_ARGUMENTS)
+    values = {name: read_argument(name, value) for name, value in arguments.items()}
+    no_server: dict[str, Any] = {"url": None, "cluster": None, "embedded": False, "client": None}
+    # A call that names a server names it instead of the default: both together would be refused.
+    servers = [name for name in no_server if is_given(values.get(name))]
+    if servers:
+        version = defaults.engine_version if "embedded" in servers else None
+        defaults = replace(defaults, **no_server, engine_version=version)
+    return replace(defaults, **values)

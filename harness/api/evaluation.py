@@ -52,14 +52,14 @@ class Scores:
         self._run = run
         self._depth = depth
         self._today = today
-        self._scores: dict[str, dict[str, Score]] = {}
+        self._by_measure: dict[str, dict[str, Score]] = {}
 
     @property
     def suite(self) -> Suite:
         """The queries that were selected, with their judgments; of plain rankings, one without requests."""
         return self._suite
 
-    def side(self, name: str) -> ComparedSide:
+    def make_side(self, name: str) -> ComparedSide:
         """The rankings as a side of a comparison, called *name* where they have no name."""
         return make_run_side(name, SideKind.PYTHON, self._suite, self._run)
 
@@ -73,12 +73,12 @@ class Scores:
             SearchError: a query has no answer.
             UndefinedScore: a query has no score and may not be left out, or none is left.
         """
-        scope = self._scope(measure)
+        scope = self._count_scores(measure)
         return mean_of(scope.counted, scope.weights)
 
     def median(self, measure: str) -> float:
         """The median of *measure* over the queries; raises as `mean`."""
-        return median(list(self._scope(measure).counted.values()))
+        return median(list(self._count_scores(measure).counted.values()))
 
     def score(self, query: str, measure: str) -> float:
         """
@@ -87,41 +87,44 @@ class Scores:
         Raises:
             UsageError: there is no such query.
         """
-        scores = self._of(_measure(measure))
+        scores = self._score_queries(_read_measure(measure))
         if read_argument("query", query) not in scores:
             raise UsageError(f"there is no query {query!r}{did_you_mean(query, scores)}")
         score = scores[query]
         if score.value is not None:
             return score.value
         sentence = f"query {query} has no {score.measure}: {score.outcome}: {score.reason}"
-        raise (SearchError if score.outcome.is_unanswered else UndefinedScore)(sentence)
+        if score.outcome.is_unanswered:
+            raise SearchError(sentence)
+        raise UndefinedScore(sentence)
 
     def scores(self, measure: str) -> dict[str, float | None]:
         """The score of every query, None for those without one."""
-        return {query: score.value for query, score in self._of(_measure(measure)).items()}
+        return {query: score.value for query, score in self._score_queries(_read_measure(measure)).items()}
 
-    def _scope(self, text: str) -> Scope:
-        measure = _measure(text)
-        scores = index_scores(self._of(measure).values())
+    def _count_scores(self, text: str) -> Scope:
+        """The scores that count; raises as `mean` where one is missing."""
+        measure = _read_measure(text)
+        scores = index_scores(self._score_queries(measure).values())
         scope = scope_scores(self._suite.queries, measure.text, scores, self._today)
         _check_complete(measure, scope, skip_undefined=self._suite.skip_undefined)
         return scope
 
-    def _of(self, measure: Measure) -> Mapping[str, Score]:
+    def _score_queries(self, measure: Measure) -> Mapping[str, Score]:
+        """The score of each query; raises UsageError where the rankings end before the cutoff."""
         if self._depth is not None and (measure.cutoff or 0) > self._depth:
             raise UsageError(
                 f"{measure} looks at {measure.cutoff} hits, and only {self._depth} were asked for; "
                 f"set `depth: {measure.cutoff}` in the suite"
             )
-        if measure.text not in self._scores:
-            self._scores[measure.text] = {
-                query.id: score_of(self._suite, query, measure, self._run) for query in self._suite.queries
-            }
-        return self._scores[measure.text]
+        if measure.text not in self._by_measure:
+            scores = [score_of(self._suite, query, measure, self._run) for query in self._suite.queries]
+            self._by_measure[measure.text] = {score.query: score for score in scores}
+        return self._by_measure[measure.text]
 
 
-def _measure(given: object) -> Measure:
-    return parse_measure(read_argument("measure", given))
+def _read_measure(text: object) -> Measure:
+    return parse_measure(read_argument("measure", text))
 
 
 def _check_complete(measure: Measure, scope: Scope, *, skip_undefined: bool) -> None:
@@ -185,36 +188,38 @@ def evaluate(
     >>> evaluate({"q": ["a", "b"]}, {"q": {"b": 1}}, measures=["RR@10"]).mean("RR@10")
     0.5
     """
-    whose = read_argument("profile", profile)
-    worth = read_argument("gain", gain)
-    parsed = tuple(map(parse_measure, read_argument("measures", measures)))
-    ranked = {query: _ids(query, documents) for query, documents in _by_query("rankings", rankings)}
-    judged = {query: _grades(query, grades) for query, grades in _by_query("judgments", judgments)}
+    parsed_profile = read_argument("profile", profile)
+    parsed_gain = read_argument("gain", gain)
+    parsed_measures = [parse_measure(text) for text in read_argument("measures", measures)]
+    responses = {}
+    for query, documents in _read_by_query("rankings", rankings):
+        hits = map(Hit, dict.fromkeys(_read_ids(query, documents)))
+        responses[query] = Ranking(tuple(hits), total=None)
+    grades = {query: _read_grades(query, judged) for query, judged in _read_by_query("judgments", judgments)}
     suite = Suite(
         name="evaluation",
         path="",
         target=Target(),
         requests={},
-        measures=parsed,
-        queries=tuple(Query(query, query, judgments=judged.get(query, {})) for query in {**judged, **ranked}),
-        gain=profile_gain(whose) if worth is None else worth,
-        profile=whose,
+        measures=tuple(parsed_measures),
+        queries=tuple(Query(query, query, judgments=grades.get(query, {})) for query in {**grades, **responses}),
+        gain=profile_gain(parsed_profile) if parsed_gain is None else parsed_gain,
+        profile=parsed_profile,
         skip_undefined=read_argument("skip_undefined", skip_undefined),
     )
-    responses = {query: Ranking(tuple(map(Hit, dict.fromkeys(ids))), total=None) for query, ids in ranked.items()}
     return Evaluation(suite, Run(responses, Engine("none")))
 
 
-def _by_query(name: str, given: object) -> Iterable[tuple[str, Any]]:
-    if not isinstance(given, Mapping):
-        refuse(name, given, "a mapping by query id")
-    for query in given:
+def _read_by_query(name: str, argument: object) -> Iterable[tuple[str, Any]]:
+    if not isinstance(argument, Mapping):
+        refuse(name, argument, "a mapping by query id")
+    for query in argument:
         if not isinstance(query, str):
             refuse(f"a query id of {name}", query, "a text")
-    return given.items()
+    return argument.items()
 
 
-def _ids(query: str, documents: object) -> list[str]:
+def _read_ids(query: str, documents: object) -> list[str]:
     """The ids of a ranking; refuses a text, which iterates over letters, and sets and mappings, which have no order."""
     what = f"the ranking of query {query!r}"
     if not isinstance(documents, Iterable) or isinstance(documents, str | bytes | Set | Mapping):
@@ -223,18 +228,19 @@ def _ids(query: str, documents: object) -> list[str]:
     for document in ids:
         if not isinstance(document, str):
             refuse(f"a document id in {what}", document, "a text")
+    # Texts of numpy become plain ones.
     return list(map(str, ids))
 
 
-def _grades(query: str, judged: object) -> dict[str, float]:
+def _read_grades(query: str, judged: object) -> dict[str, float]:
     if not isinstance(judged, Mapping):
         refuse(f"judgments of query {query!r}", judged, "a mapping from document id to grade")
     grades: dict[str, float] = {}
-    for document, given in judged.items():
+    for document, value in judged.items():
         if not isinstance(document, str):
             refuse(f"a document id in the judgments of query {query!r}", document, "a text")
-        grade = finite(given)
+        grade = finite(value)
         if grade is None:
-            refuse(f"the grade of document {document!r} for query {query!r}", given, "a finite number")
+            refuse(f"the grade of document {document!r} for query {query!r}", value, "a finite number")
         grades[document] = grade
     return grades

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
 
 from harness.api.choices import (
-    OF_RUN,
+    RUN_ARGUMENTS,
     CompareChoices,
     check_options,
-    merged,
+    merge_options,
     read_argument,
     refuse,
     refuse_unknown,
@@ -67,9 +67,9 @@ class SuiteRun(Scores):
         self._options = options
         self._undecided = explain_undecided([finished.report], QueryFilter.from_options(options))
 
-    def side(self, name: str) -> ComparedSide:  # noqa: ARG002
+    def make_side(self, name: str) -> ComparedSide:  # noqa: ARG002
         """As in `Scores`, named by its suite and its request."""
-        return super().side(f"{self.report.name}, request {self.report.request}")
+        return super().make_side(f"{self.report.name}, request {self.report.request}")
 
     @property
     def queries(self) -> Sequence[QueryReport]:
@@ -107,21 +107,26 @@ class SuiteRun(Scores):
         if not self.verdicts:
             raise UsageError(f"{self.report.path}: there are no thresholds")
         if compute_exit_status([self.report]) != 0:
-            raise AssertionError("\n\n".join(self._complaints()))
+            raise AssertionError("\n\n".join(self._list_complaints()))
 
-    def _complaints(self) -> list[str]:
-        broken = [one for one in self.verdicts if one.status is Status.FAILED or one.status.is_undecided]
-        complaints = [run_texts.failure_text(self.report, verdict) for verdict in broken]
-        blamed = {query for verdict in broken for query in verdict.blamed}
+    def _list_complaints(self) -> list[str]:
+        """What does not hold, then the queries without an answer that no threshold names."""
+        complaints = []
+        blamed: set[str] = set()
+        for verdict in self.verdicts:
+            if verdict.status is Status.FAILED or verdict.status.is_undecided:
+                complaints.append(run_texts.failure_text(self.report, verdict))
+                blamed.update(verdict.blamed)
         unanswered = self.report.unanswered.values()
-        return complaints + [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
+        complaints += [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
+        return complaints
 
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _raised_here(call: Callable[P, T]) -> Callable[P, T]:
+def _raise_here(call: Callable[P, T]) -> Callable[P, T]:
     """
     *call*, whose errors for users have no frames below: their local variables hold logins and texts of queries.
 
@@ -129,10 +134,10 @@ def _raised_here(call: Callable[P, T]) -> Callable[P, T]:
     """
 
     @wraps(call)
-    def called(*arguments: P.args, **named: P.kwargs) -> T:
+    def call_here(*arguments: P.args, **named_arguments: P.kwargs) -> T:
         __tracebackhide__ = True
         try:
-            return call(*arguments, **named)
+            return call(*arguments, **named_arguments)
         except HarnessError as error:
             raise error.with_traceback(None) from None
         except OSError as error:
@@ -140,7 +145,7 @@ def _raised_here(call: Callable[P, T]) -> Callable[P, T]:
                 raise
             raise UsageError(f"{str(error.filename)[:100]}…: the file name is too long") from None
 
-    return called
+    return call_here
 
 
 class Relevance(Closing):
@@ -177,7 +182,7 @@ class Relevance(Closing):
             refuse("progress", progress, "an object with the methods of harness.run.cell.Progress, or None")
         self._runner = Runner(self._environ, progress)
 
-    @_raised_here
+    @_raise_here
     def run(self, suite: str | os.PathLike[str], **options: Unpack[Options]) -> SuiteRun:
         """
         Run one suite and decide its thresholds; call `SuiteRun.assert_thresholds` to raise where they do not hold.
@@ -191,13 +196,13 @@ class Relevance(Closing):
             UsageError: *suite* is a folder, or an option is unknown or cannot be met.
             EngineStartError: the embedded node could not be started.
         """
-        chosen = merged(self._options, options)
+        run_options = merge_options(self._options, options)
         path = self._root / read_argument("suite", suite)
         if path.is_dir():
             raise UsageError(f"{path} is a folder, expected the file of a suite")
-        return self._run(path, chosen)
+        return self._run(path, run_options)
 
-    @_raised_here
+    @_raise_here
     def compare(
         self,
         reference: AnySide,
@@ -225,21 +230,23 @@ class Relevance(Closing):
             EngineStartError: the embedded node could not be started.
         """
         path = None if suite is None else self._root / read_argument("suite", suite)
-        refuse_unknown(options, [*CompareChoices.__annotations__, *OF_RUN])
-        given = {name: read_argument(name, value) for name, value in options.items()}
-        run = merged(self._options, {name: given[name] for name in given if name in OF_RUN and name != "request"})
+        refuse_unknown(options, [*CompareChoices.__annotations__, *RUN_ARGUMENTS])
+        arguments = {name: read_argument(name, value) for name, value in options.items()}
+        # A side names its request itself; the option is for sides that name none.
+        of_run = {name: arguments[name] for name in arguments if name in RUN_ARGUMENTS and name != "request"}
+        run_options = merge_options(self._options, of_run)
         request = ComparisonRequest(
-            _side(reference, "reference"),
-            _side(candidate, "candidate"),
-            _how(given, run),
-            suite=path or _suite_of((reference, candidate)),
-            qrels=given.get("qrels"),
-            request=given.get("request"),
-            measures=tuple(read_measures(given.get("measures", ())).values()),
-            profile=given.get("profile"),
-            gain=given.get("gain"),
-            complete=given.get("complete", False),
-            run=run,
+            _read_side(reference, "reference"),
+            _read_side(candidate, "candidate"),
+            _read_compare_options(arguments, run_options),
+            suite=path or _find_common_suite((reference, candidate)),
+            qrels=arguments.get("qrels"),
+            request=arguments.get("request"),
+            measures=tuple(read_measures(arguments.get("measures", ())).values()),
+            profile=arguments.get("profile"),
+            gain=arguments.get("gain"),
+            complete=arguments.get("complete", False),
+            run=run_options,
         )
         return ComparedRuns(prepare(request, self._answer, self._environ))
 
@@ -298,11 +305,12 @@ class ComparedRuns:
             UsageError: It was not compared.
         """
         text = parse_measure(read_argument("measure", measure)).text
-        compared = {row.measure: row for row in self.report.measures.measures} if self.report.measures else {}
-        if text not in compared:
-            known = ", ".join(compared) or "none"
-            raise UsageError(f"{text} was not compared, only {known}; name it in measures=[{text!r}]")
-        return compared[text]
+        differences = self.report.measures.measures if self.report.measures else ()
+        by_measure = {difference.measure: difference for difference in differences}
+        if text not in by_measure:
+            compared = ", ".join(by_measure) or "none"
+            raise UsageError(f"{text} was not compared, only {compared}; name it in measures=[{text!r}]")
+        return by_measure[text]
 
     def query(self, query: str) -> QueryComparison:
         """
@@ -311,11 +319,10 @@ class ComparedRuns:
         Raises:
             UsageError: There is no such query.
         """
-        query = read_argument("query", query)
-        known = {one.id: one for one in self.report.queries}
-        if query not in known:
-            raise UsageError(f"there is no query {query!r}{did_you_mean(query, known)}")
-        return known[query]
+        by_id = {comparison.id: comparison for comparison in self.report.queries}
+        if read_argument("query", query) not in by_id:
+            raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
+        return by_id[query]
 
     def assert_thresholds(self, *thresholds: str) -> None:
         """
@@ -328,47 +335,51 @@ class ComparedRuns:
         """
         if not thresholds:
             raise UsageError("there are no thresholds")
-        read = read_thresholds([read_argument("threshold", text) for text in thresholds])
-        held = self._prepared.make_report(read)
-        if held.exit_status != 0:
-            raise AssertionError(comparison_texts.failure_text(held))
+        conditions = read_thresholds([read_argument("threshold", text) for text in thresholds])
+        report = self._prepared.make_report(conditions)
+        if report.exit_status != 0:
+            raise AssertionError(comparison_texts.failure_text(report))
 
 
-def _suite_of(given: Sequence[AnySide]) -> Suite | None:
+def _find_common_suite(sides: Sequence[AnySide]) -> Suite | None:
     """
-    The suite of the first of *given* that was scored in Python, for both to be scored by; None where none was.
+    The suite of the first of *sides* that was scored in Python, for both to be scored by; None where none was.
 
     Raises:
         UsageError: The two were scored with different judgments, so that it is not clear which to use.
     """
-    suites = [one.suite for one in given if isinstance(one, Scores)]
+    suites = [side.suite for side in sides if isinstance(side, Scores)]
     if not suites:
         return None
     first, *others = suites
     judgments = {query.id: query.judgments for query in first.queries}
     for other in others:
+        # A query of one side only is scored by its own judgments.
         unlike = [query.id for query in other.queries if judgments.get(query.id, query.judgments) != query.judgments]
-        if unlike or (other.gain, other.profile) != (first.gain, first.profile):
-            what = f"queries {', '.join(unlike)} are judged differently" if unlike else "gain or profile differ"
-            raise UsageError(f"the two were not scored alike: {what}; give suite=… to score both")
+        difference = None
+        if unlike:
+            difference = f"queries {', '.join(unlike)} are judged differently"
+        elif (other.gain, other.profile) != (first.gain, first.profile):
+            difference = "gain or profile differ"
+        if difference is not None:
+            raise UsageError(f"the two were not scored alike: {difference}; give suite=… to score both")
     return first
 
 
-def _side(one: object, name: str) -> str | ComparedSide:
-    if isinstance(one, Scores):
-        return one.side(f"the {name} rankings")
-    if not isinstance(one, str | os.PathLike):
-        refuse(name, one, "a text such as baseline, the path of a file, or what run or evaluate returned")
-    return os.fspath(one)
+def _read_side(side: object, name: str) -> str | ComparedSide:
+    if isinstance(side, Scores):
+        return side.make_side(f"the {name} rankings")
+    if not isinstance(side, str | os.PathLike):
+        refuse(name, side, "a text such as baseline, the path of a file, or what run or evaluate returned")
+    return os.fspath(side)
 
 
-def _how(given: Mapping[str, Any], run: RunOptions) -> CompareOptions:
+def _read_compare_options(arguments: Mapping[str, Any], run_options: RunOptions) -> CompareOptions:
     """How the two are compared; without the packages for statistics only rankings can be."""
-    tested = {name: given[name] for name in TEST_OPTIONS if name in given}
-    how = None
+    test_options = None
     if not list_absent_packages():
         from harness.statistics.compare import ComparisonOptions
 
-        how = ComparisonOptions(**tested)
-    placed = {name: given[name] for name in ("depth", "p") if name in given}
-    return CompareOptions(run.day(), how=how, **placed)
+        test_options = ComparisonOptions(**{name: arguments[name] for name in TEST_OPTIONS if name in arguments})
+    ranking_options = {name: arguments[name] for name in ("depth", "p") if name in arguments}
+    return CompareOptions(run_options.day(), how=test_options, **ranking_options)

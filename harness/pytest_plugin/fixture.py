@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from harness.api import Relevance
 from harness.api.running import SuiteRun
 from harness.config import Configs
 from harness.gate import compute_exit_status
-from harness.masking import Environment
 from harness.model import Run, Suite
 from harness.options import RunOptions
-from harness.pytest_plugin.outcomes import run_properties
-from harness.pytest_plugin.runs import RunFailed, SessionRuns
+from harness.pytest_plugin.outcomes import list_run_properties
+from harness.pytest_plugin.run_cache import RunFailed
+from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import ERROR
 from harness.run.cell import FinishedSuite
 
@@ -27,14 +26,16 @@ class SessionRelevance(Relevance):
             runs: The runs of the session, shared with its items.
             root: The folder that relative paths start from.
         """
-        super().__init__(root, options=runs.run_options())
+        super().__init__(root, options=runs.make_options())
         self._runs = runs
 
     def _run(self, path: Path, options: RunOptions) -> SuiteRun:
         finished = self._finish(path, options)
-        if (item := self._runs.session.item) is not None:
-            told = run_properties(finished.report)
-            item.user_properties.extend(one for one in told if one not in item.user_properties)
+        item = self._runs.session.item
+        if item is not None:
+            # A test may run a suite several times.
+            properties = list_run_properties(finished.report)
+            item.user_properties.extend(entry for entry in properties if entry not in item.user_properties)
         return SessionSuiteRun(finished, path, options, self._runs)
 
     def _answer(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:  # noqa: ARG002
@@ -42,7 +43,7 @@ class SessionRelevance(Relevance):
 
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
         try:
-            return self._runs.finished(path, options, Environment(os.environ))
+            return self._runs.run_suite(path, options)
         except RunFailed:
             self._runs.record_assertion(path, options, ERROR)
             raise

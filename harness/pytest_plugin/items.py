@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,16 @@ import pytest
 from harness.errors import HarnessError
 from harness.gate.selection import check_query_ids, check_tags
 from harness.model import Status, Waiver
-from harness.pytest_plugin.options import only_shows
-from harness.pytest_plugin.outcomes import IndexedReport, Settlement, settle
+from harness.pytest_plugin.options import only_shows_items
+from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import Cell, RelevanceSession, RelevanceWarning, from_here
+from harness.pytest_plugin.session import Cell, RelevanceSession, RelevanceWarning, shorten_path
 from harness.run import Matrix
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
 _FIRST_BYTES = 65_536
+"""Enough for the top of a suite; a YAML file of another plugin may be large."""
 
 
 def looks_like_suite(path: Path) -> bool:
@@ -52,7 +55,7 @@ class SuiteFile(pytest.File):
         self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
         self._planned: tuple[PlannedItem, ...] = ()
 
-    def report(self, request: str | None, index: str | None = None) -> IndexedReport:
+    def index_report(self, request: str | None, index: str | None = None) -> IndexedReport:
         """
         The report on the suite with *request* on *index*; None for those of the session. The suite runs if it has not
         yet; if an item runs again, the queries without an answer are sent again.
@@ -61,19 +64,23 @@ class SuiteFile(pytest.File):
             RunFailed: the suite could not be run.
         """
         cell = (request, index)
-        known = self._indexed.get(cell)
-        if known is None or self.runs.session.runs_again:
-            report = self.runs.report_on(self.path, *cell)
-            if known is None or known.suite is not report:
-                lone, each_query = self.runs.lone_queries(self.path, *cell), self.runs.session.options.each_query
-                by_rank = self.config.get_verbosity() > 1
-                items = [item for item in self._planned if (item.request, item.index) == cell]
-                run = {item.name for item in self.session.items if item.parent is self}
-                left_out = [item.name for item in items if item.name not in run]
-                self._indexed[cell] = IndexedReport(
-                    report, lone, items, left_out, each_query=each_query, by_rank=by_rank
-                )
-        return self._indexed[cell]
+        indexed = self._indexed.get(cell)
+        if indexed is not None and not self.runs.session.runs_again:
+            return indexed
+        report = self.runs.run_for_items(self.path, request, index)
+        if indexed is None or indexed.report is not report:
+            # Items may have been deselected by any plugin since they were planned.
+            names = {item.name for item in self.session.items if item.parent is self}
+            items = [item for item in self._planned if (item.request, item.index) == cell]
+            indexed = IndexedReport(
+                report,
+                self.runs.make_lone_queries(self.path, request, index),
+                [replace(item, selected=item.name in names) for item in items],
+                each_query=self.runs.session.options.each_query,
+                by_rank=self.config.get_verbosity() > 1,
+            )
+            self._indexed[cell] = indexed
+        return indexed
 
     def collect(self) -> Iterator[SuiteItem]:
         """
@@ -83,15 +90,15 @@ class SuiteFile(pytest.File):
             CollectError: the suite is wrong, or names a marker that is not registered.
         """
         try:
-            yield from self._items()
+            yield from self._make_items()
         except self.CollectError as error:
-            self.runs.session.uncollected[str(from_here(self.path))] = str(error)
+            self.runs.session.uncollected[str(shorten_path(self.path))] = str(error)
             raise
 
-    def _items(self) -> Iterator[SuiteItem]:
+    def _make_items(self) -> Iterator[SuiteItem]:
         refusal = self.runs.session.explain_refusal(self.path, self.config.rootpath)
         if refusal:
-            raise self.CollectError(f"{from_here(self.path)}: {refusal}")
+            raise self.CollectError(f"{shorten_path(self.path)}: {refusal}")
         try:
             suite = self.runs.load(self.path, None)
         except HarnessError as error:
@@ -104,14 +111,15 @@ class SuiteFile(pytest.File):
             # without it, which --lf does not find again.
             nodeid = f"{self.nodeid}::{planned.name}"
             item = SuiteItem.from_parent(self, name=planned.name, nodeid=nodeid, planned=planned)
-            self._mark(item)
+            self._add_markers(item)
             yield item
 
-    def _mark(self, item: SuiteItem) -> None:
+    def _add_markers(self, item: SuiteItem) -> None:
         """Add the item's markers; raises CollectError, with its place, for a marker that is not registered."""
         for name in item.planned.markers:
             try:
                 item.add_marker(name)
+            # pytest fails with --strict-markers, and warns without; a name that begins with _ is an AttributeError.
             except (pytest.fail.Exception, pytest.PytestUnknownMarkWarning, AttributeError):
                 raise self.CollectError(
                     f"{item.planned.mark}: marker {name!r} is not registered: add it to `markers` in pytest's ini "
@@ -132,9 +140,9 @@ class SuiteItem(pytest.Item):
         self.planned = planned
         self.extra_keyword_matches.update(planned.keywords)
         self.user_properties.extend(planned.properties)
-        self._settlement: Settlement | None = None
+        self._outcome: ItemOutcome | None = None
         if planned.skip is not None:
-            self.add_marker(pytest.mark.skip(reason=_reason(planned.skip)))
+            self.add_marker(pytest.mark.skip(reason=_format_waiver(planned.skip)))
 
     @property
     def cell(self) -> Cell:
@@ -142,66 +150,68 @@ class SuiteItem(pytest.Item):
         return str(self.path), self.planned.request, self.planned.index
 
     @property
-    def runs_suite(self) -> bool:
+    def needs_run(self) -> bool:
         """Whether the suite runs for it: not if it is skipped by a waiver, or if pytest only shows items."""
-        return self.planned.skip is None and not only_shows(self.config)
+        return self.planned.skip is None and not only_shows_items(self.config)
 
-    def settle(self) -> None:
+    def read_outcome(self) -> None:
         """
         Run the suite, unless another item has done so, and read the outcome of this item from its report.
 
         Called before pytest evaluates marks, so that skips and expected failures are marks like any other.
         """
-        if not self.runs_suite:
+        if not self.needs_run:
             return
-        told = () if self._settlement is None else self._settlement.properties
-        self.user_properties[:] = [one for one in self.user_properties if one not in told]
-        self._settlement = None
-        settled = self._settlement = self._settled()
-        self.user_properties.extend(settled.properties)
-        reason = _reason(settled.waiver) if settled.waiver else settled.reason
-        if settled.status.is_undecided:
-            pytest.fail(settled.brief or settled.reason, pytrace=False)
-        if settled.status is Status.SKIPPED:
+        if self._outcome is not None:
+            # The item runs again, and may have other figures now.
+            earlier = self._outcome.properties
+            self.user_properties[:] = [entry for entry in self.user_properties if entry not in earlier]
+            self._outcome = None
+        outcome = self._outcome = self._find_outcome()
+        self.user_properties.extend(outcome.properties)
+        reason = _format_waiver(outcome.waiver) if outcome.waiver else outcome.reason
+        if outcome.status.is_undecided:
+            pytest.fail(outcome.brief or outcome.reason, pytrace=False)
+        if outcome.status is Status.SKIPPED:
             self.add_marker(pytest.mark.skip(reason=reason))
-        if settled.status in (Status.XFAILED, Status.XPASSED):
+        if outcome.status in (Status.XFAILED, Status.XPASSED):
             self.add_marker(pytest.mark.xfail(reason=reason, raises=pytest.fail.Exception))
 
     def runtest(self) -> None:
         """Fail, warn or pass, as decided."""
-        settled = self._settlement
-        assert settled is not None, "pytest sets an item up first"
-        if settled.status in (Status.FAILED, Status.XFAILED):
-            pytest.fail(settled.reason, pytrace=False)
-        if settled.status is Status.WARNED:
-            self.warn(RelevanceWarning(settled.reason))
+        outcome = self._outcome
+        assert outcome is not None, "pytest sets an item up first"
+        if outcome.status in (Status.FAILED, Status.XFAILED):
+            pytest.fail(outcome.reason, pytrace=False)
+        if outcome.status is Status.WARNED:
+            self.warn(RelevanceWarning(outcome.reason))
 
-    def name_cause(self, report: pytest.TestReport) -> None:
+    def add_cause(self, report: pytest.TestReport) -> None:
         """Put the whole reason into the summary and JUnit XML where only its brief form is printed."""
         crash = getattr(report.longrepr, "reprcrash", None)
-        if self._settlement is not None and self._settlement.brief and report.failed and crash is not None:
-            crash.message = f"Failed: {self._settlement.reason}"
+        if self._outcome is not None and self._outcome.brief and report.failed and crash is not None:
+            crash.message = f"Failed: {self._outcome.reason}"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """The reason, then the worst queries. pytest's summary, which cuts long lines, begins with the figures."""
-        if self._settlement is None or not isinstance(excinfo.value, pytest.fail.Exception):
+        if self._outcome is None or not isinstance(excinfo.value, pytest.fail.Exception):
             return super().repr_failure(excinfo, style)
-        shown = excinfo.getrepr(style="value")
-        if self._settlement.headline and shown.reprcrash is not None:
-            shown.reprcrash.message = f"{self._settlement.headline}; {self._settlement.reason}"
-        for title, text in self._settlement.sections:
-            shown.addsection(title, text, "-")
-        return shown
+        text = excinfo.getrepr(style="value")
+        if self._outcome.headline and text.reprcrash is not None:
+            text.reprcrash.message = f"{self._outcome.headline}; {self._outcome.reason}"
+        for title, section in self._outcome.sections:
+            text.addsection(title, section, "-")
+        return text
 
     def reportinfo(self) -> tuple[PathLike[str], int | None, str]:
         """The line of the suite, and the threshold or query as headline."""
         line = self.planned.mark.line
         return self.path, line - 1 if line else None, self.planned.headline
 
-    def _settled(self) -> Settlement:
+    def _find_outcome(self) -> ItemOutcome:
         assert isinstance(self.parent, SuiteFile)
         try:
-            return settle(self.planned, self.parent.report(self.planned.request, self.planned.index))
+            return find_outcome(self.planned, self.parent.index_report(self.planned.request, self.planned.index))
         except HarnessError as error:
             sentence = str(error)
         # Outside of the handler, or pytest would show both as a chain.
@@ -219,15 +229,16 @@ def check_choices(session: RelevanceSession) -> None:
         pytest.UsageError: a choice cannot be met.
     """
     suites, options = session.suites_collected, session.options
-    known = tuple(name for name in options.requests if all(name in suite.requests for suite in suites))
-    checks: dict[str, Callable[[], None]] = {
-        "tag": lambda: check_tags(suites, options.run.tags),
-        "query": lambda: check_query_ids(suites, options.run.queries),
-        "request": lambda: Matrix(options.requests).check(suites),
-        "index": lambda: Matrix(known, options.indexes).check(suites),
-    }
+    # A request that a suite lacks is refused once, and not again as one that searches no other index.
+    known_requests = [name for name in options.requests if all(name in suite.requests for suite in suites)]
+    checks = (
+        ("tag", partial(check_tags, suites, options.run.tags)),
+        ("query", partial(check_query_ids, suites, options.run.queries)),
+        ("request", partial(Matrix(options.requests).check, suites)),
+        ("index", partial(Matrix(tuple(known_requests), options.indexes).check, suites)),
+    )
     problems = []
-    for name, check in checks.items():
+    for name, check in checks:
         try:
             check()
         except HarnessError as error:
@@ -239,12 +250,12 @@ def check_choices(session: RelevanceSession) -> None:
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take the items that `--relevance-tag` and `--relevance-query` do not select out of *items*, as `-k` would."""
-    left_out = [item for item in items if isinstance(item, SuiteItem) and not item.planned.selected]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        unwanted = set(left_out)
-        items[:] = [item for item in items if item not in unwanted]
+    deselected = [item for item in items if isinstance(item, SuiteItem) and not item.planned.selected]
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        unselected = set(deselected)
+        items[:] = [item for item in items if item not in unselected]
 
 
-def _reason(waiver: Waiver) -> str:
+def _format_waiver(waiver: Waiver) -> str:
     return f"{waiver.reason} (until {waiver.until})" if waiver.until else waiver.reason

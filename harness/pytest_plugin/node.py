@@ -31,7 +31,7 @@ class LocalNode:
         self._error: HarnessError | None = None
         self._resources = ExitStack()
 
-    def url(self) -> str:
+    def obtain_url(self) -> str:
         """
         The node's URL; starts it on the first call.
 
@@ -42,7 +42,7 @@ class LocalNode:
         if self._error is not None:
             raise self._error
         if self._url is None:
-            self._url = self._obtain()
+            self._url = self._start()
         return self._url
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class LocalNode:
         self._url = None
         self._resources.close()
 
-    def _obtain(self) -> str:
+    def _start(self) -> str:
         """Start the node; a failure is cached, as it may take minutes and every suite of the session asks."""
         from harness.embedded import DEFAULT_VERSION, open_node
 
@@ -67,7 +67,7 @@ class RemoteNode:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def url(self) -> str:
+    def obtain_url(self) -> str:
         """
         The node's URL; requests it from the controller and waits.
 
@@ -78,10 +78,10 @@ class RemoteNode:
         (self._folder / "node.wanted").touch()
         while not answer.exists():
             time.sleep(POLL)
-        found = json.loads(answer.read_text(encoding="utf-8"))
-        if "error" in found:
-            raise EngineStartError(found["error"])
-        return str(found["url"])
+        content = json.loads(answer.read_text(encoding="utf-8"))
+        if "error" in content:
+            raise EngineStartError(content["error"])
+        return str(content["url"])
 
     def close(self) -> None:
         """Do nothing: the controller stops the node."""
@@ -103,6 +103,7 @@ class NodeHost:
         self._thread.join(END_LIMIT)
 
     def _serve(self) -> None:
+        # Most sessions need no node: it starts when the first worker requests it.
         while not (self._folder / "node.wanted").exists():
             if self._ended.wait(POLL):
                 return
@@ -113,8 +114,9 @@ class NodeHost:
             self._node.close()
 
     def _answer(self) -> None:
+        """Write the URL, or why there is none, for the workers that wait."""
         try:
-            answer = {"url": self._node.url()}
+            answer = {"url": self._node.obtain_url()}
         except HarnessError as error:
             answer = {"error": str(error)}
         except Exception:

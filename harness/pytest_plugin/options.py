@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,38 +36,21 @@ FORCE = "force"
 PLAIN = "yes"
 
 
-def update_word(text: str) -> str:
+def read_update_word(text: str) -> str:
     """Check the value of ``--relevance-update-baseline``, for which argparse may have taken the path of a suite."""
     if text not in (FORCE, PLAIN):
         raise argparse.ArgumentTypeError(f"found {text!r}, expected nothing or ={FORCE}; put paths before the option")
     return text
 
 
-def update_wanted(word: str | None) -> bool:
-    """
-    Whether baselines are to be updated.
-
-    Raises:
-        pytest.UsageError: in CI, where nobody has reviewed what later runs would be compared with.
-    """
-    if word == PLAIN:
-        from harness.baseline import refuse_in_ci
-
-        option = "--relevance-update-baseline"
-        try:
-            refuse_in_ci(os.environ, option=option, forced=f"{option}={FORCE}")
-        except HarnessError as error:
-            raise pytest.UsageError(str(error)) from None
-    return word is not None
-
-
 def add_options(parser: pytest.Parser) -> None:
     """Register the options and their ini lines: those of runs, from their table, and the plugin's own."""
     group = parser.getgroup("relevance", "search relevance suites (*.relevance.yaml)")
-    of_runs = [option for option in OPTIONS.values() if option.pytest]
-    for option in of_runs:
+    run_options = [option for option in OPTIONS.values() if option.pytest]
+    # The help lists the options that name files last, beside those for reports.
+    for option in run_options:
         if option.kind is not FILE:
-            _add_option(group, option)
+            _add_run_option(group, option)
     group.addoption(
         "--relevance-each-query",
         action=argparse.BooleanOptionalAction,
@@ -84,21 +67,20 @@ def add_options(parser: pytest.Parser) -> None:
         action=argparse.BooleanOptionalAction,
         help="In GitHub Actions: annotate the lines of suites and add to the job's summary.",
     )
-    for option in of_runs:
+    for option in run_options:
         if option.kind is FILE:
-            _add_option(group, option)
+            _add_run_option(group, option)
     group.addoption(
         "--relevance-update-baseline",
         nargs="?",
-        const="yes",
-        type=update_word,
+        const=PLAIN,
+        type=read_update_word,
         metavar="force",
         help="Save the rankings of suites as their baseline; in CI only with =force.",
     )
-    for option in of_runs:
+    for option in run_options:
         if option.ini:
-            kind: IniType = "args" if option.several else "bool" if option.kind is FLAG else "string"
-            parser.addini(_key(option), f"{option.help} ({option.name.name_in(PYTEST)})", type=kind)
+            _add_ini_line(parser, option)
     parser.addini("relevance_each_query", "Make an item for every query (--relevance-each-query).", type="bool")
     parser.addini(
         "relevance_report", "Report files, one per line, relative to the rootdir (--relevance-report).", type="linelist"
@@ -110,34 +92,44 @@ def add_options(parser: pytest.Parser) -> None:
     )
 
 
-def _add_option(group: pytest.OptionGroup, option: RunOption) -> None:
+def _add_run_option(group: pytest.OptionGroup, option: RunOption) -> None:
     name = option.name.name_in(PYTEST)
     if option.kind is FLAG:
+        # None where the flag is not given: the ini file decides then.
         group.addoption(name, action="store_true", default=None, help=option.help)
     else:
-        group.addoption(name, metavar=option.metavar, action="append" if option.several else "store", help=option.help)
+        action = "append" if option.several else "store"
+        group.addoption(name, metavar=option.metavar, action=action, help=option.help)
 
 
-def _key(option: RunOption) -> str:
+def _add_ini_line(parser: pytest.Parser, option: RunOption) -> None:
+    ini_type: IniType = "string"
+    if option.several:
+        ini_type = "args"
+    elif option.kind is FLAG:
+        ini_type = "bool"
+    parser.addini(_name_in_ini(option), f"{option.help} ({option.name.name_in(PYTEST)})", type=ini_type)
+
+
+def _name_in_ini(option: RunOption) -> str:
     """The name of *option* in the ini file, and as an attribute of pytest's parsed options."""
     return option.name.name_in(PYTEST).lstrip("-").replace("-", "_")
 
 
 @dataclass(frozen=True, slots=True)
 class PluginOptions:
-    """
-    The options of a session: *run* for each suite, with each of *requests* on each of *indexes*.
-
-    *reports* are the files to write, by absolute paths. With *each_query* every query has an item. *github* is the step
-    of GitHub Actions that gets annotations and a summary.
-    """
+    """The options of a session."""
 
     run: RunOptions
+    """For each suite, with each of *requests* on each of *indexes*."""
     requests: tuple[str, ...] = ()
     indexes: tuple[str, ...] = ()
     each_query: bool = False
+    """Whether every query has an item."""
     reports: tuple[Output, ...] = ()
+    """The files to write, by absolute paths."""
     github: GitHubStep | None = None
+    """The step of GitHub Actions that gets annotations and a summary."""
 
 
 def read_options(config: pytest.Config) -> PluginOptions:
@@ -148,109 +140,77 @@ def read_options(config: pytest.Config) -> PluginOptions:
         pytest.UsageError: options that exclude each other, a report of an unknown kind, a URL with a login in it, a
             baseline that is to be updated in CI or from several indexes, a budget that is no number of seconds.
     """
-    given = {option.several or option.field: _value(config, option) for option in OPTIONS.values() if option.pytest}
-    given |= _server(config, given)
-    given["config"] = _config(config, given["config"], given["variables"])
-    requests, indexes = given.pop("requests"), given.pop("indexes")
-    update_baseline = update_wanted(config.getoption("relevance_update_baseline"))
-    if update_baseline and len(indexes) > 1:
+    values: dict[str, Any] = {}
+    for option in OPTIONS.values():
+        if option.pytest:
+            values[option.several or option.field] = _read_value(config, option)
+    values |= _read_server(config, values)
+    values["config"] = _find_config(config, values["config"], values["variables"])
+    requests, indexes = values.pop("requests"), values.pop("indexes")
+    save_baseline = _read_update_baseline(config)
+    if save_baseline and len(indexes) > 1:
         raise pytest.UsageError(
             "--relevance-update-baseline: a baseline has one run per request; give one --relevance-index"
         )
-    each_query, reports = config.getoption("relevance_each_query"), _reports(config)
+    reports = _read_reports(config)
+    each_query = config.getoption("relevance_each_query")
     if each_query is None:
         each_query = bool(config.getini("relevance_each_query"))
-    all_titles = each_query or shows_all_hits(reports)
     run = RunOptions(
-        **given,
-        save_baseline=update_baseline,
-        all_titles=all_titles,
+        **values,
+        save_baseline=save_baseline,
+        all_titles=each_query or shows_all_hits(reports),
         strict_xfail=_is_strict(config),
         entry=PYTEST,
     )
-    return PluginOptions(run, requests, indexes, each_query, reports, _github(config))
+    return PluginOptions(run, requests, indexes, each_query, reports, _read_github(config))
 
 
-def _value(config: pytest.Config, option: RunOption) -> Any:
+def _read_value(config: pytest.Config, option: RunOption) -> Any:
     """The value of *option* on the command line, else in the ini file."""
-    given = config.getoption(_key(option)) or (config.getini(_key(option)) if option.ini else None)
+    key = _name_in_ini(option)
+    value = config.getoption(key)
+    folder = config.invocation_params.dir
+    if not value and option.ini:
+        # What the ini file names is beside it, wherever pytest is called.
+        value = config.getini(key)
+        folder = config.rootpath
     if option.several:
-        return tuple(dict.fromkeys(given or ()))
+        return tuple(dict.fromkeys(value or ()))
     if option.kind is FLAG:
-        return bool(given)
-    if given and option.kind in (FILE, FOLDER):
-        base = config.invocation_params.dir if config.getoption(_key(option)) else config.rootpath
-        return _path(option.name.name_in(PYTEST), base, given)
-    read = {COUNT: read_count, SECONDS: read_seconds}.get(option.kind)
-    if given and read is not None:
-        try:
-            return read(given)
-        except UsageError as error:
-            raise pytest.UsageError(f"{option.name.name_in(PYTEST)}: {error}") from None
-    return given or None
-
-
-def _config(config: pytest.Config, given: Path | None, variables: Sequence[str]) -> Path | None:
-    """
-    The trusted configuration, if an option, a variable or the ini file names it, in this order.
-
-    The variable comes before the ini file, which may be a part of a pull request as suites are.
-    """
-    from_environ = os.environ.get("RELEVANCE_CONFIG")
-    if from_environ and not config.getoption("relevance_config"):
-        given = config.invocation_params.dir / from_environ
-    if given is not None or variables:
-        from harness.config import Configs
-
-        try:
-            Configs(given, variables)
-        except UsageError as error:
-            raise pytest.UsageError(error.text(PYTEST)) from None
-    return given
-
-
-def _is_strict(config: pytest.Config) -> bool:
-    """
-    Whether an unexpected pass fails, as pytest's own xfail takes it; `strict` of pytest 9 includes that.
-
-    With ``-p no:skipping`` pytest has no `xfail_strict`, and before pytest 9 no `strict`.
-    """
-    given = None
-    for name in ("xfail_strict", "strict"):
-        with suppress(ValueError):
-            given = config.getini(name) if given is None else given
-    return bool(given) and not config.getoption("runxfail", False)
-
-
-def only_shows(config: pytest.Config) -> bool:
-    """Whether the session runs no item, as under ``--collect-only``, ``--setup-plan`` and ``--fixtures``."""
-    options = ("collectonly", "setuponly", "showfixtures", "show_fixtures_per_test")  # --setup-plan sets the second
-    return any(config.getoption(option, False) for option in options)
-
-
-def _github(config: pytest.Config) -> GitHubStep | None:
-    """The step of GitHub Actions; outside of one the ini line is ignored, as the file is read on any machine."""
-    given = config.getoption("relevance_github")
-    if given is None:
-        given = config.getini("relevance_github") and in_github_actions(os.environ)
-    option = "--relevance-github"
+        return bool(value)
+    if not value:
+        return None
+    name = option.name.name_in(PYTEST)
+    if option.kind in (FILE, FOLDER):
+        return _read_path(name, folder, value)
     try:
-        return github_step(os.environ, option=option, markdown="--relevance-report FILE.md") if given else None
+        if option.kind is COUNT:
+            return read_count(value)
+        if option.kind is SECONDS:
+            return read_seconds(value)
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        raise pytest.UsageError(f"{name}: {error}") from None
+    return value
 
 
-def _server(config: pytest.Config, given: Mapping[str, Any]) -> dict[str, Any]:
+def _read_path(option: str, folder: Path, name: str) -> Path:
+    if not FILE.fits(name):
+        raise pytest.UsageError(f"{option}: found {name!r}, expected {FILE.expected}")
+    return (folder / name).absolute()
+
+
+def _read_server(config: pytest.Config, values: Mapping[str, Any]) -> dict[str, Any]:
     """
     Where suites run. The URL or the embedded node on the command line replaces both in the ini file; a version in the
     ini file applies to the embedded node, if there is one.
     """
     url, embedded = config.getoption("relevance_url"), bool(config.getoption("relevance_embedded"))
     if not url and not embedded:
-        url, embedded = given["url"], given["embedded"]
+        url, embedded = values["url"], values["embedded"]
         if url and embedded:
             raise pytest.UsageError("relevance_url and relevance_embedded in the ini file exclude each other: keep one")
-    version = given["engine_version"] if embedded else config.getoption("relevance_engine_version")
+    version = values["engine_version"] if embedded else config.getoption("relevance_engine_version")
     server = {"url": url, "embedded": embedded, "engine_version": version}
     try:
         check_servers(RunOptions(**server))
@@ -270,21 +230,46 @@ def _check_url(url: str) -> None:
         raise pytest.UsageError(f"--relevance-url: {sentence}")
 
 
-def _reports(config: pytest.Config) -> tuple[Output, ...]:
-    given = config.getoption("relevance_report")
-    base = config.invocation_params.dir if given else config.rootpath
-    names = given or config.getini("relevance_report")
-    paths = dict.fromkeys(_path("--relevance-report", base, name) for name in names)
-    return tuple(map(_report, paths))
+def _find_config(config: pytest.Config, path: Path | None, variables: Sequence[str]) -> Path | None:
+    """The trusted configuration, if an option, a variable or the ini file names it, in this order."""
+    from_environ = os.environ.get("RELEVANCE_CONFIG")
+    if from_environ and not config.getoption("relevance_config"):
+        # The variable comes before the ini file, which may be a part of a pull request as suites are.
+        path = config.invocation_params.dir / from_environ
+    if path is not None or variables:
+        from harness.config import Configs
+
+        # A wrong file ends the session before anything is collected.
+        try:
+            Configs(path, variables)
+        except UsageError as error:
+            raise pytest.UsageError(error.text(PYTEST)) from None
+    return path
 
 
-def _path(option: str, base: Path, name: str) -> Path:
-    if not FILE.fits(name):
-        raise pytest.UsageError(f"{option}: found {name!r}, expected {FILE.expected}")
-    return (base / name).absolute()
+def _read_update_baseline(config: pytest.Config) -> bool:
+    """Whether baselines are to be updated: in CI, where nobody has reviewed the rankings, only if that is forced."""
+    word = config.getoption("relevance_update_baseline")
+    if word == PLAIN:
+        from harness.baseline import refuse_in_ci
+
+        option = "--relevance-update-baseline"
+        try:
+            refuse_in_ci(os.environ, option=option, forced=f"{option}={FORCE}")
+        except HarnessError as error:
+            raise pytest.UsageError(str(error)) from None
+    return word is not None
 
 
-def _report(path: Path) -> Output:
+def _read_reports(config: pytest.Config) -> tuple[Output, ...]:
+    names, folder = config.getoption("relevance_report"), config.invocation_params.dir
+    if not names:
+        names, folder = config.getini("relevance_report"), config.rootpath
+    paths = dict.fromkeys(_read_path("--relevance-report", folder, name) for name in names)
+    return tuple(_find_output(path) for path in paths)
+
+
+def _find_output(path: Path) -> Output:
     output = output_named(path)
     if output is None:
         raise pytest.UsageError(f"--relevance-report {path.name}: the name of a report ends with {one_of(SUFFIXES)}")
@@ -293,39 +278,76 @@ def _report(path: Path) -> Output:
     return output
 
 
-def header_line(options: PluginOptions) -> str | None:
+def _is_strict(config: pytest.Config) -> bool:
+    """Whether an unexpected pass fails, as pytest's own xfail takes it; `strict` of pytest 9 includes that."""
+    if config.getoption("runxfail", False):
+        return False
+    for name in ("xfail_strict", "strict"):
+        # With ``-p no:skipping`` pytest has no `xfail_strict`, and before pytest 9 no `strict`.
+        with suppress(ValueError):
+            value = config.getini(name)
+            if value is not None:
+                return bool(value)
+    return False
+
+
+def only_shows_items(config: pytest.Config) -> bool:
+    """Whether the session runs no item, as under ``--collect-only``, ``--setup-plan`` and ``--fixtures``."""
+    # --setup-plan sets the second.
+    options = ("collectonly", "setuponly", "showfixtures", "show_fixtures_per_test")
+    return any(config.getoption(option, False) for option in options)
+
+
+def _read_github(config: pytest.Config) -> GitHubStep | None:
+    """The step of GitHub Actions; outside of one the ini line is ignored, as the file is read on any machine."""
+    is_wanted = config.getoption("relevance_github")
+    if is_wanted is None:
+        is_wanted = config.getini("relevance_github") and in_github_actions(os.environ)
+    if not is_wanted:
+        return None
+    try:
+        return github_step(os.environ, option="--relevance-github", markdown="--relevance-report FILE.md")
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def describe_options(options: PluginOptions) -> str | None:
     """Where suites run and which part of them, as given by options; None where no option says so."""
-    parts = list(_given(options))
+    run = options.run
+    parts = []
+    if run.url:
+        parts.append(run.url)
+    if run.embedded:
+        parts.append(f"embedded node {run.engine_version}" if run.engine_version else "embedded node")
+    parts += _describe_selection(options)
+    if run.budget is not None:
+        parts.append(f"at most {run.budget:g} s a suite")
+    if run.repeat is not None:
+        parts.append(f"{run.repeat} repeats")
+    if options.each_query:
+        parts.append("an item for every query")
+    if run.allow_write:
+        parts.append("may build indexes")
+    if run.baseline:
+        parts.append(f"baseline {run.baseline.name}")
+    if run.save_baseline:
+        parts.append("baselines are updated")
     return f"relevance: {', '.join(parts)}" if parts else None
 
 
-def _given(options: PluginOptions) -> Iterator[str]:
-    if options.run.url:
-        yield options.run.url
-    if options.run.embedded:
-        yield f"embedded node {options.run.engine_version}" if options.run.engine_version else "embedded node"
-    yield from _named(options)
-    if options.run.budget is not None:
-        yield f"at most {options.run.budget:g} s a suite"
-    if options.run.repeat is not None:
-        yield f"{options.run.repeat} repeats"
-    if options.each_query:
-        yield "an item for every query"
-    if options.run.allow_write:
-        yield "may build indexes"
-    if options.run.baseline:
-        yield f"baseline {options.run.baseline.name}"
-    if options.run.save_baseline:
-        yield "baselines are updated"
-
-
-def _named(options: PluginOptions) -> Iterator[str]:
-    """The requests, the indexes, the tags and the queries, each by its names."""
+def _describe_selection(options: PluginOptions) -> list[str]:
+    """The requests, the indexes, the tags and the queries that are selected."""
+    parts = []
     if options.requests:
-        yield f"{'request' if len(options.requests) == 1 else 'requests'} {', '.join(options.requests)}"
+        parts.append(_list_names("request", "requests", options.requests))
     if options.indexes:
-        yield f"{'index' if len(options.indexes) == 1 else 'indexes'} {', '.join(options.indexes)}"
+        parts.append(_list_names("index", "indexes", options.indexes))
     if options.run.tags:
-        yield f"tags {', '.join(options.run.tags)}"
+        parts.append(_list_names("tags", "tags", options.run.tags))
     if options.run.queries:
-        yield f"{'query' if len(options.run.queries) == 1 else 'queries'} {', '.join(options.run.queries)}"
+        parts.append(_list_names("query", "queries", options.run.queries))
+    return parts
+
+
+def _list_names(singular: str, plural: str, names: Sequence[str]) -> str:
+    return f"{singular if len(names) == 1 else plural} {', '.join(names)}"

@@ -17,36 +17,39 @@ from harness.gate.selection import (
 )
 from harness.model import Mark, Query, Suite, UnresolvedCondition, Waiver
 from harness.model.suite import find_first_in_force
-from harness.words import grouped
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedItem:
-    """
-    One item before it runs.
-
-    *name* is the last part of its node id, *headline* the same for people. *verdicts* are the ids of the verdicts that
-    decide it; the verdicts in *shared* are about many queries, and count only for *query*, and those in *waived* are
-    forgiven. *skip* and *xfail* are waivers of the whole item that are in force today. *request* and *index* are the
-    item's, None where the session has one for each suite.
-    """
+    """One item before it runs."""
 
     name: str
+    """The last part of its node id."""
     headline: str
+    """The name for people."""
     mark: Mark
     verdicts: tuple[str, ...] = ()
+    """The ids of the verdicts that decide it."""
     shared: tuple[str, ...] = ()
+    """The ids of verdicts about many queries, which count only for *query*."""
     waived: tuple[str, ...] = ()
+    """Those of *shared* that are forgiven."""
     query: str | None = None
     keywords: tuple[str, ...] = ()
     markers: tuple[str, ...] = ()
     properties: tuple[tuple[str, str], ...] = ()
+    """For JUnit XML."""
     skip: Waiver | None = None
+    """The waiver of the whole item that is in force today."""
     xfail: Waiver | None = None
+    """As *skip*."""
     skip_undefined: bool = False
     selected: bool = True
+    """Whether the item is to run, unless it is skipped."""
     request: str | None = None
+    """None where the session has one request for each suite."""
     index: str | None = None
+    """None where the session has one index for each suite."""
 
 
 def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, today: date) -> tuple[PlannedItem, ...]:
@@ -63,19 +66,28 @@ def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, tod
     Returns:
         Items with names that are unique in the suite and consist of [A-Za-z0-9_.-].
     """
-    gated = collect_thresholds(suite)
+    items = []
+    shared_by_all = []
+    own_thresholds: dict[str, list[GatedThreshold]] = {}
+    for gated in collect_thresholds(suite):
+        if gated.query is not None:
+            own_thresholds.setdefault(gated.query.id, []).append(gated)
+            continue
+        item = _plan_threshold(gated, suite, today)
+        items.append(replace(item, selected=is_selected(gated, query_filter)))
+        if each_query and _is_per_query(gated):
+            shared_by_all.append(gated)
     names = name_queries(suite)
-    items = [_of_threshold(threshold, suite, query_filter, today) for threshold in gated if threshold.query is None]
-    own = grouped((threshold.query.id, threshold) for threshold in gated if threshold.query is not None)
-    of_each = [threshold for threshold in gated if each_query and _is_of_each(threshold)]
     for query in suite.queries:
-        if query.id in own or each_query:
-            shared = [threshold for threshold in of_each if threshold.threshold.tag in (None, *query.tags)]
-            items.append(_of_query(query, names[query.id], own.get(query.id, ()), shared, suite, query_filter, today))
+        own = own_thresholds.get(query.id, [])
+        if own or each_query:
+            shared = [gated for gated in shared_by_all if gated.threshold.tag in (None, *query.tags)]
+            item = _plan_query(query, own, shared, suite, today)
+            items.append(replace(item, name=names[query.id], selected=query_filter.has(query)))
     return tuple(items)
 
 
-def for_cells(
+def repeat_for_cells(
     items: Sequence[PlannedItem], suite: Suite, requests: Sequence[str], indexes: Sequence[str] = ()
 ) -> tuple[PlannedItem, ...]:
     """
@@ -85,37 +97,43 @@ def for_cells(
     ``[request]``, ``[index]`` or ``[request@index]``. A request that *suite* lacks, which is refused once everything is
     collected, has no items.
     """
-    sent, searched = _distinct_ids(assign_ids(suite.requests), requests), _distinct_ids(assign_ids(indexes), indexes)
-    cells = [(request, index) for request in sent for index in searched]
-    return tuple(_for_cell(item, request, index, sent, searched) for request, index in cells for item in items)
+    request_ids = _list_distinct_ids(assign_ids(suite.requests), requests)
+    index_ids = _list_distinct_ids(assign_ids(indexes), indexes)
+    repeated = []
+    for request, request_id in request_ids.items():
+        for index, index_id in index_ids.items():
+            label = "@".join(part for part in (request_id, index_id) if part)
+            repeated += [_name_cell(item, request, index, label) for item in items]
+    return tuple(repeated)
 
 
-def _distinct_ids(ids: Mapping[str, str], names: Sequence[str]) -> Mapping[str | None, str]:
+def _list_distinct_ids(ids: Mapping[str, str], names: Sequence[str]) -> Mapping[str | None, str]:
     """The ids of *names*; a single name needs no id and is None."""
-    return {None: ""} if len(names) < 2 else {name: ids[name] for name in names if name in ids}
+    if len(names) < 2:
+        return {None: ""}
+    return {name: ids[name] for name in names if name in ids}
 
 
-def _for_cell(
-    item: PlannedItem,
-    request: str | None,
-    index: str | None,
-    sent: Mapping[str | None, str],
-    searched: Mapping[str | None, str],
-) -> PlannedItem:
-    named = [(what, name) for what, name in (("request", request), ("index", index)) if name is not None]
-    label = "@".join(part for part in (sent[request], searched[index]) if part)
+def _name_cell(item: PlannedItem, request: str | None, index: str | None, label: str) -> PlannedItem:
+    """*item* for one request on one index; *label* is what stands in brackets after its name."""
+    headline, keywords, properties = item.headline, item.keywords, item.properties
+    for field, name in (("request", request), ("index", index)):
+        if name is not None:
+            headline += f", {field} {name}"
+            keywords += (name,)
+            properties += ((f"relevance.{field}", name),)
     return replace(
         item,
         name=f"{item.name}[{label}]" if label else item.name,
-        headline=", ".join([item.headline, *(f"{what} {name}" for what, name in named)]),
-        keywords=(*item.keywords, *(name for _, name in named)),
-        properties=(*item.properties, *((f"relevance.{what}", name) for what, name in named)),
+        headline=headline,
+        keywords=keywords,
+        properties=properties,
         request=request,
         index=index,
     )
 
 
-def _is_of_each(gated: GatedThreshold) -> bool:
+def _is_per_query(gated: GatedThreshold) -> bool:
     """Whether the threshold checks each query by itself; with unset variables, its first words decide."""
     condition = gated.threshold.condition
     if isinstance(condition, UnresolvedCondition):
@@ -123,7 +141,7 @@ def _is_of_each(gated: GatedThreshold) -> bool:
     return is_per_query(condition)
 
 
-def _of_threshold(gated: GatedThreshold, suite: Suite, query_filter: QueryFilter, today: date) -> PlannedItem:
+def _plan_threshold(gated: GatedThreshold, suite: Suite, today: date) -> PlannedItem:
     threshold = gated.threshold
     return PlannedItem(
         name=gated.id,
@@ -131,38 +149,31 @@ def _of_threshold(gated: GatedThreshold, suite: Suite, query_filter: QueryFilter
         mark=threshold.mark,
         verdicts=(gated.id,),
         keywords=(suite.name,) if threshold.tag is None else (suite.name, threshold.tag),
-        markers=_unique(suite.markers, threshold.markers),
+        markers=_merge_markers(suite.markers, threshold.markers),
         properties=(
             ("relevance.suite", suite.name),
             ("relevance.place", str(threshold.mark)),
             ("relevance.threshold", threshold.text),
         ),
         skip=find_first_in_force(today, threshold.skip),
-        selected=is_selected(gated, query_filter),
     )
 
 
-def _of_query(
-    query: Query,
-    name: str,
-    own: Sequence[GatedThreshold],
-    shared: Sequence[GatedThreshold],
-    suite: Suite,
-    query_filter: QueryFilter,
-    today: date,
+def _plan_query(
+    query: Query, own: Sequence[GatedThreshold], shared: Sequence[GatedThreshold], suite: Suite, today: date
 ) -> PlannedItem:
+    """The item of *query*, with its *own* thresholds and those that are *shared* with other queries."""
+    waived = [gated.id for gated in shared if find_first_in_force(today, gated.threshold.skip, gated.threshold.xfail)]
     return PlannedItem(
-        name=name,
+        name=query.id,
         headline=f"{suite.name}: query {query.id}",
         mark=query.mark,
         verdicts=tuple(gated.id for gated in own),
         shared=tuple(gated.id for gated in shared),
-        waived=tuple(
-            gated.id for gated in shared if find_first_in_force(today, gated.threshold.skip, gated.threshold.xfail)
-        ),
+        waived=tuple(waived),
         query=query.id,
         keywords=(suite.name, query.id, *query.tags),
-        markers=_unique(suite.markers, query.markers, *(gated.threshold.markers for gated in own)),
+        markers=_merge_markers(suite.markers, query.markers, *(gated.threshold.markers for gated in own)),
         properties=(
             ("relevance.suite", suite.name),
             ("relevance.place", str(query.mark)),
@@ -173,9 +184,12 @@ def _of_query(
         skip=find_first_in_force(today, query.skip),
         xfail=find_first_in_force(today, query.xfail),
         skip_undefined=suite.skip_undefined,
-        selected=query_filter.has(query),
     )
 
 
-def _unique(*groups: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(marker for group in groups for marker in group))
+def _merge_markers(*groups: tuple[str, ...]) -> tuple[str, ...]:
+    """All markers, each once: an inner one may repeat that of the suite."""
+    merged: dict[str, None] = {}
+    for markers in groups:
+        merged.update(dict.fromkeys(markers))
+    return tuple(merged)

@@ -1,32 +1,16 @@
-"""
-Each suite runs once in a session, whichever of its items, fixtures or processes asks first.
-
-In one process the report stays in memory. Under pytest-xdist every worker has some of the items, so the workers also
-share a folder: the first to get a suite's lock runs it and writes the report, or the error, to a file. The system
-releases the lock of a worker that is killed; as there is no file then, the next worker runs the suite.
-
-If an item runs again, queries without an answer are sent again and the others keep theirs, so that the report agrees
-with the items that were decided before.
-"""
+"""The suites of a pytest session: planned for items, run once each, and reported at the end."""
 
 from __future__ import annotations
 
-import hashlib
 import os
-import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeAlias
-
-import pytest
-from filelock import FileLock
 
 from harness.baseline import reference_for
 from harness.baseline.questions import UsedValues
 from harness.config import Configs
-from harness.errors import EntryPoint, HarnessError, InputError, Problem, SuiteError, UsageError
+from harness.errors import HarnessError, Problem, SuiteError, UsageError
 from harness.gate.selection import QueryFilter, needs_baseline, select
 from harness.hooks import Hooks, installed_hooks, installed_plugins
 from harness.masking import Environment
@@ -37,143 +21,15 @@ from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.decisions import DecidingItems, report_as_decided
 from harness.pytest_plugin.node import LocalNode, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
-from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
-from harness.pytest_plugin.run_files import Failed, Finished, read_folder, read_run, write_run
-from harness.pytest_plugin.session import Assertion, RelevanceSession, from_here
+from harness.pytest_plugin.plan import PlannedItem, plan_items, repeat_for_cells
+from harness.pytest_plugin.run_cache import ENDING, CachedError, CachedRun, RunCache, RunFailed, name_run
+from harness.pytest_plugin.session import Assertion, RelevanceSession, shorten_path
 from harness.report.github_step import GitHubStep
 from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
 from harness.suites import load_suite
 from harness.suites.inputs import RunInputs
-
-
-class RunFailed(HarnessError):
-    """A suite could not run; the text is that of the first error, in whichever process it occurred."""
-
-
-ENDING = (KeyboardInterrupt, pytest.exit.Exception)
-"""What ends the session, also where a hook raises it. Other outcomes of pytest, such as a skip, belong to no suite."""
-
-Execute: TypeAlias = "Callable[[Path, RunOptions, Finished | None], FinishedSuite]"
-"""Runs a suite under its options; given an earlier run, sends only the queries without an answer."""
-
-
-class SuiteRuns:
-    """The runs of one process, shared with others where there is a *folder*."""
-
-    def __init__(self, run: Execute, folder: Path | None = None) -> None:
-        self._run = run
-        self._folder = folder
-        self._done: dict[tuple[Path, RunOptions, int | None], Finished | Failed] = {}
-
-    def finished(self, path: Path, options: RunOptions, *, again: bool = False) -> Finished:
-        """
-        The run of the suite at *path*, which runs now if it has not yet.
-
-        Args:
-            path: The suite's file.
-            options: The options of the run.
-            again: Whether to send queries without an answer again, unless another process has done so meanwhile.
-
-        Raises:
-            RunFailed: it could not be run, here or in the process that tried first.
-        """
-        path, share = _identity(path), self._folder
-        key = _key(path, options)
-        known = self._done.get(key)
-        if known is None or (again and (isinstance(known, Failed) or known.report.unanswered)):
-            run = self._execute if share is None else partial(self._share, share)
-            self._done[key] = run(path, options, known)
-        done = self._done[key]
-        if isinstance(done, Failed):
-            raise RunFailed(done.error)
-        return done
-
-    def has_finished(self, path: Path, options: RunOptions) -> bool:
-        """Whether the suite at *path* ran under *options*, here or in any process that shares the folder."""
-        path = _identity(path)
-        if self._folder is None:
-            return isinstance(self._done.get(_key(path, options)), Finished)
-        file = self._folder / f"{name_run(path, options)}.json"
-        return file.exists() and isinstance(read_run(file), Finished)
-
-    def named(self) -> dict[str, Finished | Failed]:
-        """The runs of this process, or of all that share the folder, by the names that `name_run` gives."""
-        if self._folder is None:
-            return {name_run(path, options): done for (path, options, _), done in self._done.items()}
-        return {file.stem: done for file, done in read_folder(self._folder).items()}
-
-    def all(self) -> list[Finished | Failed]:
-        """As `named`, without the names."""
-        return list(self.named().values())
-
-    def under(self, options: Callable[[Path], RunOptions]) -> list[Finished]:
-        """The runs under the *options* of their paths, here or in any process that shares the folder."""
-        if self._folder is None:
-            mine = [done for key, done in self._done.items() if key == _key(key[0], options(key[0]))]
-            return [done for done in mine if isinstance(done, Finished)]
-        finished = [(file, done) for file, done in read_folder(self._folder).items() if isinstance(done, Finished)]
-        named = ((file, done, _identity(Path(done.report.path))) for file, done in finished)
-        return [done for file, done, path in named if file.stem == name_run(path, options(path))]
-
-    def _share(
-        self, folder: Path, path: Path, options: RunOptions, known: Finished | Failed | None
-    ) -> Finished | Failed:
-        """The run in the file; runs the suite if there is no file, or only the run that is *known*."""
-        name = name_run(path, options)
-        file = folder / f"{name}.json"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(folder / f"{name}.lock"):
-                found = read_run(file) if file.exists() else None
-                if found is not None and found != known:
-                    return found
-                done = self._execute(path, options, found)
-                write_run(file, done)
-                return done
-        except OSError as error:
-            reason = f"{error.strerror or error}; TMPDIR names another folder for it"
-            sentence = f"the run cannot be written for the other workers: {reason}"
-            return Failed(str(path), sentence, sentence)
-
-    def _execute(self, path: Path, options: RunOptions, known: Finished | Failed | None) -> Finished | Failed:
-        try:
-            finished = self._run(path, options, known if isinstance(known, Finished) else None)
-        except HarnessError as error:
-            text = error.text(EntryPoint.PYTEST)
-            problems = error.problems if isinstance(error, InputError) else ()
-            return Failed(str(path), text, text.partition("\n")[0], problems)
-        except ENDING:
-            raise
-        except BaseException:
-            # A bug of the harness or of a plugin: every further item would only raise it again, or be skipped by it.
-            text = traceback.format_exc()
-            return Failed(str(path), text, text.strip().splitlines()[-1])
-        return Finished(finished.report, lambda: finished.run, finished.suite, finished.others)
-
-
-def _identity(path: Path) -> Path:
-    """The identity of a suite; a link in another folder is another suite, with the files beside the link."""
-    return path.parent.resolve() / path.name
-
-
-def _key(path: Path, options: RunOptions) -> tuple[Path, RunOptions, int | None]:
-    """The key of a run; client objects count by identity, which is stable while options hold them."""
-    return path, options, None if options.client is None else id(options.client)
-
-
-def name_run(path: Path, options: RunOptions) -> str:
-    """A name for the run, and of its file; with a client object it differs per process, as its server may."""
-    client = "" if options.client is None else f"\n{os.getpid()} {id(options.client)}"
-    return hashlib.sha256(f"{_identity(path)}\n{options}{client}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
-
-
-def _own_index(suite: Suite, request: str) -> str | None:
-    """The index of *request* if none is selected; None where it has no name before the run, or there is none."""
-    template = suite.requests[request]
-    is_known = template.http is None and suite.fixture is None
-    return (template.index or suite.target.index) if is_known else None
 
 
 class SessionRuns:
@@ -185,10 +41,27 @@ class SessionRuns:
             session: Has the options, and receives what is to be shown.
         """
         self.session = session
-        self._runs = SuiteRuns(self._run, session.folder)
+        self._cache = RunCache(self._execute, session.folder)
         self._nodes: dict[str | None, LocalNode | RemoteNode] = {}
         self._configs = Configs.of(session.options.run, os.environ)
         self._own_indexes: dict[Path, dict[str, str | None]] = {}
+
+    def close(self) -> None:
+        """Stop the nodes that were started here."""
+        for node in self._nodes.values():
+            node.close()
+
+    # Collecting.
+
+    def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
+        """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
+        try:
+            suite = load_suite(shorten_path(path), environ, configs=self._configs)
+        except SuiteError as error:
+            self.session.record_refusals(error.problems)
+            raise
+        self._own_indexes[path.resolve()] = _list_own_indexes(suite)
+        return suite
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
         """The items of *suite* under the options of this session, for each of several cells."""
@@ -196,115 +69,134 @@ class SessionRuns:
         options = self.session.options
         query_filter = QueryFilter.from_options(options.run)
         items = plan_items(suite, each_query=options.each_query, query_filter=query_filter, today=self.session.today)
-        return for_cells(items, suite, options.requests, options.indexes)
+        return repeat_for_cells(items, suite, options.requests, options.indexes)
 
-    def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
-        """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
-        try:
-            suite = load_suite(from_here(path), environ, configs=self._configs)
-        except SuiteError as error:
-            self.session.refused(error.problems)
-            raise
-        self._own_indexes[path.resolve()] = {name: _own_index(suite, name) for name in suite.requests}
-        return suite
-
-    def report_on(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
-        """
-        The report on the suite at *path* under `run_options`; the suite runs if it has not yet. If an item runs again,
-        the queries without an answer are sent again.
-
-        Raises:
-            RunFailed: the suite could not be run.
-        """
-        options = self._shared(path, self.run_options(request, index))
-        return self._runs.finished(path, options, again=self.session.runs_again).report
-
-    def lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
-        """A judge of single queries of the suite at *path*, as it ran for its items."""
-        options = self.run_options(request, index)
-
-        def reference(done: FinishedSuite) -> Reference | None:
-            if options.save_baseline:
-                return Reference(updating=True)
-            if not needs_baseline(done.suite):
-                return None
-            return reference_for(done.suite, done.run, options.baseline, options.searched(), done.others)
-
-        def finished() -> FinishedSuite:
-            return self.finished(path, options, Environment(os.environ))
-
-        return LoneQueries(finished, self.session.today, reference)
-
-    def finished(self, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
-        """
-        As `report_on`, under other options, but returns all that the report was made from.
-
-        Raises:
-            RunFailed: the suite could not be run.
-            SuiteError: the suite has changed since it ran, and is invalid now.
-        """
-        done = self._runs.finished(path, self._shared(path, options), again=self.session.runs_again)
-        return self._whole(done, path, options, environ)
-
-    def _whole(self, done: Finished, path: Path, options: RunOptions, environ: Mapping[str, str]) -> FinishedSuite:
-        """*done* with its suite, which is loaded again where another process ran it."""
-        suite, run, others = done.suite, done.run(), done.others
-        if suite is None:
-            selection = select(self.load(path, environ), QueryFilter.from_options(options), self.session.today)
-            suite, others = selection.selected, selection.others
-            used = UsedValues.of_run(suite, run)
-            questions = {query.id: used.fingerprint(query) for query in suite.queries}
-            if questions != {query.id: query.question for query in done.report.queries}:
-                raise RunFailed(f"{from_here(path)}: the suite was changed after it ran")
-        return FinishedSuite(suite, run, score_run(suite, run), done.report, others)
-
-    def run_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
+    def make_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
         """The options of a run with *request* and *index*; None for the first that the session selects."""
         options = self.session.options
         return replace(
             options.run,
-            config=self._configs.path,  # also in a test that changes the working directory
+            # The path that was found first: a test may have changed the working directory since.
+            config=self._configs.path,
             request=request or next(iter(options.requests), None),
             index=index or next(iter(options.indexes), None),
             today=self.session.today,
         )
 
-    def finish(self) -> None:
-        """Update the baselines and write the reports; a file that cannot be written is a problem of the session."""
-        if self.session.options.run.save_baseline:
-            self._update_baselines()
-        report = self.report()
-        self._write_reports(report)
-        if self.session.options.github is not None:
-            self._summarize(self.session.options.github, report)
+    # Running.
 
-    def _update_baselines(self) -> None:
-        """Save baselines from the runs of items; runs of a fixture under options of its own are not saved."""
-        session, options = self.session, self.run_options()
+    def run_for_items(self, path: Path, request: str | None = None, index: str | None = None) -> SuiteReport:
+        """
+        The report on the suite at *path* under `make_options`; the suite runs if it has not yet. If an item runs again,
+        the queries without an answer are sent again.
+
+        Raises:
+            RunFailed: the suite could not be run.
+        """
+        return self._run_once(path, self.make_options(request, index)).report
+
+    def run_suite(self, path: Path, options: RunOptions) -> FinishedSuite:
+        """
+        As `run_for_items`, under any options, but returns all that the report was made from.
+
+        Raises:
+            RunFailed: the suite could not be run.
+            SuiteError: the suite has changed since it ran, and is invalid now.
+        """
+        return self._complete(self._run_once(path, options), path, options)
+
+    def make_lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
+        """A judge of single queries of the suite at *path*, as it ran for its items."""
+        return LoneQueries(SuiteOfItems(self, path, self.make_options(request, index)), self.session.today)
+
+    def record_assertion(self, path: Path, options: RunOptions, status: int) -> None:
+        """Record that the item that runs asserts the thresholds of a run, whose exit status is *status*."""
+        nodeid = "" if self.session.item is None else self.session.item.nodeid
+        name = name_run(path, self._normalize_options(path, options))
+        self.session.assertions.append(Assertion(nodeid, name, status))
+
+    def _run_once(self, path: Path, options: RunOptions) -> CachedRun:
+        options = self._normalize_options(path, options)
+        return self._cache.run_once(path, options, again=self.session.runs_again)
+
+    def _complete(self, cached: CachedRun, path: Path, options: RunOptions) -> FinishedSuite:
+        """*cached* with its suite, which is loaded again where another process ran it."""
+        suite, run, others = cached.suite, cached.load_run(), cached.others
+        if suite is None:
+            whole_suite = self.load(path, Environment(os.environ))
+            selection = select(whole_suite, QueryFilter.from_options(options), self.session.today)
+            suite, others = selection.selected, selection.others
+            used_values = UsedValues.of_run(suite, run)
+            questions = {query.id: used_values.fingerprint(query) for query in suite.queries}
+            # Its responses would be scored as those of other queries.
+            if questions != {query.id: query.question for query in cached.report.queries}:
+                raise RunFailed(f"{shorten_path(path)}: the suite was changed after it ran")
+        return FinishedSuite(suite, run, score_run(suite, run), cached.report, others)
+
+    def _normalize_options(self, path: Path, options: RunOptions) -> RunOptions:
+        """*options* with neither the first request nor the suite's own index named: the run is the same."""
+        if options.request is None and options.index is None:
+            return options
         try:
-            finished = [one for request in session.options.requests or (None,) for one in self._finished_with(request)]
-        except HarnessError as error:
-            session.problems.append(str(error))
-            return
-        refusal = session.baseline_refusal(len({one.report.path for one in finished}))
-        if refusal:
-            session.problems = list(dict.fromkeys([*session.problems, refusal]))
-            return
-        for one in finished:
-            try:
-                kept = one.add_to_baseline(options)
-                kept.write()
-            except HarnessError as error:
-                session.problems.append(str(error))
-            else:
-                session.updated += [f"baseline written to {kept.path}", *(f"  {note}" for note in kept.notes)]
-        session.updated = list(dict.fromkeys(session.updated))
+            own_indexes = self._find_own_indexes(path, needs_variables=options.index is not None)
+        except HarnessError:
+            # The run will raise it again.
+            return options
+        first_request = next(iter(own_indexes))
+        request = None if options.request == first_request else options.request
+        own_index = own_indexes.get(request or first_request)
+        index = None if options.index == own_index else options.index
+        return replace(options, request=request, index=index)
 
-    def _finished_with(self, request: str | None) -> Iterator[FinishedSuite]:
-        options = self.run_options(request)
-        done = self._runs.under(lambda path: self._shared(path, options))
-        for path in sorted({Path(each.report.path) for each in done}):
-            yield self.finished(path, options, Environment(os.environ))
+    def _find_own_indexes(self, path: Path, *, needs_variables: bool) -> Mapping[str, str | None]:
+        """The suite's own indexes by the names of its requests; with variables replaced where the caller needs that."""
+        key = path.resolve()
+        if key not in self._own_indexes:
+            self.load(path, None)
+        has_variables = any("${" in index for index in self._own_indexes[key].values() if index)
+        if needs_variables and has_variables:
+            self.load(path, Environment(os.environ))
+        return self._own_indexes[key]
+
+    def _execute(self, path: Path, options: RunOptions, cached: CachedRun | None) -> FinishedSuite:
+        """Run the suite now; where a run is *cached*, only its queries without an answer are sent."""
+        earlier = None if cached is None else self._complete(cached, path, options)
+        hooks = self._find_hooks(path)
+        run_options = replace(options, hooks=hooks)
+        if options.embedded:
+            url = self._find_node(options.engine_version).obtain_url()
+            # The node is the session's own: it has no foreign indexes that a fixture could overwrite.
+            run_options = replace(run_options, url=url, embedded=False, engine_version=None, allow_write=True)
+        with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
+            [finished] = runner.run([shorten_path(path)], run_options, earlier=earlier)
+        searched = options.searched()
+        if set(hooks.in_force()) != set(installed_hooks().in_force()):
+            # A report tells the command that searches the same, and a command has no hooks of a conftest.py.
+            searched = None
+        return replace(finished, report=replace(finished.report, searched=searched))
+
+    def _find_hooks(self, path: Path) -> Hooks:
+        """The hooks of conftest.py and plugins for the suite at *path*, and those of installed packages."""
+        if self.session.collector is None:
+            return installed_hooks()
+        manager = self.session.collector.config.pluginmanager
+        for name, plugin in installed_plugins():
+            if not manager.is_registered(plugin):
+                manager.register(plugin, name)
+        return Hooks(self.session.collector.gethookproxy(path), ENDING)
+
+    def _find_node(self, version: str | None) -> LocalNode | RemoteNode:
+        """The node of *version*: a worker gets the session's from the controller, and starts any other itself."""
+        if version not in self._nodes:
+            options = self.session.options.run
+            is_node_of_session = options.embedded and version == options.engine_version
+            if is_node_of_session and self.session.folder is not None:
+                self._nodes[version] = RemoteNode(self.session.folder)
+            else:
+                self._nodes[version] = LocalNode(version)
+        return self._nodes[version]
+
+    # At the end of the session.
 
     def refuse_reports(self) -> None:
         """
@@ -314,11 +206,144 @@ class SessionRuns:
             UsageError: One of them would.
         """
         session = self.session
-        paths = [suite.path for suite in session.suites_collected]
-        paths += [*session.uncollected, *(path for path, _, _ in session.due)]
-        paths += [done.path if isinstance(done, Failed) else done.report.path for done in self._runs.all()]
+        paths = [suite.path for suite in session.suites_collected] + list(session.uncollected)
+        # Under pytest-xdist only workers collect suites: the controller knows those that are due, and those that ran.
+        paths += [path for path, _, _ in session.due]
+        paths += [entry.path for entry in self._cache.list_entries().values()]
         suites = [Path(path) for path in dict.fromkeys(paths)]
-        refuse_inputs(session.options.reports, RunInputs(suites, self.run_options(), Environment(os.environ)))
+        refuse_inputs(session.options.reports, RunInputs(suites, self.make_options(), Environment(os.environ)))
+
+    def finish(self) -> None:
+        """Update the baselines and write the reports; a file that cannot be written is a problem of the session."""
+        if self.session.options.run.save_baseline:
+            self._update_baselines()
+        report = self.build_report()
+        self._write_reports(report)
+        if self.session.options.github is not None:
+            self._summarize(self.session.options.github, report)
+
+    def build_report(self) -> Report | None:
+        """
+        All suites that ran, by their paths, then in the order of requests and indexes, and those that did not run
+        beside them; None where none ran.
+        """
+        runs = {name: entry for name, entry in self._cache.list_entries().items() if isinstance(entry, CachedRun)}
+        if not runs:
+            return None
+        reports = [cached.report for cached in runs.values()]
+        # Without the suites that are due, workers could not write which items they have: see `write_due`.
+        if self.session.due or not self.session.is_due:
+            due = self._list_due_items()
+            reports = [report_as_decided(runs[name].report, self._find_deciding_items(name, due)) for name in runs]
+        return make_report(sorted(reports, key=self._sort_key), self._list_missing())
+
+    def list_problems(self) -> list[Problem]:
+        """The problems in files, each once, and the reasons of other suites that did not run."""
+        problems = list(self.session.refusals)
+        for failure in self.list_failures():
+            problems += failure.problems or [Problem(failure.path, 0, 0, f"did not run: {failure.sentence}")]
+        problems += [Problem(path, 0, 0, f"did not run: {reason}") for path, reason in self.list_unreached().items()]
+        return list(dict.fromkeys(problems))
+
+    def list_failures(self) -> list[CachedError]:
+        """The suites that could not run, each once, but for those whose error a test in Python expects."""
+        due = self._list_due_items()
+        failures = {}
+        for name, entry in self._cache.list_entries().items():
+            if isinstance(entry, CachedRun):
+                continue
+            if name in due or self._find_deciding_items(name, due).asserted:
+                failures[entry.path] = entry
+        return [replace(failures[path], path=str(shorten_path(Path(path)))) for path in sorted(failures)]
+
+    def list_unreached(self) -> dict[str, str]:
+        """Why suites did not run, beside others that did, that were to run and did not fail either, by their paths."""
+        runs = {name for name, entry in self._cache.list_entries().items() if isinstance(entry, CachedRun)}
+        if not runs:
+            return {}
+        failed_paths = {failure.path for failure in self.list_failures()}
+        unreached: dict[str, str] = {}
+        for path, request, index in sorted(self.session.due, key=str):
+            shown_path = str(shorten_path(Path(path)))
+            options = self._normalize_options(Path(path), self.make_options(request, index))
+            if shown_path in failed_paths or name_run(Path(path), options) in runs:
+                continue
+            reason = "the session ended before it ran"
+            if request is not None:
+                reason += f" with the request {request!r}"
+            if index is not None:
+                reason += f" with the index {index!r}"
+            unreached.setdefault(shown_path, reason)
+        return unreached
+
+    def _list_missing(self) -> list[MissingSuite]:
+        """The suites that were to run and did not, by their paths."""
+        reasons = {**self.list_unreached(), **self.session.uncollected}
+        for failure in self.list_failures():
+            reasons[failure.path] = "\n".join(map(str, failure.problems)) or failure.sentence
+        return [MissingSuite(path, reasons[path]) for path in sorted(reasons)]
+
+    def _list_due_items(self) -> dict[str, Mapping[str, Sequence[str]]]:
+        """The items that are due, with the ids of the verdicts that each decides, by the name of the run they need."""
+        due: dict[str, Mapping[str, Sequence[str]]] = {}
+        for (path, request, index), items in self.session.due.items():
+            options = self._normalize_options(Path(path), self.make_options(request, index))
+            due[name_run(Path(path), options)] = items
+        return due
+
+    def _find_deciding_items(self, name: str, due: Mapping[str, Mapping[str, Sequence[str]]]) -> DecidingItems:
+        """The items that decide the run *name*."""
+        outcomes = self.session.outcomes
+        assertions = [assertion for assertion in self.session.assertions if assertion.run == name]
+        # A test that passed although its assertion failed expects that, and decides nothing.
+        deciding = [assertion for assertion in assertions if assertion.status == 0 or outcomes.get(assertion.nodeid)]
+        return DecidingItems(due.get(name, {}), outcomes, [assertion.status for assertion in deciding])
+
+    def _sort_key(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
+        """Sorts *report*; runs of a fixture with other requests or indexes than the session's come last."""
+        requests, indexes = self.session.options.requests, self.session.options.indexes
+        index = report.index or ""
+        place_of_request = requests.index(report.request) if report.request in requests else len(requests)
+        place_of_index = indexes.index(index) if index in indexes else len(indexes)
+        return report.path, place_of_request, report.request, place_of_index, index
+
+    def _update_baselines(self) -> None:
+        """Save baselines from the runs of items; runs of a fixture under options of its own are not saved."""
+        session = self.session
+        try:
+            suites = self._list_finished_suites()
+        except HarnessError as error:
+            session.problems.append(str(error))
+            return
+        refusal = session.explain_baseline_refusal(len({finished.report.path for finished in suites}))
+        if refusal:
+            # Each worker may have recorded it already.
+            if refusal not in session.problems:
+                session.problems.append(refusal)
+            return
+        lines = []
+        for finished in suites:
+            try:
+                update = finished.add_to_baseline(self.make_options())
+                update.write()
+            except HarnessError as error:
+                session.problems.append(str(error))
+            else:
+                lines.append(f"baseline written to {update.path}")
+                lines += [f"  {note}" for note in update.notes]
+        # Several requests of a suite are in one file.
+        session.updated = list(dict.fromkeys(lines))
+
+    def _list_finished_suites(self) -> list[FinishedSuite]:
+        """The suites that ran for items, by requests, then by paths."""
+        runs = {name: entry for name, entry in self._cache.list_entries().items() if isinstance(entry, CachedRun)}
+        paths = sorted({Path(cached.path) for cached in runs.values()})
+        suites = []
+        for request in self.session.options.requests or (None,):
+            options = self.make_options(request)
+            ran = [path for path in paths if name_run(path, self._normalize_options(path, options)) in runs]
+            suites += [self.run_suite(path, options) for path in ran]
+        return suites
 
     def _write_reports(self, report: Report | None) -> None:
         session = self.session
@@ -328,7 +353,8 @@ class SessionRuns:
             session.problems.append(f"--relevance-report: {error}")
             return
         if report is None:
-            if session.is_due or self.failures():
+            # Reports of an earlier session would look like those of this one.
+            if session.is_due or self.list_failures():
                 session.removed, problems = remove_outdated(session.options.reports)
                 session.problems.extend(problems)
             return
@@ -342,154 +368,42 @@ class SessionRuns:
 
     def _summarize(self, step: GitHubStep, report: Report | None) -> None:
         """Add the report, or why there is none, to the job's summary."""
-        sentences = "\n".join(map(str, self.file_problems()))
+        problems = "\n".join(map(str, self.list_problems()))
         try:
             if report is not None:
                 step.summarize(report)
-            elif sentences:
-                step.summarize_refusal(sentences)
+            elif problems:
+                step.summarize_refusal(problems)
         except HarnessError as error:
             self.session.problems.append(str(error))
 
-    def file_problems(self) -> list[Problem]:
-        """The problems in files, each once, and the reasons of other suites that did not run."""
-        problems = list(self.session.refusals)
-        for failed in self.failures():
-            problems += failed.problems or [Problem(failed.path, 0, 0, f"did not run: {failed.sentence}")]
-        problems += [Problem(path, 0, 0, f"did not run: {reason}") for path, reason in self.unreached().items()]
-        return list(dict.fromkeys(problems))
 
-    def unreached(self) -> dict[str, str]:
-        """Why suites did not run, beside others that did, that were to run and did not fail either, by their paths."""
-        tried, left = {failed.path for failed in self.failures()}, dict[str, str]()
-        if not any(isinstance(one, Finished) for one in self._runs.all()):
-            return left
-        for path, request, index in sorted(self.session.due, key=str):
-            shown, options = str(from_here(Path(path))), self._shared(Path(path), self.run_options(request, index))
-            if shown not in tried and not self._runs.has_finished(Path(path), options):
-                named = (("request", request), ("index", index))
-                cell = "".join(f" with the {what} {name!r}" for what, name in named if name is not None)
-                left.setdefault(shown, f"the session ended before it ran{cell}")
-        return left
+@dataclass(frozen=True, slots=True)
+class SuiteOfItems:
+    """A suite as it ran for its items, which is loaded again where another process ran it."""
 
-    def missing(self) -> list[MissingSuite]:
-        """The suites that were to run and did not, by their paths."""
-        failed = {one.path: "\n".join(map(str, one.problems)) or one.sentence for one in self.failures()}
-        reasons = {**self.unreached(), **self.session.uncollected, **failed}
-        return [MissingSuite(path, reasons[path]) for path in sorted(reasons)]
+    runs: SessionRuns
+    path: Path
+    options: RunOptions
 
-    def report(self) -> Report | None:
-        """
-        All suites that ran, by their paths, then in the order of requests and indexes, and those that did not run
-        beside them; None where none ran.
-        """
-        done = {name: one.report for name, one in self._runs.named().items() if isinstance(one, Finished)}
-        if not done:
+    def load(self) -> FinishedSuite:
+        """The suite with its run; raises as `SessionRuns.run_suite`."""
+        return self.runs.run_suite(self.path, self.options)
+
+    def find_reference(self, finished: FinishedSuite) -> Reference | None:
+        """The reference of the thresholds on a drop of *finished*; None where there are none."""
+        options = self.options
+        if options.save_baseline:
+            return Reference(updating=True)
+        if not needs_baseline(finished.suite):
             return None
-        reports = list(done.values())
-        if self.session.due or not self.session.is_due:  # else workers could not say which items they have
-            due = self._due_by_run()
-            reports = [report_as_decided(one, self._deciding_items(name, due)) for name, one in done.items()]
-        return make_report(sorted(reports, key=self._place), self.missing())
+        return reference_for(finished.suite, finished.run, options.baseline, options.searched(), finished.others)
 
-    def record_assertion(self, path: Path, options: RunOptions, status: int) -> None:
-        """Record that the item that runs asserts the thresholds of a run, whose exit status is *status*."""
-        item = self.session.item
-        name = name_run(path, self._shared(path, options))
-        self.session.assertions.append(Assertion("" if item is None else item.nodeid, name, status))
 
-    def _due_by_run(self) -> dict[str, Mapping[str, Sequence[str]]]:
-        """The items that are due, with the ids of the verdicts that each decides, by the name of the run they need."""
-        due = self.session.due.items()
-        return {
-            name_run(Path(path), self._shared(Path(path), self.run_options(request, index))): items
-            for (path, request, index), items in due
-        }
-
-    def _deciding_items(self, name: str, due: Mapping[str, Mapping[str, Sequence[str]]]) -> DecidingItems:
-        """The items that decide the run *name*; an assertion that a test expects to fail decides nothing."""
-        outcomes = self.session.outcomes
-        assertions = [one for one in self.session.assertions if one.run == name]
-        asserted = [one.status for one in assertions if one.status == 0 or outcomes.get(one.nodeid)]
-        return DecidingItems(due.get(name, {}), outcomes, asserted)
-
-    def _place(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
-        """The sort key of *report*; runs of a fixture with other requests or indexes come last."""
-        requests, indexes, index = self.session.options.requests, self.session.options.indexes, report.index or ""
-        sent = requests.index(report.request) if report.request in requests else len(requests)
-        searched = indexes.index(index) if index in indexes else len(indexes)
-        return report.path, sent, report.request, searched, index
-
-    def failures(self) -> list[Failed]:
-        """The suites that did not run, each once, but for those whose error a test in Python expects."""
-        due = self._due_by_run()
-        failed = {
-            done.path: done
-            for name, done in self._runs.named().items()
-            if isinstance(done, Failed) and (name in due or self._deciding_items(name, due).asserted)
-        }
-        return [replace(failed[path], path=str(from_here(Path(path)))) for path in sorted(failed)]
-
-    def close(self) -> None:
-        """Stop the nodes that were started here."""
-        for node in self._nodes.values():
-            node.close()
-
-    def _shared(self, path: Path, options: RunOptions) -> RunOptions:
-        """
-        *options* normalized as the key of a run: naming the first request, or the suite's own index, makes no
-        difference.
-        """
-        if options.request is None and options.index is None:
-            return options
-        try:
-            own = self._indexes_of(path, filled=options.index is not None)
-        except HarnessError:
-            return options  # the run will raise the error
-        first = next(iter(own))
-        request = None if options.request == first else options.request
-        index = None if options.index == own.get(request or first) else options.index
-        return replace(options, request=request, index=index)
-
-    def _indexes_of(self, path: Path, *, filled: bool) -> Mapping[str, str | None]:
-        """The suite's own indexes by the names of its requests; *filled* says whether variables are replaced."""
-        key = path.resolve()
-        if key not in self._own_indexes:
-            self.load(path, None)
-        if filled and any("${" in index for index in self._own_indexes[key].values() if index):
-            self.load(path, Environment(os.environ))
-        return self._own_indexes[key]
-
-    def _run(self, path: Path, options: RunOptions, done: Finished | None) -> FinishedSuite:
-        earlier = None if done is None else self._whole(done, path, options, Environment(os.environ))
-        given = options
-        if options.embedded:
-            # The node is the session's own: it has no foreign indexes.
-            url = self._node(options.engine_version).url()
-            options = replace(options, url=url, embedded=False, engine_version=None, allow_write=True)
-        hooks = self._hooks(path)
-        options = replace(options, hooks=hooks)
-        with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
-            [finished] = runner.run([from_here(path)], options, earlier=earlier)
-        # a command knows no hooks of conftest.py
-        searched = given.searched() if set(hooks.in_force()) == set(installed_hooks().in_force()) else None
-        return replace(finished, report=replace(finished.report, searched=searched))
-
-    def _hooks(self, path: Path) -> Hooks:
-        """The hooks of conftest.py and plugins for the suite at *path*, and those of installed packages."""
-        if self.session.collector is None:
-            return installed_hooks()
-        manager = self.session.collector.config.pluginmanager
-        for name, plugin in installed_plugins():
-            if not manager.is_registered(plugin):
-                manager.register(plugin, name)
-        return Hooks(self.session.collector.gethookproxy(path), ENDING)
-
-    def _node(self, version: str | None) -> LocalNode | RemoteNode:
-        """The node of *version*: a worker gets the session's from the controller, and starts any other itself."""
-        if version not in self._nodes:
-            of_session = self.session.options.run
-            is_shared = of_session.embedded and version == of_session.engine_version
-            shared = self.session.folder if is_shared else None
-            self._nodes[version] = LocalNode(version) if shared is None else RemoteNode(shared)
-        return self._nodes[version]
+def _list_own_indexes(suite: Suite) -> dict[str, str | None]:
+    """The index of each request if none is selected; None where it has no name before the run, or there is none."""
+    indexes: dict[str, str | None] = {}
+    for name, template in suite.requests.items():
+        has_name = template.http is None and suite.fixture is None
+        indexes[name] = (template.index or suite.target.index) if has_name else None
+    return indexes

@@ -58,13 +58,7 @@ class RelevanceSession:
     The state that the hooks share.
 
     Without pytest-xdist one process does all. With it the workers run suites, and the controller owns the folder that
-    they share, the embedded node, the reports and the summary. *is_due* says that a suite is to run, so that a session
-    without a report has failed. *due* are the suites that are to run, each with its items by their node ids and the ids
-    of the verdicts that these decide; *uncollected* has why others are not, by their paths. *outcomes* are the exit
-    statuses of items that ran, by their node ids, *assertions* those of tests in Python on the thresholds of a run.
-    *item* is the item that was set up last, *runs_again* says that it was also the one before. *named* are the paths of
-    the command line. *ignored* maps a folder to the paths that pytest ignores in it, *left_out* are such paths in
-    folders that it collects whole. *undecided* are suites without an item.
+    they share, the embedded node, the reports and the summary.
     """
 
     def __init__(self, options: PluginOptions, folder: Path | None = None) -> None:
@@ -74,72 +68,99 @@ class RelevanceSession:
             folder: In a worker, the folder that the controller made.
         """
         self.options = options
+        self.today = date.today()
+        self.is_worker = folder is not None
+        self.folder = folder
+        self.collector: pytest.Session | None = None
+
+        # Collecting.
+        self.named: frozenset[Path] = frozenset()
+        """The paths of the command line."""
+        self.suites_collected: list[Suite] = []
+        self.uncollected: dict[str, str] = {}
+        """Why suites were not collected, by their paths."""
+        self.refusals: list[Problem] = []
+        self.ignored: dict[Path, list[Path]] = {}
+        """The paths that pytest ignores, by their folders."""
+        self.left_out: list[Path] = []
+        """The ignored paths in folders that are collected whole."""
+        self.undecided: list[Path] = []
+        """The suites without an item."""
+
+        # Running.
+        self.is_due = False
+        """Whether a suite is to run, so that a session without a report has failed."""
+        self.due: dict[Cell, dict[str, tuple[str, ...]]] = {}
+        """The suites to run, each with its items by their node ids and the ids of the verdicts that these decide."""
+        self.item: pytest.Item | None = None
+        """The item that was set up last."""
+        self.runs_again = False
+        """Whether the item was also the one before."""
+        self.outcomes: dict[str, int] = {}
+        """The items that ran, by their node ids, as exit statuses."""
+        self.assertions: list[Assertion] = []
+
+        # For the summary.
         self.written: list[Path] = []
         self.removed: list[Path] = []
         self.updated: list[str] = []
         self.problems: list[str] = []
-        self.refusals: list[Problem] = []
-        self.suites_collected: list[Suite] = []
-        self.named: frozenset[Path] = frozenset()
-        self.ignored: dict[Path, list[Path]] = {}
-        self.left_out: list[Path] = []
-        self.undecided: list[Path] = []
-        self.is_due = False
-        self.due: dict[Cell, dict[str, tuple[str, ...]]] = {}
-        self.outcomes: dict[str, int] = {}
-        self.assertions: list[Assertion] = []
-        self.uncollected: dict[str, str] = {}
-        self.runs_again = False
-        self.today = date.today()
-        self.is_worker = folder is not None
-        self.folder = folder
-        self.item: pytest.Item | None = None
-        self.collector: pytest.Session | None = None
-        self._host: NodeHost | None = None
-        self._until_closed = ExitStack()
 
-    def refused(self, problems: Iterable[Problem]) -> None:
+        self._host: NodeHost | None = None
+        self._resources = ExitStack()
+
+    def record_refusals(self, problems: Iterable[Problem]) -> None:
         """Record problems in suites, each once, however many processes found it."""
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
-    def baseline_refusal(self, suites: int) -> str:
+    def explain_baseline_refusal(self, suites: int) -> str:
         """As `harness.options.baseline_refusal`, of the baseline that the options name."""
         file = self.options.run.baseline
-        refusal = baseline_refusal(None if file is None else from_here(file), suites, "chosen")
+        refusal = baseline_refusal(None if file is None else shorten_path(file), suites, "chosen")
         return f"--relevance-baseline: {refusal}" if refusal else ""
 
-    def ignores(self, path: Path) -> bool:
+    def has_named_suites(self, path: Path) -> bool:
         """
-        Whether to ignore *path* as pytest would; an ignored path is recorded.
+        Whether *path*, or a path in it, is on the command line and holds suites.
 
-        A path is not ignored if it, or a path in it, is on the command line and holds suites: pytest 9 would collect
-        only the first of ``. build``.
+        pytest 9 would collect only the first of ``. build`` otherwise, as it ignores a folder named build.
         """
-        above = [named for named in self.named if named.is_relative_to(path)]
-        if any(suites_left_in(named) if named.is_dir() else named.suffix in (".yaml", ".yml") for named in above):
-            return False
+        for named in self.named:
+            if not named.is_relative_to(path):
+                continue
+            if named.is_dir():
+                if suites_left_in(named):
+                    return True
+            elif named.suffix in (".yaml", ".yml"):
+                return True
+        return False
+
+    def record_ignored(self, path: Path) -> None:
+        """Record a path that pytest ignores."""
         self.ignored.setdefault(path.parent, []).append(path)
-        return True
 
     def explain_refusal(self, path: Path, rootdir: Path) -> str | None:
         """Why the suite at *path* must not be read: it was found, and is a link out of *rootdir* and what was named."""
         if path in self.named:
             return None
-        folders = [named for named in self.named if named.is_dir() and path.is_relative_to(named)]
-        root = self.options.run.root
-        return explain_refusal(path, [rootdir, *folders, *([root] if root else [])])
+        folders = [rootdir]
+        folders += [named for named in self.named if named.is_dir() and path.is_relative_to(named)]
+        if self.options.run.root is not None:
+            folders.append(self.options.run.root)
+        return explain_refusal(path, folders)
 
-    def set_up(self, item: pytest.Item) -> None:
+    def record_setup(self, item: pytest.Item) -> None:
         """Record the item that runs, and whether it runs again, as with pytest-rerunfailures."""
         self.runs_again = self.item is not None and item.nodeid == self.item.nodeid
         self.item = item
 
-    def shared_folder(self) -> Path:
+    def open_folder(self) -> Path:
         """The folder that workers share, made by the controller for its first worker."""
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="relevance-session-"))
             if self.options.reports or self.options.run.embedded:
-                self._until_closed.enter_context(terminated_as_interrupted())
+                # SIGTERM must not leave the node running, nor the report of an earlier session in place.
+                self._resources.enter_context(terminated_as_interrupted())
             if self.options.run.embedded:
                 self._host = NodeHost(self.options.run.engine_version, self.folder)
         return self.folder
@@ -149,15 +170,17 @@ class RelevanceSession:
         """Whether a suite ran, or could not, in a process that shares the folder."""
         return self.folder is not None and any(self.folder.glob("*.json"))
 
-    def unread(self) -> dict[Path, int]:
+    def count_left_out(self) -> dict[Path, int]:
         """The number of suites in each path that pytest left out, for paths with any."""
         counts: dict[Path, int] = {}
         for path in sorted(set(self.left_out)):
-            if not path.is_dir():
-                counts[from_here(path)] = 1
-            elif not path.is_symlink():  # one to / would be a search of the whole machine
-                counts[from_here(path)] = len(suites_left_in(path))
-        return {path: count for path, count in counts.items() if count}
+            number = 1
+            if path.is_dir():
+                # A link to / would be a search of the whole machine.
+                number = 0 if path.is_symlink() else len(suites_left_in(path))
+            if number:
+                counts[shorten_path(path)] = number
+        return counts
 
     def close(self) -> None:
         """Stop the node that workers share, and remove their folder."""
@@ -165,36 +188,41 @@ class RelevanceSession:
             self._host.close()
         if self.folder is not None and not self.is_worker:
             shutil.rmtree(self.folder, ignore_errors=True)
-        self._until_closed.close()
+        self._resources.close()
 
-    def tell_due(self) -> None:
+    def write_due(self) -> None:
         """Let the controller know which suites are to run: a worker may end without a word."""
         if self.is_worker and self.is_due and self.folder is not None:
             file = self.folder / DUE
-            with suppress(OSError):  # the disk may be full: the file alone says that there are some
+            # The disk may be full. The empty file alone says that there are some.
+            with suppress(OSError):
                 file.touch()
                 write_whole(file, json.dumps(list(self.due.items())))
 
-    def hear_due(self) -> None:
+    def read_due(self) -> None:
         """Learn which suites are to run in workers."""
-        if self.folder is not None and (self.folder / DUE).exists():
-            self.is_due = True
-            told = (self.folder / DUE).read_text(encoding="utf-8")
-            for (path, request, index), items in json.loads(told) if told else ():
+        if self.folder is None or not (self.folder / DUE).exists():
+            return
+        self.is_due = True
+        content = (self.folder / DUE).read_text(encoding="utf-8")
+        if content:
+            for (path, request, index), items in json.loads(content):
                 self.due[path, request, index] = items
 
-    def hear_outcome(self, report: pytest.TestReport) -> None:
-        """Record how a phase of an item ended, and of other items that they failed; who runs again begins anew."""
+    def record_outcome(self, report: pytest.TestReport) -> None:
+        """Record how a phase of an item of a suite ended, and that of another test if it failed."""
+        has_place = any(name == PLACE for name, _ in report.user_properties)
         if report.when == "setup":
+            # An item that runs again begins anew.
             self.outcomes.pop(report.nodeid, None)
         if report.failed:
             status = FAILURE if report.when == "call" else ERROR
             self.outcomes[report.nodeid] = max(status, self.outcomes.get(report.nodeid, 0))
-        elif (report.skipped or report.when == "call") and any(name == PLACE for name, _ in report.user_properties):
+        elif has_place and (report.skipped or report.when == "call"):
             self.outcomes.setdefault(report.nodeid, 0)
 
 
-def from_here(path: Path) -> Path:
+def shorten_path(path: Path) -> Path:
     """*path* relative to the working folder where possible, as reports show it."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
@@ -234,7 +262,7 @@ class LeftOutPath(pytest.File):
         yield from ()
 
 
-def left_out_in(folder: pytest.Directory, relevance: RelevanceSession) -> Iterator[pytest.Collector]:
+def collect_left_out(folder: pytest.Directory, relevance: RelevanceSession) -> Iterator[pytest.Collector]:
     """Collectors of the paths that pytest ignored in *folder*, after the folder was collected."""
     for path in relevance.ignored.pop(folder.path, ()):
         if path.is_dir() or is_suite_name(path.name):

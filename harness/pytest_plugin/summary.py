@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import pytest
 
 from harness.model import Outcome, Report, Status, SuiteReport
-from harness.pytest_plugin.run_files import Failed
+from harness.pytest_plugin.run_cache import CachedError
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import RelevanceSession, from_here
+from harness.pytest_plugin.session import RelevanceSession, shorten_path
 from harness.report.overview import change_cell
 from harness.report.run_sentences import cause_lines, outcome_lines, stability_lines
 from harness.report.sentences import printable, score_text
@@ -25,40 +25,35 @@ MEASURES_SHOWN = 5
 
 def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     """Print a line for each suite that ran or could not, each report, and what was left out; nothing without suites."""
-    session, unread = runs.session, runs.session.unread()
-    report, failures = runs.report(), runs.failures()
-    if report is not None or failures or session.problems or session.removed or unread or session.undecided:
+    session = runs.session
+    report, failures = runs.build_report(), runs.list_failures()
+    left_out = session.count_left_out()
+    if report is not None or failures or session.problems or session.removed or left_out or session.undecided:
         _print_suites(terminal, session, report, failures)
-    for path, reason in runs.unreached().items():
+    for path, reason in runs.list_unreached().items():
         terminal.write_line(printable(f"{path}: did not run: {reason}"), red=True)
-    for name in _without_items(session, report):
-        terminal.write_line(printable(f"{name}: {NO_ITEMS}"), yellow=True)
-    if unread:
-        terminal.write_line(f"skipped: {left_out_text(unread)}; pass a path to run its suites")
+    for path in _list_without_items(session, report):
+        terminal.write_line(printable(f"{path}: {NO_ITEMS}"), yellow=True)
+    if left_out:
+        terminal.write_line(f"skipped: {left_out_text(left_out)}; pass a path to run its suites")
     step = session.options.github
     if step is not None:
-        for line in [*step.problems(runs.file_problems()), *(step.annotations(report) if report else ())]:
+        lines = step.problems(runs.list_problems())
+        if report is not None:
+            lines += step.annotations(report)
+        for line in lines:
             terminal.write_line(line)
 
 
 def _print_suites(
-    terminal: pytest.TerminalReporter, session: RelevanceSession, report: Report | None, failures: Iterable[Failed]
+    terminal: pytest.TerminalReporter, session: RelevanceSession, report: Report | None, failures: Iterable[CachedError]
 ) -> None:
     terminal.write_sep("=", "relevance")
     suites = report.suites if report else ()
-    for name, suite in zip(_names(suites), suites, strict=True):
-        terminal.write_line(suite_line(name, suite, with_index=bool(session.options.indexes)))
-        # where no query has an answer, the items only refer to this line
-        lost = suite.unanswered.values() if len(suite.unanswered) == len(suite.queries) else ()
-        for line in (*outcome_lines(lost), *cause_lines(suite.queries, suite.checks)):
-            terminal.write_line(printable(f"{name}: {line}"), yellow=True)
-        for line in caveat_lines(name, suite):
-            terminal.write_line(line)
-        unchecked = suite.checks.problems if suite.checks is not None else ()
-        for line in (*unchecked, *stability_lines(suite)):
-            terminal.write_line(printable(f"{name}: {line}"))
-    for failed in failures:
-        terminal.write_line(f"{failed.path}: did not run: {failed.sentence}", red=True)
+    for name, suite in zip(_name_suites(suites), suites, strict=True):
+        _print_suite(terminal, name, suite, with_index=bool(session.options.indexes))
+    for failure in failures:
+        terminal.write_line(f"{failure.path}: did not run: {failure.sentence}", red=True)
     for line in session.updated:
         terminal.write_line(line)
     for path in session.written:
@@ -69,56 +64,80 @@ def _print_suites(
         terminal.write_line(problem, red=True)
 
 
-def _without_items(session: RelevanceSession, report: Report | None) -> list[str]:
+def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteReport, *, with_index: bool) -> None:
+    terminal.write_line(_format_suite(name, suite, with_index=with_index))
+    warnings: list[str] = []
+    # Where no query has an answer, the items only refer to this line.
+    if len(suite.unanswered) == len(suite.queries):
+        warnings += outcome_lines(suite.unanswered.values())
+    warnings += cause_lines(suite.queries, suite.checks)
+    for line in warnings:
+        terminal.write_line(printable(f"{name}: {line}"), yellow=True)
+    # pytest itself prints nothing for items that passed.
+    for verdict in suite.verdicts:
+        if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
+            terminal.write_line(printable(f"{name}: {verdict.threshold}: holds; {verdict.caveat}"))
+    notes = list(suite.checks.problems) if suite.checks is not None else []
+    notes += stability_lines(suite)
+    for line in notes:
+        terminal.write_line(printable(f"{name}: {line}"))
+
+
+def _list_without_items(session: RelevanceSession, report: Report | None) -> list[str]:
     """The suites without items that no test ran either."""
-    ran = [suite.path for suite in report.suites] if report else []
-    paths = dict.fromkeys(str(from_here(path)) for path in session.undecided)
-    return [path for path in paths if path not in ran]
+    paths_run = {suite.path for suite in report.suites} if report else set()
+    paths = dict.fromkeys(str(shorten_path(path)) for path in session.undecided)
+    return [path for path in paths if path not in paths_run]
 
 
-def _names(suites: Sequence[SuiteReport]) -> list[str]:
+def _name_suites(suites: Sequence[SuiteReport]) -> list[str]:
     """The name of each of *suites*, with its path where several files have suites of that name."""
-    uses = Counter(name for name, _ in {(suite.name, suite.path) for suite in suites})
+    # A suite has a report for each of its requests and indexes.
+    files = {(suite.name, suite.path) for suite in suites}
+    uses = Counter(name for name, _ in files)
     return [f"{suite.name} ({suite.path})" if uses[suite.name] > 1 else suite.name for suite in suites]
 
 
-def suite_line(name: str, suite: SuiteReport, *, with_index: bool = False) -> str:
+def _format_suite(name: str, suite: SuiteReport, *, with_index: bool) -> str:
     """
     One suite: its *name*, its measures, the outcomes of its queries, how much was judged, the gain in force, the
     engine, and *with_index* the index.
     """
-    shown = suite.summaries[:MEASURES_SHOWN]
-    gains = {summary.gain for summary in shown if summary.gain}
-    figures = [
-        f"{summary.measure} {score_text(summary.mean)}"
-        + (f" ({change_cell(summary)} vs baseline)" if summary.change else "")
-        + (f" ({summary.gain})" if len(gains) > 1 and summary.gain else "")
-        for summary in shown
-    ]
+    summaries = suite.summaries[:MEASURES_SHOWN]
+    gains = {summary.gain for summary in summaries if summary.gain}
+    figures = []
+    for summary in summaries:
+        figure = f"{summary.measure} {score_text(summary.mean)}"
+        if summary.change:
+            figure += f" ({change_cell(summary)} vs baseline)"
+        # One gain of all measures is told once, below.
+        if len(gains) > 1 and summary.gain:
+            figure += f" ({summary.gain})"
+        figures.append(figure)
     if len(suite.summaries) > MEASURES_SHOWN:
         figures.append(f"and {len(suite.summaries) - MEASURES_SHOWN} more")
-    facts = ["means are weighted"] if any(summary.weighted for summary in shown) else []
-    facts += [f"gain {gain}" for gain in gains] if len(gains) == 1 else []
-    where = f"{suite.engine}, request {suite.request}" if suite.request != "request" else str(suite.engine)
-    where += f", index {suite.index}" if with_index else ""
-    parts = [", ".join(figures), ", ".join(_counts(suite)), *facts, where]
+
+    facts = []
+    if any(summary.weighted for summary in summaries):
+        facts.append("means are weighted")
+    if len(gains) == 1:
+        facts += [f"gain {gain}" for gain in gains]
+    target = str(suite.engine)
+    if suite.request != "request":
+        target += f", request {suite.request}"
+    if with_index:
+        target += f", index {suite.index}"
+    parts = [", ".join(figures), ", ".join(_list_counts(suite)), *facts, target]
     return printable(f"{name}: " + "; ".join(part for part in parts if part))
 
 
-def caveat_lines(name: str, suite: SuiteReport) -> Iterator[str]:
-    """The caveats of thresholds that hold, a line each; pytest itself prints nothing for passed items."""
-    for verdict in suite.verdicts:
-        if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
-            yield printable(f"{name}: {verdict.threshold}: holds; {verdict.caveat}")
-
-
-def _counts(suite: SuiteReport) -> Iterator[str]:
-    yield count(len(suite.queries), "query")
-    for outcome in Outcome:
-        size = sum(query.outcome is outcome for query in suite.unscored)
-        if size:
-            yield f"{outcome}: {size}"
+def _list_counts(suite: SuiteReport) -> list[str]:
+    """How many queries ran, those without a score by outcome, and the share of hits without a judgment."""
+    counts = [count(len(suite.queries), "query")]
+    unscored = Counter(query.outcome for query in suite.unscored)
+    counts += [f"{outcome}: {unscored[outcome]}" for outcome in Outcome if unscored[outcome]]
     if suite.deselected:
-        yield f"{suite.deselected} not selected"
+        counts.append(f"{suite.deselected} not selected")
     if suite.hits:
-        yield f"{(suite.hits - suite.judged_hits) / suite.hits:.1%} of hits unjudged"
+        counts.append(f"{(suite.hits - suite.judged_hits) / suite.hits:.1%} of hits unjudged")
+    return counts

@@ -76,7 +76,7 @@ def opensearch_url() -> str:
     """An OpenSearch: the one that the environment names, or the embedded node that all workers share."""
     stated = os.environ.get("RELEVANCE_TEST_OPENSEARCH")
     try:
-        return stated or RemoteNode(cache_folder()).url()
+        return stated or RemoteNode(cache_folder()).obtain_url()
     except EngineStartError as error:
         missing(str(error))
 

@@ -312,12 +312,12 @@ def test_where_workers_cannot_share_a_run_each_sends_it_once_and_says_why(
         import errno, os
         import pytest
 
-        def write_run(file, done):
+        def write_cached(file, entry):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
         def pytest_configure(config):
             patch = pytest.MonkeyPatch()
-            patch.setattr("harness.pytest_plugin.runs.write_run", write_run)
+            patch.setattr("harness.pytest_plugin.run_cache.write_cached", write_cached)
             config.add_cleanup(patch.undo)
         """
     )

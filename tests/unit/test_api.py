@@ -13,7 +13,7 @@ import pytest
 import harness.api.evaluation
 import harness.search
 from harness.api import Options, Relevance, SuiteRun, evaluate
-from harness.api.choices import KINDS, CompareChoices
+from harness.api.choices import ARGUMENT_KINDS, CompareChoices
 from harness.cli import main
 from harness.errors import EngineUnreachable, InputError, MeasureError, SearchError, UndefinedScore, UsageError
 from harness.gate import decide
@@ -460,7 +460,7 @@ def test_what_is_no_option_of_a_run_is_refused_wherever_it_is_given(wrong, sente
 
 def test_every_option_is_of_some_kind():
     named = {*CompareChoices.__annotations__, *(field.name for field in fields(RunOptions))}
-    assert named <= set(KINDS)
+    assert named <= set(ARGUMENT_KINDS)
     assert {name for wrong, _ in WRONG_OPTIONS for name in wrong} == set(Options.__annotations__) - {"client"}
 
 

@@ -53,7 +53,7 @@ def test_a_node_starts_when_it_is_first_needed_and_once(engines: Engines) -> Non
     node = LocalNode("2.19")
     assert engines.events == []
 
-    assert node.url() == node.url() == "http://127.0.0.1:1/2.19"
+    assert node.obtain_url() == node.obtain_url() == "http://127.0.0.1:1/2.19"
     assert engines.events == ["start 2.19"]
 
     node.close()
@@ -61,7 +61,7 @@ def test_a_node_starts_when_it_is_first_needed_and_once(engines: Engines) -> Non
 
 
 def test_without_a_version_it_is_the_default_one(engines: Engines) -> None:
-    assert LocalNode(None).url().endswith(harness.embedded.DEFAULT_VERSION)
+    assert LocalNode(None).obtain_url().endswith(harness.embedded.DEFAULT_VERSION)
 
 
 def test_what_was_not_needed_is_not_started(engines: Engines) -> None:
@@ -74,7 +74,7 @@ def test_a_node_in_the_background_is_used_and_left_running(engines: Engines) -> 
     engines.running["3.8"] = "http://127.0.0.1:2"
     node = LocalNode("3.8")
 
-    assert node.url() == "http://127.0.0.1:2"
+    assert node.obtain_url() == "http://127.0.0.1:2"
     node.close()
 
     assert engines.events == []
@@ -86,7 +86,7 @@ def test_a_start_that_failed_is_not_tried_again(engines: Engines) -> None:
 
     for _ in range(2):
         with pytest.raises(EngineStartError, match="no Java"):
-            node.url()
+            node.obtain_url()
 
     assert engines.events == ["start 3.8"]
 
@@ -94,7 +94,7 @@ def test_a_start_that_failed_is_not_tried_again(engines: Engines) -> None:
 def test_workers_share_the_controllers_node(engines: Engines, tmp_path: Path) -> None:
     host = NodeHost("3.8", tmp_path)
     urls: list[str] = []
-    workers = [threading.Thread(target=lambda: urls.append(RemoteNode(tmp_path).url())) for _ in range(3)]
+    workers = [threading.Thread(target=lambda: urls.append(RemoteNode(tmp_path).obtain_url())) for _ in range(3)]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -122,7 +122,7 @@ def test_workers_are_told_why_there_is_no_node(engines: Engines, tmp_path: Path,
 
     for _ in range(2):
         with pytest.raises(EngineStartError, match=str(error)):
-            RemoteNode(tmp_path).url()
+            RemoteNode(tmp_path).obtain_url()
     host.close()
 
     assert json.loads((tmp_path / "node.answer").read_text(encoding="utf-8"))["error"].strip().endswith(str(error))

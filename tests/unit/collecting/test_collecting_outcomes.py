@@ -21,7 +21,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.pytest_plugin.outcomes import IndexedReport, LoneQueries, Settlement, settle
+from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, LoneQueries, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
 
 WAIVER = Waiver("waits for synonyms", date(2027, 1, 1))
@@ -44,7 +44,7 @@ class Lone(LoneQueries):
     def __init__(self, *shortfalls: Verdict) -> None:
         self.shortfalls = {(each.id, query): each for each in shortfalls for query in each.blamed}
 
-    def shortfall(self, threshold: str, query: str) -> Verdict | None:
+    def find_shortfall(self, threshold: str, query: str) -> Verdict | None:
         return self.shortfalls.get((threshold, query))
 
 
@@ -68,9 +68,9 @@ def of_query(name: str, *, own: tuple[str, ...] = (), shared: tuple[str, ...] = 
 
 @pytest.mark.parametrize("status", [status for status in Status if status is not Status.NOT_DECIDED])
 def test_a_threshold_is_what_the_gate_says(status: Status) -> None:
-    settled = settle(of_threshold("mean"), report(verdict("mean", status), verdict("other", Status.ERROR)))
+    outcome = find_outcome(of_threshold("mean"), report(verdict("mean", status), verdict("other", Status.ERROR)))
 
-    assert (settled.status, settled.reason) == (status, "reason of mean")
+    assert (outcome.status, outcome.reason) == (status, "reason of mean")
 
 
 @pytest.mark.parametrize(
@@ -89,17 +89,17 @@ def test_the_worst_of_a_querys_verdicts_is_the_items(statuses: tuple[Status, Sta
     item = of_query("q", own=("one", "two"))
     verdicts = [verdict(name, status) for name, status in zip(item.verdicts, statuses, strict=True)]
 
-    assert settle(item, report(*verdicts, queries=(query("q"),))).status is expected
+    assert find_outcome(item, report(*verdicts, queries=(query("q"),))).status is expected
 
 
 def test_only_the_verdicts_that_decide_give_the_reason() -> None:
     item = of_query("q", own=("one", "two", "three"))
     verdicts = [verdict("one", Status.FAILED), verdict("two", Status.PASSED), verdict("three", Status.FAILED)]
 
-    settled = settle(item, report(*verdicts, queries=(query("q"),)))
+    outcome = find_outcome(item, report(*verdicts, queries=(query("q"),)))
 
-    assert settled.reason == "reason of one\nreason of three"
-    [(title, text)] = settled.sections
+    assert outcome.reason == "reason of one\nreason of three"
+    [(title, text)] = outcome.sections
     assert title == "query q (s.yaml:1:3)"
     assert text.count("document of q") == 1
 
@@ -108,7 +108,7 @@ def test_a_failure_shows_the_three_worst_queries_in_the_gates_order() -> None:
     names = ("q1", "q2", "q3", "q4", "q5")
     failed = verdict("mean", Status.FAILED, blamed=("q5", "q1", "q3", "q2"))
 
-    [(_, text)] = settle(of_threshold("mean"), report(failed, queries=tuple(map(query, names)))).sections
+    [(_, text)] = find_outcome(of_threshold("mean"), report(failed, queries=tuple(map(query, names)))).sections
 
     shown = [name for name in ("q5", "q1", "q3") if f"document of {name}" in text]
     assert shown == ["q5", "q1", "q3"]
@@ -119,27 +119,27 @@ def test_a_failure_shows_the_three_worst_queries_in_the_gates_order() -> None:
 
 def test_of_a_verdict_on_many_queries_a_querys_item_shows_itself_only() -> None:
     failed = verdict("every", Status.FAILED, blamed=("q1", "q2"))
-    settled = settle(of_query("q2", shared=("every",)), report(failed, queries=(query("q1"), query("q2"))))
+    outcome = find_outcome(of_query("q2", shared=("every",)), report(failed, queries=(query("q1"), query("q2"))))
 
-    assert settled.status is Status.FAILED
-    [(_, text)] = settled.sections
+    assert outcome.status is Status.FAILED
+    [(_, text)] = outcome.sections
     assert "document of q2" in text
     assert "document of q1" not in text
 
 
 def test_a_query_that_a_shared_verdict_does_not_blame_passes() -> None:
     failed = verdict("every", Status.FAILED, blamed=("q1",), observed=0.2)
-    settled = settle(of_query("q2", shared=("every",)), report(failed, queries=(query("q1"), query("q2"))))
+    outcome = find_outcome(of_query("q2", shared=("every",)), report(failed, queries=(query("q1"), query("q2"))))
 
-    assert settled.status is Status.PASSED
+    assert outcome.status is Status.PASSED
 
 
 def test_a_query_expected_to_fail_is_forgiven_what_a_shared_verdict_blames_it_for() -> None:
     failed = verdict("every", Status.FAILED, blamed=("q",))
-    settled = settle(of_query("q", shared=("every",), xfail=WAIVER), report(failed, queries=(query("q"),)))
+    outcome = find_outcome(of_query("q", shared=("every",), xfail=WAIVER), report(failed, queries=(query("q"),)))
 
-    assert (settled.status, settled.waiver, settled.reason) == (Status.XFAILED, WAIVER, "reason of every")
-    [(_, text)] = settled.sections
+    assert (outcome.status, outcome.waiver, outcome.reason) == (Status.XFAILED, WAIVER, "reason of every")
+    [(_, text)] = outcome.sections
     assert "document of q" in text
 
 
@@ -147,34 +147,41 @@ def test_what_a_shared_verdict_blames_it_for_is_forgiven_beside_thresholds_of_it
     item = of_query("q", own=("own",), shared=("every",), xfail=WAIVER)
     failed = verdict("every", Status.FAILED, blamed=("q",))
 
-    assert settle(item, report(verdict("own", Status.XFAILED), failed, queries=(query("q"),))).status is Status.XFAILED
+    assert (
+        find_outcome(item, report(verdict("own", Status.XFAILED), failed, queries=(query("q"),))).status
+        is Status.XFAILED
+    )
     # what the gate fails in spite of the waiver is an unexpected pass that was asked to fail
-    assert settle(item, report(verdict("own", Status.FAILED), failed, queries=(query("q"),))).status is Status.FAILED
-    assert settle(item, report(verdict("own", Status.ERROR), failed, queries=(query("q"),))).status is Status.ERROR
+    assert (
+        find_outcome(item, report(verdict("own", Status.FAILED), failed, queries=(query("q"),))).status is Status.FAILED
+    )
+    assert (
+        find_outcome(item, report(verdict("own", Status.ERROR), failed, queries=(query("q"),))).status is Status.ERROR
+    )
 
 
 def test_a_query_expected_to_fail_that_holds_passes_unexpectedly() -> None:
     passed = report(verdict("every", Status.PASSED, observed=1.0), queries=(query("q"),))
 
-    assert settle(of_query("q", shared=("every",), xfail=WAIVER), passed).status is Status.XPASSED
-    assert settle(of_query("q", xfail=WAIVER), passed).status is Status.PASSED  # nothing is asked of it
+    assert find_outcome(of_query("q", shared=("every",), xfail=WAIVER), passed).status is Status.XPASSED
+    assert find_outcome(of_query("q", xfail=WAIVER), passed).status is Status.PASSED  # nothing is asked of it
     waived = of_query("q", shared=("every",), waived=("every",), xfail=WAIVER)
-    assert settle(waived, passed).status is Status.PASSED
+    assert find_outcome(waived, passed).status is Status.PASSED
 
 
 def test_an_undefined_query_can_be_expected() -> None:
     undefined = report(queries=(query("q", Outcome.UNDEFINED, "no document is relevant"),))
-    settled = settle(of_query("q", xfail=WAIVER), undefined)
+    outcome = find_outcome(of_query("q", xfail=WAIVER), undefined)
 
-    assert (settled.status, settled.waiver) == (Status.XFAILED, WAIVER)
-    assert "no document is relevant" in settled.reason
+    assert (outcome.status, outcome.waiver) == (Status.XFAILED, WAIVER)
+    assert "no document is relevant" in outcome.reason
 
 
 @pytest.mark.parametrize("outcome", [Outcome.ERROR, Outcome.NOT_RUN])
 def test_a_missing_answer_is_never_expected(outcome: Outcome) -> None:
     unanswered = report(queries=(query("q", outcome, "503 from the engine"),))
 
-    assert settle(of_query("q", shared=("every",), xfail=WAIVER), unanswered).status is Status.ERROR
+    assert find_outcome(of_query("q", shared=("every",), xfail=WAIVER), unanswered).status is Status.ERROR
 
 
 @pytest.mark.parametrize("undecided", [(verdict("every", Status.ERROR, blamed=("q1",)),), ()])
@@ -182,74 +189,74 @@ def test_a_query_is_judged_alone_where_no_verdict_tells_of_it(undecided: tuple[V
     short = verdict("every", Status.FAILED, blamed=("q2",), observed=0.1)
     indexed = report(*undecided, queries=(query("q1", Outcome.ERROR), query("q2"), query("q3")), lone=Lone(short))
 
-    assert settle(of_query("q2", shared=("every",)), indexed).status is Status.FAILED
-    assert settle(of_query("q2", shared=("every",), waived=("every",)), indexed).status is Status.PASSED
-    assert settle(of_query("q3", shared=("every",)), indexed).status is Status.PASSED
-    assert settle(of_query("q1", shared=("every",)), indexed).status is Status.ERROR
+    assert find_outcome(of_query("q2", shared=("every",)), indexed).status is Status.FAILED
+    assert find_outcome(of_query("q2", shared=("every",), waived=("every",)), indexed).status is Status.PASSED
+    assert find_outcome(of_query("q3", shared=("every",)), indexed).status is Status.PASSED
+    assert find_outcome(of_query("q1", shared=("every",)), indexed).status is Status.ERROR
 
 
 def test_a_query_that_the_report_does_not_hold_is_an_error() -> None:
-    settled = settle(of_query("gone"), report(queries=(query("q"),)))
+    outcome = find_outcome(of_query("gone"), report(queries=(query("q"),)))
 
-    assert settled.status is Status.ERROR
-    assert "query gone" in settled.reason
+    assert outcome.status is Status.ERROR
+    assert "query gone" in outcome.reason
 
 
 @pytest.mark.parametrize("outcome", [Outcome.ERROR, Outcome.NOT_RUN])
 def test_a_query_of_which_nothing_is_asked_still_needs_its_answer(outcome: Outcome) -> None:
-    settled = settle(of_query("q"), report(queries=(query("q", outcome, "503 from the engine"),)))
+    of_item = find_outcome(of_query("q"), report(queries=(query("q", outcome, "503 from the engine"),)))
 
-    assert settled.status is Status.ERROR
-    assert settled.reason == f"query q: {outcome}: 503 from the engine"
+    assert of_item.status is Status.ERROR
+    assert of_item.reason == f"query q: {outcome}: 503 from the engine"
 
 
 @pytest.mark.parametrize(("skipped", "expected"), [(False, Status.FAILED), (True, Status.SKIPPED)])
 def test_an_undefined_query_fails_unless_the_suite_leaves_such_out(*, skipped: bool, expected: Status) -> None:
     undefined = report(queries=(query("q", Outcome.UNDEFINED, "no document is relevant"),))
-    settled = settle(of_query("q", skip_undefined=skipped), undefined)
+    outcome = find_outcome(of_query("q", skip_undefined=skipped), undefined)
 
-    assert settled.status is expected
-    assert "no document is relevant" in settled.reason
+    assert outcome.status is expected
+    assert "no document is relevant" in outcome.reason
 
 
 def test_zero_hits_of_which_nothing_is_asked_pass_and_are_named() -> None:
-    settled = settle(of_query("q"), report(queries=(query("q", Outcome.ZERO_HITS),)))
+    outcome = find_outcome(of_query("q"), report(queries=(query("q", Outcome.ZERO_HITS),)))
 
-    assert settled.status is Status.PASSED
-    assert ("relevance.outcome", "zero hits") in settled.properties
+    assert outcome.status is Status.PASSED
+    assert ("relevance.outcome", "zero hits") in outcome.properties
 
 
 def test_a_verdict_that_is_not_there_is_an_error() -> None:
-    settled = settle(of_threshold("mean"), report(verdict("median", Status.PASSED)))
+    outcome = find_outcome(of_threshold("mean"), report(verdict("median", Status.PASSED)))
 
-    assert settled.status is Status.ERROR
-    assert "mean" in settled.reason
+    assert outcome.status is Status.ERROR
+    assert "mean" in outcome.reason
 
 
 def test_a_verdict_that_no_item_is_about_is_an_error_of_each_item() -> None:
     passed = verdict("mean", Status.PASSED)
     ran = report(passed, queries=(query("q"),))
     items = [of_threshold("mean"), of_query("q")]
-    indexed = IndexedReport(replace(ran.suite, verdicts=(passed, verdict("every", Status.FAILED))), ran.lone, items)
+    indexed = IndexedReport(replace(ran.report, verdicts=(passed, verdict("every", Status.FAILED))), ran.lone, items)
 
     for item in items:
-        settled = settle(item, indexed)
-        assert settled.status is Status.ERROR
-        assert settled.reason == "no item is about every: the suite was changed while it was tested"
+        outcome = find_outcome(item, indexed)
+        assert outcome.status is Status.ERROR
+        assert outcome.reason == "no item is about every: the suite was changed while it was tested"
 
 
 def test_a_query_without_an_item_is_an_error_where_each_has_one() -> None:
     items = [of_threshold("mean"), of_query("q")]
     ran = report(verdict("mean", Status.PASSED), queries=(query("q"), query("r")))
 
-    assert settle(items[0], IndexedReport(ran.suite, ran.lone, items)).status is Status.PASSED
-    settled = settle(items[0], IndexedReport(ran.suite, ran.lone, items, each_query=True))
-    assert settled.reason == "no item is about r: the suite was changed while it was tested"
+    assert find_outcome(items[0], IndexedReport(ran.report, ran.lone, items)).status is Status.PASSED
+    outcome = find_outcome(items[0], IndexedReport(ran.report, ran.lone, items, each_query=True))
+    assert outcome.reason == "no item is about r: the suite was changed while it was tested"
 
 
 def test_properties_are_builtin_and_say_what_was_measured() -> None:
     measured = verdict("mean", Status.FAILED, observed=0.7, required=0.8)
-    assert properties(settle(of_threshold("mean"), report(measured))) == {
+    assert properties(find_outcome(of_threshold("mean"), report(measured))) == {
         "relevance.verdict": "failed",
         "relevance.observed": 0.7,
         "relevance.required": 0.8,
@@ -266,9 +273,9 @@ def test_the_baseline_is_named_where_there_is_one() -> None:
     indexed = report(verdict("drop", Status.PASSED))
     baseline = BaselineSummary("2026-11-20", ("a changed", "b too"))
     compared = IndexedReport(
-        replace(indexed.suite, baseline=baseline, index="products"), indexed.lone, [of_threshold("drop")]
+        replace(indexed.report, baseline=baseline, index="products"), indexed.lone, [of_threshold("drop")]
     )
-    found = properties(settle(of_threshold("drop"), compared))
+    found = properties(find_outcome(of_threshold("drop"), compared))
     assert found["relevance.index"] == "products"
     assert found["relevance.baseline"] == "2026-11-20"
     assert found["relevance.baseline-changes"] == "a changed; b too"
@@ -276,7 +283,7 @@ def test_the_baseline_is_named_where_there_is_one() -> None:
 
 def test_what_an_item_tells_before_it_runs_is_not_told_twice() -> None:
     planned = replace(of_threshold("mean"), properties=(("relevance.request", "r"),))
-    assert "relevance.request" not in properties(settle(planned, report(verdict("mean", Status.PASSED))))
+    assert "relevance.request" not in properties(find_outcome(planned, report(verdict("mean", Status.PASSED))))
 
 
 def test_a_querys_properties_hold_its_scores_and_the_numbers_of_each_threshold() -> None:
@@ -284,7 +291,7 @@ def test_a_querys_properties_hold_its_scores_and_the_numbers_of_each_threshold()
     verdicts = [verdict("one", Status.PASSED, observed=1.0, required=0.5), verdict("two", Status.PASSED)]
     scored = query("q", scores={"nDCG@10": 0.25, "AP": None})
 
-    found = properties(settle(item, report(*verdicts, queries=(scored,))))
+    found = properties(find_outcome(item, report(*verdicts, queries=(scored,))))
 
     assert found["relevance.nDCG@10"] == 0.25
     assert "relevance.AP" not in found
@@ -293,7 +300,7 @@ def test_a_querys_properties_hold_its_scores_and_the_numbers_of_each_threshold()
     assert {type(value) for value in found.values()} <= {str, int, float}
 
 
-def properties(settled: Settlement) -> dict[str, object]:
-    found = dict(settled.properties)
-    assert len(found) == len(settled.properties)
+def properties(outcome: ItemOutcome) -> dict[str, object]:
+    found = dict(outcome.properties)
+    assert len(found) == len(outcome.properties)
     return found

@@ -23,7 +23,7 @@ from harness.model import (
     UnresolvedCondition,
     Waiver,
 )
-from harness.pytest_plugin.plan import PlannedItem, for_cells, plan_items
+from harness.pytest_plugin.plan import PlannedItem, plan_items, repeat_for_cells
 
 TODAY = date(2026, 6, 15)
 NDCG = parse_measure("nDCG@10")
@@ -179,7 +179,7 @@ def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others(
     of = with_requests("current", "candidate")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
 
-    found = for_cells(items, of, ["candidate", "current"])
+    found = repeat_for_cells(items, of, ["candidate", "current"])
 
     assert [item.name for item in found] == [
         "mean-nDCG-10-ge-0.5[candidate]",
@@ -197,14 +197,14 @@ def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others(
 def test_a_request_that_the_suite_lacks_has_no_items() -> None:
     of = with_requests("current")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
-    assert {item.request for item in for_cells(items, of, ["current", "candidate"])} == {"current"}
+    assert {item.request for item in repeat_for_cells(items, of, ["current", "candidate"])} == {"current"}
 
 
 def test_names_stay_unique_where_requests_differ_in_what_no_id_can_hold() -> None:
     of = with_requests("a b", "a-b", "a@b")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
 
-    names = [item.name for item in for_cells(items, of, ["a@b", "a-b", "a b"])]
+    names = [item.name for item in repeat_for_cells(items, of, ["a@b", "a-b", "a b"])]
 
     assert len(set(names)) == len(names)
     assert names[0] == "mean-nDCG-10-ge-0.5[a-b-7508d8b5]"
@@ -216,8 +216,8 @@ def test_several_indexes_are_told_apart_by_their_own_ids() -> None:
     of = with_requests("current", "candidate")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)[:1]
 
-    found = for_cells(items, of, ["current"], ["products-*", "products"])
-    both = for_cells(items, of, ["current", "candidate"], ["v1", "v2"])
+    found = repeat_for_cells(items, of, ["current"], ["products-*", "products"])
+    both = repeat_for_cells(items, of, ["current", "candidate"], ["v1", "v2"])
 
     assert [item.name for item in found] == ["mean-nDCG-10-ge-0.5[products-c9f29541]", "mean-nDCG-10-ge-0.5[products]"]
     assert [(item.request, item.index) for item in found] == [(None, "products-*"), (None, "products")]
@@ -235,11 +235,11 @@ def test_several_indexes_are_told_apart_by_their_own_ids() -> None:
 def test_ids_of_cells_are_unique_where_a_name_could_be_cut_in_two_places() -> None:
     of = with_requests("a", "a-b")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
-    names = [item.name for item in for_cells(items, of, ["a", "a-b"], ["c", "b-c"])]
+    names = [item.name for item in repeat_for_cells(items, of, ["a", "a-b"], ["c", "b-c"])]
     assert len(set(names)) == len(names) == 8
 
 
 def test_one_request_on_one_index_leaves_items_as_they_are() -> None:
     of = with_requests("current", "candidate")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
-    assert for_cells(items, of, ["candidate"], ["v1"]) == for_cells(items, of, (), ()) == items
+    assert repeat_for_cells(items, of, ["candidate"], ["v1"]) == repeat_for_cells(items, of, (), ()) == items

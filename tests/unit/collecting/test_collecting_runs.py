@@ -29,8 +29,7 @@ from harness.model import (
     Target,
 )
 from harness.options import RunOptions
-from harness.pytest_plugin.run_files import Failed, Finished
-from harness.pytest_plugin.runs import RunFailed, SuiteRuns
+from harness.pytest_plugin.run_cache import CachedError, CachedRun, RunCache, RunFailed
 from harness.run.cell import FinishedSuite
 
 OPTIONS = RunOptions(url="http://127.0.0.1:9200", tags=("head",))
@@ -61,10 +60,10 @@ class Runner:
 
     def __init__(self, *does: Exception | Outcome) -> None:
         self.calls: list[tuple[Path, RunOptions]] = []
-        self.known: list[Finished | None] = []
+        self.known: list[CachedRun | None] = []
         self._does = list(does) or [Outcome.SCORED]
 
-    def __call__(self, path: Path, options: RunOptions, known: Finished | None) -> FinishedSuite:
+    def __call__(self, path: Path, options: RunOptions, known: CachedRun | None) -> FinishedSuite:
         self.calls.append((path, options))
         self.known.append(known)
         does = self._does.pop(0) if len(self._does) > 1 else self._does[0]
@@ -75,14 +74,14 @@ class Runner:
 
 def test_in_one_process_it_runs_once_for_each_path_and_options(tmp_path: Path) -> None:
     runner = Runner()
-    runs = SuiteRuns(runner)
+    runs = RunCache(runner)
 
     for options in (OPTIONS, OPTIONS, RunOptions(request="candidate")):
-        runs.finished(tmp_path / "a.yaml", options)
-    runs.finished(tmp_path / "sub" / ".." / "a.yaml", OPTIONS)
+        runs.run_once(tmp_path / "a.yaml", options)
+    runs.run_once(tmp_path / "sub" / ".." / "a.yaml", OPTIONS)
 
     assert runner.calls == [(tmp_path / "a.yaml", OPTIONS), (tmp_path / "a.yaml", RunOptions(request="candidate"))]
-    assert len(runs.all()) == 2
+    assert len(list(runs.list_entries().values())) == 2
 
 
 def test_a_link_in_another_folder_is_a_suite_of_its_own(tmp_path: Path) -> None:
@@ -91,10 +90,10 @@ def test_a_link_in_another_folder_is_a_suite_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "a" / "s.yaml").touch()
     (tmp_path / "b" / "s.yaml").symlink_to(tmp_path / "a" / "s.yaml")
     runner = Runner()
-    runs = SuiteRuns(runner)
+    runs = RunCache(runner)
 
     for name in ("a", "b"):
-        runs.finished(tmp_path / name / "s.yaml", OPTIONS)
+        runs.run_once(tmp_path / name / "s.yaml", OPTIONS)
 
     assert [path for path, _ in runner.calls] == [tmp_path / "a" / "s.yaml", tmp_path / "b" / "s.yaml"]
 
@@ -102,12 +101,12 @@ def test_a_link_in_another_folder_is_a_suite_of_its_own(tmp_path: Path) -> None:
 def test_processes_that_share_a_folder_share_what_ran(tmp_path: Path) -> None:
     first, second = Runner(), Runner()
 
-    there = SuiteRuns(first, tmp_path / "shared").finished(tmp_path / "a.yaml", OPTIONS)
-    here = SuiteRuns(second, tmp_path / "shared").finished(tmp_path / "a.yaml", OPTIONS)
+    there = RunCache(first, tmp_path / "shared").run_once(tmp_path / "a.yaml", OPTIONS)
+    here = RunCache(second, tmp_path / "shared").run_once(tmp_path / "a.yaml", OPTIONS)
 
     assert (len(first.calls), len(second.calls)) == (1, 0)
     assert here.report == there.report
-    assert here.run() == RUN
+    assert here.load_run() == RUN
 
 
 def test_another_process_reads_the_same_report(tmp_path: Path) -> None:
@@ -115,9 +114,9 @@ def test_another_process_reads_the_same_report(tmp_path: Path) -> None:
     queries += (QueryReport("away", "boots", Outcome.ERROR, "closed"),)
     done = finished(tmp_path / "a.yaml")
     report = replace(done.report, queries=queries)
-    SuiteRuns(lambda *_: replace(done, report=report), tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+    RunCache(lambda *_: replace(done, report=report), tmp_path).run_once(tmp_path / "a.yaml", OPTIONS)
 
-    here = SuiteRuns(Runner(), tmp_path).finished(tmp_path / "a.yaml", OPTIONS).report
+    here = RunCache(Runner(), tmp_path).run_once(tmp_path / "a.yaml", OPTIONS).report
     assert here == report
     assert here.unanswered == {"away": queries[5]}
 
@@ -125,14 +124,14 @@ def test_another_process_reads_the_same_report(tmp_path: Path) -> None:
 def test_what_was_read_stays_when_the_suite_runs_again(tmp_path: Path) -> None:
     again = replace(RUN, request="again")
     ran = iter((finished(tmp_path, RUN, Outcome.ERROR), finished(tmp_path, again, Outcome.SCORED)))
-    SuiteRuns(lambda *_: next(ran), tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
-    runs = SuiteRuns(lambda *_: next(ran), tmp_path)
-    before = runs.finished(tmp_path / "a.yaml", OPTIONS)
+    RunCache(lambda *_: next(ran), tmp_path).run_once(tmp_path / "a.yaml", OPTIONS)
+    runs = RunCache(lambda *_: next(ran), tmp_path)
+    before = runs.run_once(tmp_path / "a.yaml", OPTIONS)
 
-    after = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
+    after = runs.run_once(tmp_path / "a.yaml", OPTIONS, again=True)
 
     assert [one.report.queries[0].outcome for one in (before, after)] == [Outcome.ERROR, Outcome.SCORED]
-    assert [one.run() for one in (before, after)] == [RUN, again]
+    assert [one.load_run() for one in (before, after)] == [RUN, again]
 
 
 @pytest.mark.parametrize("suffix", [".run", ".json"])
@@ -140,8 +139,8 @@ def test_what_a_killed_process_did_not_finish_is_not_mixed_with_what_ran_before(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     ran = iter((finished(tmp_path, RUN, Outcome.ERROR), finished(tmp_path, replace(RUN, request="again"))))
-    runs = SuiteRuns(lambda *_: next(ran), tmp_path)
-    runs.finished(tmp_path / "a.yaml", OPTIONS)
+    runs = RunCache(lambda *_: next(ran), tmp_path)
+    runs.run_once(tmp_path / "a.yaml", OPTIONS)
     put = Path.replace
 
     def die(part: Path, path: Path) -> Path:
@@ -151,70 +150,70 @@ def test_what_a_killed_process_did_not_finish_is_not_mixed_with_what_ran_before(
 
     monkeypatch.setattr(Path, "replace", die)
     with pytest.raises(KeyboardInterrupt):
-        runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
+        runs.run_once(tmp_path / "a.yaml", OPTIONS, again=True)
 
-    [here] = SuiteRuns(Runner(), tmp_path).all()
-    assert isinstance(here, Finished)
-    assert (here.report, here.run()) == (finished(tmp_path, RUN, Outcome.ERROR).report, RUN)
+    [here] = list(RunCache(Runner(), tmp_path).list_entries().values())
+    assert isinstance(here, CachedRun)
+    assert (here.report, here.load_run()) == (finished(tmp_path, RUN, Outcome.ERROR).report, RUN)
 
 
 @pytest.mark.skipif(not Path("/dev/fd").is_dir(), reason="counts descriptors as POSIX shows them")
 def test_no_file_stays_open_for_what_was_read(tmp_path: Path) -> None:
     for number in range(3):
-        SuiteRuns(Runner(), tmp_path).finished(tmp_path / f"{number}.yaml", OPTIONS)
+        RunCache(Runner(), tmp_path).run_once(tmp_path / f"{number}.yaml", OPTIONS)
     before = len(list(Path("/dev/fd").iterdir()))
 
-    read = SuiteRuns(Runner(), tmp_path).all()
+    read = list(RunCache(Runner(), tmp_path).list_entries().values())
 
-    assert [one.report.queries[0].id for one in read if isinstance(one, Finished)] == ["q"] * 3
+    assert [one.report.queries[0].id for one in read if isinstance(one, CachedRun)] == ["q"] * 3
     assert len(list(Path("/dev/fd").iterdir())) == before
 
 
 def test_a_folder_keeps_other_options_apart(tmp_path: Path) -> None:
     runner = Runner()
     for options in (OPTIONS, RunOptions(), RunOptions(embedded=True)):
-        SuiteRuns(runner, tmp_path).finished(tmp_path / "a.yaml", options)
+        RunCache(runner, tmp_path).run_once(tmp_path / "a.yaml", options)
 
     assert [options for _, options in runner.calls] == [OPTIONS, RunOptions(), RunOptions(embedded=True)]
-    assert len(SuiteRuns(runner, tmp_path).all()) == 3
+    assert len(list(RunCache(runner, tmp_path).list_entries().values())) == 3
 
 
 @pytest.mark.parametrize("folder", [None, "shared"])
 def test_what_went_wrong_is_said_to_all_who_ask(tmp_path: Path, folder: str | None) -> None:
     runner = Runner(SuiteError.at("a.yaml", 3, 5, "variable INDEX is not set"))
-    runs = SuiteRuns(runner, tmp_path / folder if folder else None)
-    others = SuiteRuns(runner, tmp_path / folder) if folder else runs
+    runs = RunCache(runner, tmp_path / folder if folder else None)
+    others = RunCache(runner, tmp_path / folder) if folder else runs
 
     for asked in (runs, runs, others):
         with pytest.raises(RunFailed, match=r"^a\.yaml:3:5: variable INDEX is not set$"):
-            asked.finished(tmp_path / "a.yaml", OPTIONS)
+            asked.run_once(tmp_path / "a.yaml", OPTIONS)
 
     assert len(runner.calls) == 1
     sentence = "a.yaml:3:5: variable INDEX is not set"
     problems = (Problem("a.yaml", 3, 5, "variable INDEX is not set"),)
-    assert others.all() == [Failed(str(tmp_path / "a.yaml"), sentence, sentence, problems)]
+    assert list(others.list_entries().values()) == [CachedError(str(tmp_path / "a.yaml"), sentence, sentence, problems)]
 
 
 def test_a_defect_is_told_with_its_traceback_and_not_tried_again(tmp_path: Path) -> None:
     runner = Runner(ZeroDivisionError("of ours"))
-    runs = SuiteRuns(runner)
+    runs = RunCache(runner)
 
     for _ in range(2):
         with pytest.raises(RunFailed, match=r"(?s)Traceback.*ZeroDivisionError: of ours"):
-            runs.finished(tmp_path / "a.yaml", OPTIONS)
+            runs.run_once(tmp_path / "a.yaml", OPTIONS)
 
     assert len(runner.calls) == 1
 
 
 def test_an_interrupt_is_nobodys_result(tmp_path: Path) -> None:
-    def interrupted(_path: Path, _options: RunOptions, _known: Finished | None) -> FinishedSuite:
+    def interrupted(_path: Path, _options: RunOptions, _known: CachedRun | None) -> FinishedSuite:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        SuiteRuns(interrupted, tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+        RunCache(interrupted, tmp_path).run_once(tmp_path / "a.yaml", OPTIONS)
 
     runner = Runner()
-    SuiteRuns(runner, tmp_path).finished(tmp_path / "a.yaml", OPTIONS)
+    RunCache(runner, tmp_path).run_once(tmp_path / "a.yaml", OPTIONS)
     assert len(runner.calls) == 1
 
 
@@ -224,32 +223,32 @@ def test_what_has_no_answer_is_asked_again_where_that_is_wanted(
     tmp_path: Path, folder: str | None, first: Exception | Outcome
 ) -> None:
     runner = Runner(first, Outcome.ERROR, Outcome.SCORED)
-    runs = SuiteRuns(runner, tmp_path / folder if folder else None)
+    runs = RunCache(runner, tmp_path / folder if folder else None)
     with contextlib.suppress(RunFailed):
-        runs.finished(tmp_path / "a.yaml", OPTIONS)
+        runs.run_once(tmp_path / "a.yaml", OPTIONS)
 
-    second = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
+    second = runs.run_once(tmp_path / "a.yaml", OPTIONS, again=True)
     assert second.report.unanswered
-    assert runs.finished(tmp_path / "a.yaml", OPTIONS) is second
-    third = runs.finished(tmp_path / "a.yaml", OPTIONS, again=True)
+    assert runs.run_once(tmp_path / "a.yaml", OPTIONS) is second
+    third = runs.run_once(tmp_path / "a.yaml", OPTIONS, again=True)
     assert not third.report.unanswered
-    assert runs.finished(tmp_path / "a.yaml", OPTIONS, again=True) is third
+    assert runs.run_once(tmp_path / "a.yaml", OPTIONS, again=True) is third
 
     assert len(runner.calls) == 3
     assert [known is None for known in runner.known] == [True, isinstance(first, Exception), False]
     assert runner.known[2] == second
-    assert runs.all() == [third]
+    assert list(runs.list_entries().values()) == [third]
 
 
 def test_of_processes_that_share_a_folder_one_asks_again(tmp_path: Path) -> None:
     first, second = Runner(Outcome.ERROR, Outcome.SCORED), Runner()
-    here, there = (SuiteRuns(runner, tmp_path) for runner in (first, second))
+    here, there = (RunCache(runner, tmp_path) for runner in (first, second))
     for runs in (here, there):
-        assert runs.finished(tmp_path / "a.yaml", OPTIONS).report.unanswered
+        assert runs.run_once(tmp_path / "a.yaml", OPTIONS).report.unanswered
 
-    assert not here.finished(tmp_path / "a.yaml", OPTIONS, again=True).report.unanswered
-    assert there.finished(tmp_path / "a.yaml", OPTIONS).report.unanswered
-    assert not there.finished(tmp_path / "a.yaml", OPTIONS, again=True).report.unanswered
+    assert not here.run_once(tmp_path / "a.yaml", OPTIONS, again=True).report.unanswered
+    assert there.run_once(tmp_path / "a.yaml", OPTIONS).report.unanswered
+    assert not there.run_once(tmp_path / "a.yaml", OPTIONS, again=True).report.unanswered
 
     assert (len(first.calls), len(second.calls)) == (2, 0)
 
@@ -257,7 +256,7 @@ def test_of_processes_that_share_a_folder_one_asks_again(tmp_path: Path) -> None
 PROCESS = """
 import os, signal, sys
 from pathlib import Path
-from harness.pytest_plugin.runs import SuiteRuns
+from harness.pytest_plugin.run_cache import RunCache
 from harness.run.cell import FinishedSuite
 from harness.options import RunOptions
 from harness.model import (Engine, Profile, Run, Suite, SuiteReport, Target)
@@ -275,7 +274,7 @@ def run(path, options, known):
 
 print("ready", flush=True)
 sys.stdin.readline()
-SuiteRuns(run, folder / "shared").finished(Path("/a.yaml"), RunOptions())
+RunCache(run, folder / "shared").run_once(Path("/a.yaml"), RunOptions())
 """
 
 
@@ -295,7 +294,7 @@ def test_the_lock_of_a_killed_process_is_let_go(tmp_path: Path) -> None:
     assert killed.returncode == -signal.SIGKILL
 
     runner = Runner()
-    assert isinstance(SuiteRuns(runner, tmp_path / "shared").finished(Path("/a.yaml"), RunOptions()), Finished)
+    assert isinstance(RunCache(runner, tmp_path / "shared").run_once(Path("/a.yaml"), RunOptions()), CachedRun)
     assert len(runner.calls) == 1
 
 
