@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import click
 
 from harness import __version__
-from harness.cli.exits import READER_LEFT, guarded, silence_stdout
+from harness.cli.exits import READER_LEFT, run_guarded, silence_stdout
 from harness.errors import UsageError
 from harness.words import did_you_mean
 
@@ -95,10 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the word ``harness``; None takes the process's own.
     """
     words = None if arguments is None else list(arguments)
+    return run_guarded(partial(_run_command, words))
 
-    def run() -> Any:
-        if unusable := [word for word in words or () if "\0" in word]:
-            raise UsageError(f"found {unusable[0]!r} on the command line, which has a NUL byte; remove that")
-        return root.main(words, prog_name="harness", standalone_mode=False)
 
-    return guarded(run)
+def _run_command(words: list[str] | None) -> Any:
+    for word in words or ():
+        # The system takes no such file name, and Python would raise a ValueError.
+        if "\0" in word:
+            raise UsageError(f"found {word!r} on the command line, which has a NUL byte; remove that")
+    return root.main(words, prog_name="harness", standalone_mode=False)

@@ -16,18 +16,18 @@ from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import changed_questions
 from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, remedy_for
-from harness.cli.options import (
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import (
     cell_options,
     config_options,
     engine_options,
-    found_suites,
+    find_given_suites,
+    make_run_options,
+    print_left_out,
     quiet_option,
     root_option,
-    run_options,
-    say_left_out,
     suites_argument,
 )
-from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress
 from harness.cli.terminal import show as print_all
 from harness.compare import compare_with_baseline
@@ -78,14 +78,14 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     """
     if not force:
         refuse_in_ci(os.environ, option="baseline save", forced="--force")
-    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
+    options, matrix = make_run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
     if len(set(matrix.indexes)) > 1:
         raise click.UsageError("a baseline has one run per request; give one --index")
     if file is not None and not file.absolute().parent.is_dir():
         raise click.UsageError(f"--baseline {file}: the folder {file.parent} does not exist; create it first")
     if file is not None:
         refuse_irregular(file)
-    found = found_suites(suites, options.root)
+    found = find_given_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
         finished = runner.run(found.suites, options, matrix=matrix)
     kept: list[BaselineUpdate] = []
@@ -95,7 +95,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         each.write()
         click.echo("\n".join(_saved(each)))
     if not quiet:
-        say_left_out(found)
+        print_left_out(found)
 
 
 @command.command("show")
@@ -105,8 +105,8 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @file_option
 def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
-    configs = Configs.of(run_options(**given), os.environ)
-    files = found_suites(suites, given["root"])
+    configs = Configs.of(make_run_options(**given), os.environ)
+    files = find_given_suites(suites, given["root"])
     if refusal := baseline_refusal(file, len(files.suites)):
         raise UsageError(refusal)
     for suite in files.suites:
@@ -132,7 +132,7 @@ def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
             of_suite = loaded is None or loaded.name == found.suite
             otherwise = _asked_otherwise(entry, loaded, request) if of_suite else ()
             print_all(chain(entry_renderables(request, entry), otherwise))
-    say_left_out(files)
+    print_left_out(files)
     if problems:
         raise BaselineError("\n".join(problems))
 
@@ -149,8 +149,8 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
-    options, matrix = run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
-    found = found_suites(suites, options.root)
+    options, matrix = make_run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
+    found = find_given_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
         compared = []
         for one in runner.answer_files(found.suites, options, matrix=matrix):
@@ -159,7 +159,7 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -
     for report in compared:
         print_all(report_renderables(report))
     if not quiet:
-        say_left_out(found)
+        print_left_out(found)
 
 
 def _loaded(suite: Path, configs: Configs) -> Suite | None:

@@ -9,15 +9,15 @@ from typing import Any
 import click
 
 from harness.cli.exits import reader_may_leave
-from harness.cli.options import (
+from harness.cli.shared_options import (
     OutputType,
     engine_options,
     existing_file,
     json_option,
-    outdated_removed,
-    run_options,
+    make_run_options,
+    read_statistics_options,
+    remove_outdated_on_error,
     statistics_options,
-    tested_as,
 )
 from harness.cli.terminal import run_progress, show
 from harness.compare import CompareOptions, ComparisonRequest, prepare, read_thresholds
@@ -112,7 +112,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     request = _request(**given)
     suites = [] if given["suite"] is None else [given["suite"]]
     named = [*_list_files_of_sides(given["reference"], given["candidate"]), *filter(None, [request.qrels])]
-    with gc_paused(), outdated_removed(outputs, RunInputs(suites, request.run, os.environ, named)):
+    with gc_paused(), remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, named)):
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
             prepared = prepare(request, runner.run_loaded, os.environ)
         report = prepared.make_report()
@@ -146,10 +146,10 @@ def _request(
     **others: Any,
 ) -> ComparisonRequest:
     """The comparison that the options describe."""
-    run = run_options(**{name: others.pop(name) for name in OF_RUN}, locate=False)
+    run = make_run_options(**{name: others.pop(name) for name in OF_RUN}, locate=False)
     tested = {name: others.pop(name) for name in TEST_OPTIONS}
     _refuse_unused(run, suite, (others["reference"], others["candidate"]))
-    how = None if list_absent_packages() else tested_as(**tested)
+    how = None if list_absent_packages() else read_statistics_options(**tested)
     return ComparisonRequest(
         options=CompareOptions(run.day(), depth, p, how),
         suite=suite,

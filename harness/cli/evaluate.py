@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options import Command, existing_file, given_to, json_option
 from harness.cli.scheduler import score_on_scheduler
+from harness.cli.shared_options import Command, add_options, existing_file, json_option
 from harness.cli.terminal import show
 from harness.errors import UsageError
 from harness.files.partitions import join, partitions_of
@@ -49,7 +49,7 @@ def file_options(function: Command, *, judgments: click.Path = existing_file) ->
             "--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits."
         ),
     )
-    return given_to(function, options)
+    return add_options(function, options)
 
 
 def read_options(measures: tuple[str, ...], profile: str, gain: str | None, complete: bool) -> FileOptions:

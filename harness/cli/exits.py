@@ -21,32 +21,6 @@ from harness.words import count
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-REGISTERS = b"register_measure"
-
-
-def conftest_hint(problems: Iterable[Problem]) -> str | None:
-    """
-    A hint for *problems* with an unknown measure, if a conftest.py that pytest would read for the suite registers
-    measures; else None.
-    """
-    folders = {Path(problem.path).absolute().parent for problem in problems if problem.kind == "unknown measure"}
-    files = (parent / "conftest.py" for folder in sorted(folders) for parent in (folder, *folder.parents))
-    found = next(filter(_registers, files), None)
-    if found is None:
-        return None
-    return (
-        f"{found} registers measures, which only pytest reads; a package with the entry point group "
-        "relevance_harness.measures works for this command and pytest"
-    )
-
-
-def _registers(path: Path) -> bool:
-    try:
-        return REGISTERS in path.read_bytes()
-    except OSError:
-        return False
-
-
 COMMAND = EntryPoint.COMMAND
 WRONG_USE = 2
 NO_ANSWER = 3
@@ -58,12 +32,15 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 _OUR_FOLDER = Path(__file__).parents[1]
 
+REGISTERS = b"register_measure"
+"""What a conftest.py holds that registers measures."""
 
-def guarded(action: Callable[[], object]) -> int:
+
+def run_guarded(action: Callable[[], object]) -> int:
     """Run *action*; return its exit status: the number that it returns, 0 for None, or that of the error it raises."""
     _open_closed_streams()
     _drop_unwritable_messages()
-    _print_whatever_comes()
+    _escape_unencodable_output()
     try:
         with terminated_as_interrupted():
             status = action()
@@ -80,26 +57,27 @@ def guarded(action: Callable[[], object]) -> int:
         error.show()
         return WRONG_USE
     except InputError as error:
-        _say_problems(error)
+        _print_problems(error)
         return error.exit_status
     except HarnessError as error:
-        _say(f"harness: {error.text(COMMAND)}")
+        _print_message(f"harness: {error.text(COMMAND)}")
         return error.exit_status
     except Exception as error:
-        return _unforeseen(error)
+        return _report_unexpected(error)
     return status if isinstance(status, int) else 0
 
 
-def _unforeseen(error: Exception) -> int:
+def _report_unexpected(error: Exception) -> int:
     """Report an unexpected error: an impossible file name, standard output on a full disk, or a bug of the harness."""
     if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
         click.echo(f"harness: {str(error.filename)[:100]}…: the file name is too long", err=True)
         return WRONG_USE
+    # An error of a file has its name; that of standard output has none.
     if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename is None:
         silence_stdout()
         click.echo(f"harness: standard output could not be written: {error.strerror}", err=True)
         return WRONG_USE
-    _say_fault(error)
+    _print_bug(error)
     return NO_ANSWER
 
 
@@ -119,7 +97,8 @@ def silence_stdout() -> None:
     try:
         os.dup2(nowhere, sys.stdout.fileno())
     except (OSError, io.UnsupportedOperation):
-        return  # standard output is not a real file, such as in a test
+        # Standard output is not a real file, such as in a test.
+        return
     finally:
         os.close(nowhere)
 
@@ -149,35 +128,65 @@ def _drop_unwritable_messages() -> None:
     This is done below the buffer, which would keep what failed until Python flushes it at exit.
     """
     stream = sys.stderr
+    # Not the standard error of the process, such as in a test.
     if stream is not sys.__stderr__ or not isinstance(stream, io.TextIOWrapper):
-        return  # not the standard error of the process, such as in a test
-    if isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO):  # the console of Windows is none
-        out = io.BufferedWriter(_StandardError(stream.fileno(), "w", closefd=False))
-        sys.stderr = io.TextIOWrapper(out, stream.encoding, line_buffering=True)
+        return
+    # The console of Windows is no FileIO.
+    if isinstance(getattr(stream.buffer, "raw", stream.buffer), io.FileIO):
+        buffer = io.BufferedWriter(_StandardError(stream.fileno(), "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(buffer, stream.encoding, line_buffering=True)
 
 
-def _print_whatever_comes() -> None:
+def _escape_unencodable_output() -> None:
     """Print escapes for characters that the terminal's encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
 
-def _say_problems(error: InputError) -> None:
+def _print_problems(error: InputError) -> None:
     """Print each problem with its place first, as editors and CI systems expect, and their number last."""
-    size = sum(problem.count for problem in error.problems)
-    hint = conftest_hint(error.problems)
-    _say("\n".join([str(error), *([f"harness: {hint}"] if hint else []), f"harness: {count(size, 'problem')}"]))
+    lines = [str(error)]
+    hint = find_conftest_hint(error.problems)
+    if hint is not None:
+        lines.append(f"harness: {hint}")
+    number = sum(problem.count for problem in error.problems)
+    lines.append(f"harness: {count(number, 'problem')}")
+    _print_message("\n".join(lines))
 
 
-def _say(text: str) -> None:
+def find_conftest_hint(problems: Iterable[Problem]) -> str | None:
+    """
+    A hint for *problems* with an unknown measure, if a conftest.py that pytest would read for the suite registers
+    measures; else None.
+    """
+    folders = {Path(problem.path).absolute().parent for problem in problems if problem.kind == "unknown measure"}
+    for folder in sorted(folders):
+        for parent in (folder, *folder.parents):
+            file = parent / "conftest.py"
+            if _registers_measures(file):
+                return (
+                    f"{file} registers measures, which only pytest reads; a package with the entry point group "
+                    "relevance_harness.measures works for this command and pytest"
+                )
+    return None
+
+
+def _registers_measures(file: Path) -> bool:
+    try:
+        return REGISTERS in file.read_bytes()
+    except OSError:
+        return False
+
+
+def _print_message(text: str) -> None:
     """Print *text* without control characters: a name in it may come from any file."""
     from harness.report.sentences import printable_lines
 
     click.echo(printable_lines(text), err=True)
 
 
-def _say_fault(error: Exception) -> None:
+def _print_bug(error: Exception) -> None:
     """
     Print a sentence for an unexpected error.
 
@@ -186,8 +195,9 @@ def _say_fault(error: Exception) -> None:
     if os.environ.get(DEBUG):
         click.echo(format_exc(), err=True)
     frames = extract_tb(error.__traceback__)
-    ours = [frame for frame in frames if _OUR_FOLDER in Path(frame.filename).parents]
-    frame = (ours or frames)[-1]
+    # The last frame of ours says more than one inside of a library.
+    our_frames = [frame for frame in frames if _OUR_FOLDER in Path(frame.filename).parents]
+    frame = (our_frames or frames)[-1]
     place = f"{Path(frame.filename).name}, line {frame.lineno}"
     click.echo(
         f"harness: internal error: {type(error).__name__} in {place}. Please report it with the command"

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from harness.cli.importing import formats_text, say_migrated, strict_option
-from harness.cli.options import config_options, found_suites, root_option, run_options, suites_argument
+from harness.cli.importing import format_formats, print_migration, strict_option
+from harness.cli.shared_options import config_options, find_given_suites, make_run_options, root_option, suites_argument
 from harness.config import Configs
 from harness.migrate import FORMATS, export_suites
 from harness.suites import load_suites
@@ -18,7 +18,7 @@ from harness.suites import load_suites
 WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
 
 
-@click.command("export", epilog=formats_text(WRITTEN))
+@click.command("export", epilog=format_formats(WRITTEN))
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(WRITTEN)))
 @suites_argument
 @config_options
@@ -38,7 +38,7 @@ def command(kind: str, suites: Sequence[Path], output: Path, strict: bool, **giv
     What the format has no place for is listed on standard error, with its place in the suite. Variables from the
     environment are written as they stand in the suite. No file is replaced.
     """
-    options = run_options(**given)
-    found, configs = found_suites(suites, options.root), Configs.of(options, os.environ)
+    options = make_run_options(**given)
+    found, configs = find_given_suites(suites, options.root), Configs.of(options, os.environ)
     loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
-    return say_migrated(export_suites(kind, loaded, output), strict=strict)
+    return print_migration(export_suites(kind, loaded, output), strict=strict)

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from harness.cli.exits import COMMAND
-from harness.cli.options import config_options, existing_file
+from harness.cli.shared_options import config_options, existing_file
 from harness.config import Configs
 from harness.errors import SuiteError
 from harness.files.records import read_number
@@ -36,7 +36,7 @@ LEFT_OVER = 1
 """The exit status of --strict where something is not carried over."""
 
 
-def formats_text(formats: Mapping[str, Format]) -> str:
+def format_formats(formats: Mapping[str, Format]) -> str:
     """The formats for a command's help."""
     return "\b\nFormats:\n" + "\n".join(f"  {name:15} {format.summary}" for name, format in formats.items())
 
@@ -58,7 +58,7 @@ class CutPoints(click.ParamType[tuple[float, ...]]):
 strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anything is not carried over.")
 
 
-@click.command("import", epilog=formats_text(FORMATS))
+@click.command("import", epilog=format_formats(FORMATS))
 @click.argument("kind", metavar="FORMAT", type=click.Choice(list(FORMATS)))
 @click.argument("sources", metavar="SOURCE…", nargs=-1, required=True)
 @click.option(
@@ -123,7 +123,7 @@ def command(
     if FORMATS[kind].module != "clicks":
         if known is not None or url is not None or cluster is not None or any(of_clicks.values()):
             raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
-        return say_migrated(import_suites(kind, sources, output, given), strict=strict)
+        return print_migration(import_suites(kind, sources, output, given), strict=strict)
     options = RunOptions(url=url, cluster=cluster, config=config, variables=variables, entry=COMMAND)
     live = None
     if url is not None or cluster is not None:
@@ -135,7 +135,7 @@ def command(
         suite = load_suite(known, None, needs_judgments=False, configs=Configs.of(options, os.environ))
     model = _click_model(**of_clicks)
     migrated = import_clicks(ClickSources(kind, sources, live), output, model, given, suite=suite)
-    return say_migrated(migrated, strict=strict)
+    return print_migration(migrated, strict=strict)
 
 
 def _click_model(
@@ -152,7 +152,7 @@ def _click_model(
     )
 
 
-def say_migrated(migrated: MigrationResult, *, strict: bool) -> int:
+def print_migration(migrated: MigrationResult, *, strict: bool) -> int:
     """
     Print what was written, and on standard error what was not carried over; returns the exit status.
 

@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from harness.cli.exits import COMMAND
-from harness.cli.importing import say_migrated
-from harness.cli.options import config_options, existing_file
+from harness.cli.importing import print_migration
+from harness.cli.shared_options import config_options, existing_file
 from harness.config import index_problem
 from harness.migrate import ImportOptions, write_drafts
 from harness.migrate.live_index import draft_of_index, names_of_indexes
@@ -74,7 +74,7 @@ def _list_indexes(folder: Path, options: RunOptions) -> int:
 def _of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
     draft = draft_of_index(folder, index, queries, options, environ=os.environ)
     migrated = write_drafts([draft], folder, ImportOptions())
-    say_migrated(migrated, strict=False)
+    print_migration(migrated, strict=False)
     suite = str(migrated.written[0])
     click.echo(f"\nRun it, and collect what to judge:\n{_command('run', suite)}")
     click.echo(_command("judgments", "pool", suite, "--output", "csv=judged.csv"))

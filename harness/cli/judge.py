@@ -13,8 +13,15 @@ from typing import Any
 import click
 
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
-from harness.cli.options import OutputType, cell_options, depth_option, engine_options, one_suite, run_options
-from harness.cli.run import run_choices
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import (
+    OutputType,
+    cell_options,
+    depth_option,
+    engine_options,
+    find_one_suite,
+    make_run_options,
+)
 from harness.cli.terminal import run_progress, show
 from harness.config import Configs
 from harness.errors import UsageError
@@ -126,9 +133,9 @@ def command(
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
-    path, bounds = one_suite(suite, given["root"]), None if scale is None else parse_scale(scale)
+    path, bounds = find_one_suite(suite, given["root"]), None if scale is None else parse_scale(scale)
     configs = Configs.of(
-        run_options(config=given["config"], variables=given["variables"], root=given["root"]), os.environ
+        make_run_options(config=given["config"], variables=given["variables"], root=given["root"]), os.environ
     )
     judged = read_judged(path, None, configs=configs)[0].suite
     questions = fingerprint_questions(judged)
@@ -195,7 +202,7 @@ def _judge(
     **given: Any,
 ) -> int:
     named = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
-    pooling = PoolOptions(*run_choices(**given), depth, fields=named)
+    pooling = PoolOptions(*make_run_choices(**given), depth, fields=named)
     settles = target.settler is not None
     options = JudgeOptions(pooling, judge, blind, seed, scale, settles)
     with run_progress(quiet=quiet) as progress:

@@ -10,21 +10,21 @@ from typing import Any
 import click
 
 from harness.cli.exits import NO_ANSWER
-from harness.cli.options import (
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import (
     OutputType,
     cell_options,
     depth_option,
     engine_options,
-    found_suites,
+    find_given_suites,
     json_option,
+    make_run_options,
+    print_left_out,
     quiet_option,
     root_option,
-    run_options,
-    say_left_out,
     server_options,
     suites_argument,
 )
-from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
 from harness.files.judgments import count_grades
@@ -82,8 +82,8 @@ def pool(
     when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 where a query had
     no answer; what the others returned is written all the same.
     """
-    found = found_suites(suites, given["root"])
-    options, matrix = run_choices(**given)
+    found = find_given_suites(suites, given["root"])
+    options, matrix = make_run_choices(**given)
     _check_files(outputs, RunInputs(found.suites, options, os.environ))
     pooling = PoolOptions(options, matrix, depth, snippet)
     with run_progress(quiet=quiet) as progress:
@@ -92,7 +92,7 @@ def pool(
         show(pool_renderables(one))
     _write(pools, outputs, quiet=quiet)
     if not quiet:
-        say_left_out(found)
+        print_left_out(found)
     return NO_ANSWER if any(one.unanswered for one in pools) else 0
 
 
@@ -135,10 +135,10 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     if offline and (given["url"] or given["embedded"]):
         raise click.UsageError("--offline uses no engine; remove --url and --embedded")
     bounds = None if scale is None else parse_scale(scale)
-    found = found_suites(suites, given["root"])
-    lint = lint_suites(found.suites, run_options(**given), offline=offline, scale=bounds, environ=os.environ)
+    found = find_given_suites(suites, given["root"])
+    lint = lint_suites(found.suites, make_run_options(**given), offline=offline, scale=bounds, environ=os.environ)
     _print_lint(lint, as_json=as_json)
-    say_left_out(found)
+    print_left_out(found)
     if lint.problems:
         raise SuiteError(lint.problems)
     if lint.errors:

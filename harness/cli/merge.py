@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from harness.cli.options import (
+from harness.cli.run import check_outputs, give_report, report_options
+from harness.cli.shared_options import (
     config_options,
     deciding_options,
-    errors_reported_to,
-    outdated_removed,
+    make_run_options,
+    open_github_step,
+    remove_outdated_on_error,
+    report_errors_to,
     root_option,
-    run_options,
-    step_of_github,
 )
-from harness.cli.run import check_outputs, give_report, report_options
 from harness.config import CONFIG_VARIABLE
 from harness.errors import UsageError
 from harness.report.outputs import Output
@@ -37,7 +37,7 @@ journal_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 @deciding_options
 @report_options
 def command(
-    journals: tuple[Path, ...], as_json: bool, outputs: tuple[Output, ...], github: bool, quiet: bool, **given: Any
+    journals: tuple[Path, ...], as_json: bool, outputs: tuple[Output, ...], github: bool, quiet: bool, **arguments: Any
 ) -> int:
     """
     Put the parts of a run together: decide and report as one run of all queries would.
@@ -46,12 +46,13 @@ def command(
     of the same suites, judgments, requests and target; the suites are read from where they ran. No query is sent. The
     exit status is that of `harness run`; it is 2 where the journals are not the parts of one run.
     """
-    step = step_of_github(github)
-    with errors_reported_to(step):
-        deciding = run_options(**given)
-        named = os.environ.get(CONFIG_VARIABLE)
-        if deciding.config is None and named:
-            deciding = replace(deciding, config=Path(named))
+    step = open_github_step(github)
+    with report_errors_to(step):
+        deciding = make_run_options(**arguments)
+        named_config = os.environ.get(CONFIG_VARIABLE)
+        if deciding.config is None and named_config:
+            # It counts before the configuration that the journals name: that of whoever sent the queries.
+            deciding = replace(deciding, config=Path(named_config))
         check_outputs(deciding, outputs)
         for number, journal in enumerate(journals):
             if any(journal.samefile(other) for other in journals[:number]):
@@ -59,7 +60,7 @@ def command(
         merged = MergedJournal([(str(journal), read_content(journal)) for journal in journals])
         options = merged.add_options(deciding)
         matrix = Matrix(**merged.matrix)
-        with outdated_removed(outputs, RunInputs(merged.suites, options, os.environ, journals)):
+        with remove_outdated_on_error(outputs, RunInputs(merged.suites, options, os.environ, journals)):
             report = run_suites(merged.suites, options, environ=os.environ, matrix=matrix, journal=merged)
             merged.check_all_taken()
     return give_report(report, step, outputs, as_json=as_json, quiet=quiet)

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import click
 
 from harness.cli.exits import NO_ANSWER, reader_may_leave
-from harness.cli.options import (
+from harness.cli.scheduler import send_on_scheduler
+from harness.cli.shared_options import (
     DECIDING,
     Command,
     OutputType,
+    add_options,
     cell_options,
     engine_options,
-    errors_reported_to,
-    found_suites,
+    find_given_suites,
     github_option,
-    given_to,
+    make_run_options,
     only_run_options,
-    outdated_removed,
-    run_options,
-    say_left_out,
-    step_of_github,
+    open_github_step,
+    print_left_out,
+    remove_outdated_on_error,
+    report_errors_to,
     suites_argument,
 )
-from harness.cli.scheduler import run_on_scheduler
 from harness.cli.terminal import run_progress, show
 from harness.model import Ranking, Report
 from harness.options import RunOptions
@@ -44,18 +43,18 @@ from harness.suites.inputs import RunInputs
 from harness.words import count, one_of
 
 
-def run_choices(
+def make_run_choices(
     *, requests: tuple[str, ...], indexes: tuple[str, ...], all_requests: bool, **others: Any
 ) -> tuple[RunOptions, Matrix]:
     """
-    The options of all cells, and the matrix of cells; raises as `run_options`.
+    The options of all cells, and the matrix of cells; raises as `make_run_options`.
 
     Raises:
         click.UsageError: The options contradict each other.
     """
     if all_requests and requests:
         raise click.UsageError("--all-requests sends every request; remove --request")
-    return run_options(**others), Matrix(requests, indexes, all_requests)
+    return make_run_options(**others), Matrix(requests, indexes, all_requests)
 
 
 def report_options(command: Command) -> Command:
@@ -69,7 +68,7 @@ def report_options(command: Command) -> Command:
         github_option,
         click.option("--quiet", "-q", is_flag=True, help=quiet),
     )
-    return given_to(command, options)
+    return add_options(command, options)
 
 
 @click.command("run")
@@ -90,7 +89,7 @@ def command(
     outputs: tuple[Output, ...],
     github: bool,
     quiet: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> int:
     """
     Run suites against an engine and report the results.
@@ -100,36 +99,31 @@ def command(
     beside each other. The exit status is 0 where every threshold holds, 1 where one does not, 2 where a suite
     or the command line is wrong, 3 where the engine could not answer.
     """
-    step = step_of_github(github)
-    with errors_reported_to(step):
-        is_kept = any(one is not None for one in (scheduler, given["shard"], given["journal"]))  # for any report later
-        options, matrix = run_choices(**given, all_titles=is_kept or as_json or shows_all_hits(outputs))
+    step = open_github_step(github)
+    with report_errors_to(step):
+        # What is in a journal may be merged into a report of any kind.
+        has_journal = any(value is not None for value in (scheduler, arguments["shard"], arguments["journal"]))
+        all_titles = has_journal or as_json or shows_all_hits(outputs)
+        options, matrix = make_run_choices(**arguments, all_titles=all_titles)
         check_outputs(options, outputs)
-        if scheduler is not None and (options.shard or options.journal or options.resume):
-            raise click.UsageError("--scheduler makes parts of its own; remove --shard, --journal and --resume")
-        if options.repeat is not None and (scheduler or options.shard):
-            raise click.UsageError("a part of the queries is sent once; remove --repeat")
-        if options.shard is not None:
-            _check_part(options, is_reported=bool(outputs or as_json or github))
-        found = found_suites(suites, options.root)
-        named = [] if options.journal is None else [options.journal]
-        with outdated_removed(outputs, RunInputs(found.suites, options, os.environ, named)):
-            journal = None if scheduler is not None else _journal(options, outputs)
-            if options.shard is not None and journal is not None:
-                return _run_part(found.suites, options, matrix, journal, quiet=quiet)
-            answers: Journal | MergedJournal | None = journal
+        _check_parts(options, scheduler, has_report=bool(outputs or as_json or github))
+        found = find_given_suites(suites, options.root)
+        own_files = [] if options.journal is None else [options.journal]
+        with remove_outdated_on_error(outputs, RunInputs(found.suites, options, os.environ, own_files)):
+            journal = None
+            if options.shard is not None:
+                return _send_part(found.suites, options, matrix, quiet=quiet)
             if scheduler is not None:
-                tell = (lambda _: None) if quiet else _tell
-                answers = MergedJournal(run_on_scheduler(scheduler, found.suites, options, matrix, tell))
-            with run_progress(quiet=quiet or scheduler is not None) as progress:
-                report = run_suites(
-                    found.suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=answers
-                )
+                report = _run_on_workers(scheduler, found.suites, options, matrix, quiet=quiet)
+            else:
+                journal = _open_journal(options, outputs)
+                report = _run_here(found.suites, options, matrix, journal, quiet=quiet)
     status = give_report(report, step, outputs, as_json=as_json, quiet=quiet)
+    # The journal stays until the report is written: a run whose report is lost goes on with it.
     if journal is not None:
         journal.finish(is_complete=not any(suite.unanswered for suite in report.suites))
     if not quiet:
-        say_left_out(found)
+        print_left_out(found)
     return status
 
 
@@ -142,6 +136,84 @@ def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
     """
     if options.report_only and any(output.kind == "codequality" for output in outputs):
         raise click.UsageError("--report-only decides nothing, so there is no codequality report; remove one of them")
+
+
+def _check_parts(options: RunOptions, scheduler: str | None, *, has_report: bool) -> None:
+    """Refuse options that a run in parts cannot have, and a part without a journal."""
+    if scheduler is not None and (options.shard or options.journal or options.resume):
+        raise click.UsageError("--scheduler makes parts of its own; remove --shard, --journal and --resume")
+    if options.repeat is not None and (scheduler or options.shard):
+        raise click.UsageError("a part of the queries is sent once; remove --repeat")
+    if options.shard is None:
+        return
+    if options.journal is None:
+        raise click.UsageError("--shard needs --journal FILE, for `harness merge` to read")
+    if has_report or any(getattr(options, name) for name in DECIDING):
+        raise click.UsageError(
+            "--shard decides nothing: give --output, --json, --github, --baseline, --strict-xfail and --report-only"
+            " to `harness merge`"
+        )
+
+
+# The three ways to run.
+
+
+def _run_here(
+    suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal | None, *, quiet: bool
+) -> Report:
+    """Send all queries from this process, and decide."""
+    with run_progress(quiet=quiet) as progress:
+        return run_suites(suites, options, environ=os.environ, progress=progress, matrix=matrix, journal=journal)
+
+
+def _run_on_workers(
+    scheduler: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool
+) -> Report:
+    """Send the queries from the workers of a Dask cluster, and decide here on what they return."""
+    journals = []
+    for part, journal in send_on_scheduler(scheduler, suites, options, matrix):
+        journals.append((part, journal))
+        if not quiet:
+            _print_note(f"{part} is done")
+    return run_suites(suites, options, environ=os.environ, matrix=matrix, journal=MergedJournal(journals))
+
+
+def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> int:
+    """Send a part of the queries, and print how many were answered; returns 0 if all were, else 3."""
+    assert options.journal is not None, "a part without a journal was refused"
+    journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
+    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
+        cells = runner.answer_files(suites, options, matrix=matrix)
+    responses = [response for cell in cells for response in cell.run.responses.values()]
+    answered = sum(isinstance(response, Ranking) for response in responses)
+    is_complete = answered == len(responses)
+    journal.finish(is_complete=is_complete)
+    click.echo(
+        f"part {options.shard}: {answered:,} of {count(len(responses), 'query')} answered, nothing was decided;"
+        f" `harness merge` reads {printable(str(options.journal))}"
+    )
+    return 0 if is_complete else NO_ANSWER
+
+
+def _open_journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
+    """The journal of the option, or one beside the first report; None without a report file."""
+    if options.journal is not None:
+        return Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
+    for output in outputs:
+        # A device such as /dev/stdout has no folder for a journal.
+        if output.path.is_file() or not output.path.exists():
+            path = output.path.with_name(f"{output.path.name}.journal")
+            return Journal(path, resume=options.resume, is_kept=False, tell=_print_note)
+    if options.resume:
+        _print_note("starting anew: without --journal and --output no run leaves a journal")
+    return None
+
+
+def _print_note(line: str) -> None:
+    click.echo(printable(f"harness: {line}"), err=True)
+
+
+# The report.
 
 
 def give_report(
@@ -158,52 +230,12 @@ def give_report(
         step.summarize(report)
     for output in outputs:
         write_report(report, output)
-    for output in () if quiet else outputs:
-        click.echo(f"wrote {output.path}", err=True)
+    if not quiet:
+        for output in outputs:
+            click.echo(f"wrote {output.path}", err=True)
     if report.undecided:
         click.echo(f"harness: nothing was decided: {report.undecided}", err=True)
     return report.exit_status
-
-
-def _check_part(options: RunOptions, *, is_reported: bool) -> None:
-    """Refuse options that a part of the queries cannot have, such as reports, and a part without a journal."""
-    if options.journal is None:
-        raise click.UsageError("--shard needs --journal FILE, for `harness merge` to read")
-    if is_reported or any(getattr(options, name) for name in DECIDING):
-        raise click.UsageError(
-            "--shard decides nothing: give --output, --json, --github, --baseline, --strict-xfail and --report-only"
-            " to `harness merge`"
-        )
-
-
-def _run_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, journal: Journal, *, quiet: bool) -> int:
-    """Send a part of the queries, and print how many were answered; returns 0 if all were, else 3."""
-    with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
-        runs = [one.run for one in runner.answer_files(suites, options, matrix=matrix)]
-    responses = [response for run in runs for response in run.responses.values()]
-    answered = sum(isinstance(response, Ranking) for response in responses)
-    journal.finish(is_complete=answered == len(responses))
-    click.echo(
-        f"part {options.shard}: {answered:,} of {count(len(responses), 'query')} answered, nothing was decided;"
-        f" `harness merge` reads {printable(str(options.journal))}"
-    )
-    return 0 if answered == len(responses) else NO_ANSWER
-
-
-def _journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
-    """The journal of the option, or one beside the first report; None without a report file."""
-    files = [output.path for output in outputs if output.path.is_file() or not output.path.exists()]
-    beside = files[0].with_name(f"{files[0].name}.journal") if files else None
-    path = options.journal or beside
-    if path is None:
-        if options.resume:
-            _tell("starting anew: without --journal and --output no run leaves a journal")
-        return None
-    return Journal(path, resume=options.resume, is_kept=options.journal is not None, tell=_tell)
-
-
-def _tell(line: str) -> None:
-    click.echo(printable(f"harness: {line}"), err=True)
 
 
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
@@ -211,8 +243,12 @@ def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, qui
         if as_json:
             for part in parts_of_report(report):
                 click.echo(part, nl=False)
+        elif step is None:
+            show(report_renderables(report, quiet=quiet))
         else:
-            with nullcontext() if step is None else unheeded(click.echo):
+            # A line of the report, such as the title of a document, must not be a command of GitHub Actions.
+            with unheeded(click.echo):
                 show(report_renderables(report, quiet=quiet))
-        for line in () if step is None else step.annotations(report):
-            click.echo(line, err=as_json)
+        if step is not None:
+            for line in step.annotations(report):
+                click.echo(line, err=as_json)

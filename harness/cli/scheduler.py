@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,13 +42,13 @@ class PartAnswer:
     """The result of a part on a worker: the exit status of its command, its output, and its journal."""
 
     status: int
-    said: str
+    output: str
     journal: bytes
 
 
-def run_on_scheduler(
-    address: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix, tell: Callable[[str], None]
-) -> list[tuple[str, bytes]]:
+def send_on_scheduler(
+    address: str, suites: Sequence[Path], options: RunOptions, matrix: Matrix
+) -> Iterator[tuple[str, bytes]]:
     """
     Send the queries of *suites* from the workers of the scheduler at *address*.
 
@@ -57,10 +57,9 @@ def run_on_scheduler(
         suites: Their paths, which workers have too.
         options: The options of the run.
         matrix: The requests and indexes that each suite runs with.
-        tell: Called with a line for each finished part.
 
-    Returns:
-        A name for each part, and the content of its journal.
+    Yields:
+        A name for each part, and the content of its journal, when it is done.
 
     Raises:
         UsageError: distributed is not installed, or a worker refuses the suites or the options.
@@ -69,30 +68,37 @@ def run_on_scheduler(
     if options.embedded:
         raise UsageError("an embedded node answers on its own machine only; give --url instead of --embedded")
     options = replace(options, config=find_trusted(options.config, os.environ))
-    words = list(command_words(options, matrix))
-    with _client_of(address) as client:
+    words = list_command_words(options, matrix)
+    paths = [str(path) for path in suites]
+    with _connect(address) as client:
         threads = sum(client.nthreads().values())
-        parts = [Shard(number, threads * PARTS_OF_A_THREAD) for number in range(1, threads * PARTS_OF_A_THREAD + 1)]
-        paths = [str(path) for path in suites]
-        tasks = {client.submit(send_part, str(Path.cwd()), words, paths, str(part), pure=False): part for part in parts}
-        return [(f"part {part}", _journal_of(part, task, tell)) for task, part in tasks.items()]
+        number_of_parts = threads * PARTS_OF_A_THREAD
+        tasks = {}
+        for number in range(1, number_of_parts + 1):
+            part = f"{Shard(number, number_of_parts)}"
+            # Two parts with the same arguments would be one task otherwise, and a part of an earlier run answered.
+            tasks[f"part {part}"] = client.submit(send_part, str(Path.cwd()), words, paths, part, pure=False)
+        for name, task in tasks.items():
+            yield name, _wait_for_journal(name, task)
 
 
-def command_words(options: RunOptions, matrix: Matrix) -> Iterator[str]:
+def list_command_words(options: RunOptions, matrix: Matrix) -> list[str]:
     """The arguments of `harness run` that send the same as *options* and *matrix*."""
-    given = {name: getattr(options, name) for name in (*SENT_BY, "root")} | {
-        "request": matrix.requests,
-        "index": matrix.indexes,
-    }
-    for name, value in given.items():
-        row = OPTIONS[name]
-        word = row.name.name_in(COMMAND)
-        if row.kind is FLAG:
-            yield from [word] if value else []
-        else:
-            yield from (f"{word}={one}" for one in (value if isinstance(value, tuple) else (value,)) if one is not None)
+    values = {name: getattr(options, name) for name in (*SENT_BY, "root")}
+    values |= {"request": matrix.requests, "index": matrix.indexes}
+    words = []
+    for name, value in values.items():
+        option = OPTIONS[name]
+        word = option.name.name_in(COMMAND)
+        if option.kind is FLAG:
+            words += [word] if value else []
+        elif isinstance(value, tuple):
+            words += [f"{word}={element}" for element in value]
+        elif value is not None:
+            words.append(f"{word}={value}")
     if matrix.all_requests:
-        yield "--all-requests"
+        words.append("--all-requests")
+    return words
 
 
 def send_part(folder: str, words: Sequence[str], suites: Sequence[str], part: str) -> PartAnswer:
@@ -103,7 +109,7 @@ def send_part(folder: str, words: Sequence[str], suites: Sequence[str], part: st
         # The configuration is that of the machine that asks, never one that the worker's own environment names.
         environ = {name: value for name, value in os.environ.items() if name != CONFIG_VARIABLE}
         try:
-            done = subprocess.run(
+            process = subprocess.run(
                 [*command, "--", *suites],
                 cwd=folder,
                 env=environ,
@@ -114,7 +120,8 @@ def send_part(folder: str, words: Sequence[str], suites: Sequence[str], part: st
             )
         except OSError as error:
             return PartAnswer(2, f"{folder}: {error.strerror or error}", b"")
-        return PartAnswer(done.returncode, done.stderr.strip(), journal.read_bytes() if journal.exists() else b"")
+        content = journal.read_bytes() if journal.exists() else b""
+        return PartAnswer(process.returncode, process.stderr.strip(), content)
 
 
 def score_on_scheduler(address: str, parts: Sequence[Partition], options: FileOptions) -> list[Evaluation]:
@@ -125,13 +132,13 @@ def score_on_scheduler(address: str, parts: Sequence[Partition], options: FileOp
         UsageError: distributed is not installed, or a file is wrong.
         SearchError: the scheduler does not answer, has no worker, or lost several in a row.
     """
-    with _client_of(address) as client:
+    with _connect(address) as client:
         tasks = [client.submit(score_part, Path.cwd(), part, options, pure=False) for part in parts]
-        found = [_result_of(str(part.run), task) for part, task in zip(parts, tasks, strict=True)]
-    problems = [one for one in found if isinstance(one, str)]
+        answers = [_wait_for_result(str(part.run), task) for part, task in zip(parts, tasks, strict=True)]
+    problems = [answer for answer in answers if isinstance(answer, str)]
     if problems:
         raise UsageError("\n".join(problems))
-    return found
+    return answers
 
 
 def score_part(folder: Path, part: Partition, options: FileOptions) -> Evaluation | str:
@@ -142,18 +149,18 @@ def score_part(folder: Path, part: Partition, options: FileOptions) -> Evaluatio
         return error.text(COMMAND)
 
 
-def _result_of(what: str, task: Any) -> Any:
-    """The result of *task*, which is called *what* in errors."""
+def _wait_for_result(name: str, task: Any) -> Any:
+    """The result of *task*, which is called *name* in errors."""
     from distributed import KilledWorker
 
     try:
         return task.result()
     except KilledWorker:
-        raise SearchError(f"{what}: each worker that it was sent to was lost") from None
+        raise SearchError(f"{name}: each worker that it was sent to was lost") from None
 
 
 @contextmanager
-def _client_of(address: str) -> Iterator[Client]:
+def _connect(address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError:
@@ -170,11 +177,12 @@ def _client_of(address: str) -> Iterator[Client]:
         yield client
 
 
-def _journal_of(part: Shard, task: Any, tell: Callable[[str], None]) -> bytes:
-    """The journal of *part* when its *task* is done."""
-    answer: PartAnswer = _result_of(f"part {part}", task)
-    if answer.status not in (0, NO_ANSWER) or not answer.journal:
-        kind = SearchError if answer.status == NO_ANSWER else UsageError
-        raise kind(f"part {part} ended with {answer.status} on a worker: {answer.said}")
-    tell(f"part {part} is done")
-    return answer.journal
+def _wait_for_journal(name: str, task: Any) -> bytes:
+    """The journal of the part *name* when its *task* is done."""
+    answer: PartAnswer = _wait_for_result(name, task)
+    if answer.status in (0, NO_ANSWER) and answer.journal:
+        return answer.journal
+    message = f"{name} ended with {answer.status} on a worker: {answer.output}"
+    if answer.status == NO_ANSWER:
+        raise SearchError(message)
+    raise UsageError(message)

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from harness.cli.exits import NO_ANSWER, reader_may_leave
-from harness.cli.options import json_option, one_suite, query_options, run_options
+from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show
 from harness.report.json import dumps_inspection
 from harness.report.terminal.inspection import inspection_renderables
@@ -40,8 +40,8 @@ def command(
     engine did not answer.
     """
     documents = _documents(explained, others)
-    options = run_options(**given)
-    path = one_suite(suite, options.root)
+    options = make_run_options(**given)
+    path = find_one_suite(suite, options.root)
     inspection = inspect_query(path, query, options, environ=os.environ, documents=documents)
     with reader_may_leave():
         if as_json:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from harness.cli.evaluate import file_options, read_options
-from harness.cli.options import existing_file, json_option, statistics_options, tested_as
+from harness.cli.shared_options import existing_file, json_option, read_statistics_options, statistics_options
 from harness.cli.terminal import show
 from harness.compare import compare_files
 from harness.compare.scores import require_packages
@@ -43,7 +43,7 @@ def command(
     Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
     """
     require_packages()
-    how = tested_as(**given)
+    how = read_statistics_options(**given)
     options = read_options(measures, profile, gain, complete)
     comparisons = compare_files(qrels, reference, candidates, options, how)
     if as_json:

@@ -53,16 +53,16 @@ class _Terminal(Console):
 @contextmanager
 def run_progress(*, quiet: bool, stream: TextIO | None = None) -> Iterator[Progress | None]:
     """A progress display for *stream*, by default standard error; None if *quiet*."""
-    out = stream or sys.stderr
+    stream = stream or sys.stderr
     if quiet:
         yield None
-    elif out.isatty():
+    elif stream.isatty():
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("queries"))
-        console = Console(file=out, emoji=False)
+        console = Console(file=stream, emoji=False)
         with Bars(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
             yield BarProgress(bars)
     else:
-        yield LineProgress(out)
+        yield LineProgress(stream)
 
 
 class LineProgress:
@@ -70,22 +70,23 @@ class LineProgress:
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._running = ""
+        self._name = ""
 
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Print what is about to be sent."""
-        self._running = _running(suite, chosen)
-        self._print(f"{self._running}: {count(queries, 'query')} to run")
+        self._name = _name_cell(suite, chosen)
+        self._print(f"{self._name}: {count(queries, 'query')} to run")
 
     def queries_done(self, count: int) -> None:
         """Print nothing."""
 
     def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
         """Print how long it took, and the statuses of its thresholds where they are decided."""
-        came_to = _answered(run) if verdicts is None else tally_text(verdict.status for verdict in verdicts)
-        self._print(f"{self._running}: {came_to} in {run.seconds:.2f} s")
+        tally = _count_answered(run) if verdicts is None else tally_text(verdict.status for verdict in verdicts)
+        self._print(f"{self._name}: {tally} in {run.seconds:.2f} s")
 
     def _print(self, line: str) -> None:
+        # A log of GitHub Actions runs lines that are commands, and a suite's name may be one.
         print(without_commands(printable(line)), file=self._stream, flush=True)
 
 
@@ -99,7 +100,7 @@ class BarProgress:
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Start a suite's bar, in place of the one that a run has which starts anew."""
         self._remove_bar()
-        self._task = self._bars.add_task(escape(printable(_running(suite, chosen))), total=queries)
+        self._task = self._bars.add_task(escape(printable(_name_cell(suite, chosen))), total=queries)
 
     def queries_done(self, count: int) -> None:
         """Move the bar."""
@@ -116,11 +117,11 @@ class BarProgress:
             self._task = None
 
 
-def _answered(run: Run) -> str:
+def _count_answered(run: Run) -> str:
     answered = sum(isinstance(response, Ranking) for response in run.responses.values())
     return f"{answered:,} of {count(len(run.responses), 'query')} answered"
 
 
-def _running(suite: Suite, chosen: str) -> str:
+def _name_cell(suite: Suite, chosen: str) -> str:
     """The suite, and the selected request and index, in words."""
     return f"{suite.name}, {chosen}" if chosen else suite.name

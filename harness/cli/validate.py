@@ -11,15 +11,15 @@ from typing import Any
 
 import click
 
-from harness.cli.options import (
+from harness.cli.shared_options import (
     config_options,
-    errors_reported_to,
-    found_suites,
+    find_given_suites,
     github_option,
+    make_run_options,
+    open_github_step,
+    print_left_out,
+    report_errors_to,
     root_option,
-    run_options,
-    say_left_out,
-    step_of_github,
     suites_argument,
 )
 from harness.config import Configs
@@ -46,9 +46,9 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **given: Any) -> 
     SUITE is a file, or a folder: then all *.relevance.yaml under it. Every problem of every file is printed, with its
     line, on standard error. Variables from the environment need not be set.
     """
-    with errors_reported_to(step_of_github(github)):
-        options = run_options(**given)
-        found, configs = found_suites(suites, options.root), Configs.of(options, os.environ)
+    with report_errors_to(open_github_step(github)):
+        options = make_run_options(**given)
+        found, configs = find_given_suites(suites, options.root), Configs.of(options, os.environ)
         checked = load_suites(found.suites, None, configs=configs)
     if quiet:
         return
@@ -57,7 +57,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **given: Any) -> 
         for line in _groups(suite):
             click.echo(f"  {printable(line)}")
     click.echo(f"{count(len(checked), 'suite')} checked: no problems")
-    say_left_out(found)
+    print_left_out(found)
 
 
 def _groups(suite: Suite) -> Iterator[str]:

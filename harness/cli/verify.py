@@ -10,16 +10,16 @@ from typing import Any
 import click
 
 from harness.cli.exits import reader_may_leave
-from harness.cli.options import (
+from harness.cli.run import make_run_choices
+from harness.cli.shared_options import (
     cell_options,
     engine_options,
-    found_suites,
+    find_given_suites,
     json_option,
+    print_left_out,
     quiet_option,
-    say_left_out,
     suites_argument,
 )
-from harness.cli.run import run_choices
 from harness.cli.terminal import run_progress, show
 from harness.migrate.verify import TOLERANCE, verify_suites
 from harness.report.json import dumps_verification
@@ -48,8 +48,8 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
     difference has a known reason, 1 where one has none or nothing was compared, 2 where a suite or the command line is
     wrong, and 3 where the engine has no _rank_eval or could not answer.
     """
-    options, matrix = run_choices(**given, all_titles=False)
-    found = found_suites(suites, options.root)
+    options, matrix = make_run_choices(**given, all_titles=False)
+    found = find_given_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress:
         report = verify_suites(
             found.suites, options, environ=os.environ, tolerance=tolerance, matrix=matrix, progress=progress
@@ -60,5 +60,5 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
         else:
             show(part for one in report.verifications for part in verification_renderables(one))
     if not quiet:
-        say_left_out(found)
+        print_left_out(found)
     return report.exit_status

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.cli.scheduler import command_words
+from harness.cli.scheduler import list_command_words
 from harness.errors import FormatError
 from harness.files.border import Border, is_quotable
 from harness.judging.judge_file import JudgeFile, read_judge_files
@@ -193,7 +193,7 @@ def test_the_root_lets_links_lead_into_no_other_folder(farm, tmp_path, capsys):
 
 
 def test_a_worker_of_a_scheduler_is_sent_the_root():
-    assert [*command_words(RunOptions(root=Path("../.store")), Matrix())] == ["--root=../.store"]
+    assert list_command_words(RunOptions(root=Path("../.store")), Matrix()) == ["--root=../.store"]
 
 
 def test_the_baseline_of_a_tree_of_links_is_one_of_them(farm, tmp_path, capsys, engine_that_answers):

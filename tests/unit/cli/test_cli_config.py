@@ -7,7 +7,7 @@ import pytest
 
 from builders.journaled import engine_of_shop, suite_text
 from harness.cli import main
-from harness.cli.scheduler import command_words
+from harness.cli.scheduler import list_command_words
 from harness.options import RunOptions
 from harness.run import Matrix
 
@@ -155,4 +155,4 @@ def test_a_merge_elsewhere_reads_what_the_parts_were_allowed_to_read(engine, mon
 def test_the_workers_of_a_scheduler_are_sent_the_configuration():
     options = RunOptions(config=Path("/srv/shop/harness.toml"), variables=("SHOP_TEXT", "SEASON_*"))
     words = ["--config=/srv/shop/harness.toml", "--variable=SHOP_TEXT", "--variable=SEASON_*"]
-    assert list(command_words(options, Matrix())) == words
+    assert list_command_words(options, Matrix()) == words

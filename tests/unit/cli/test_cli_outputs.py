@@ -1,7 +1,7 @@
 import click
 import pytest
 
-from harness.cli.options import OutputType
+from harness.cli.shared_options import OutputType
 from harness.report.outputs import Output
 
 

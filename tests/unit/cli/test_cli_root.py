@@ -8,7 +8,7 @@ import pytest
 
 from harness import __version__
 from harness.cli import COMMANDS, main
-from harness.cli.exits import guarded
+from harness.cli.exits import run_guarded
 from harness.errors import BaselineError, EngineUnreachable, SuiteError, UsageError
 
 
@@ -91,27 +91,27 @@ def test_an_unknown_command_is_answered_with_the_nearest(capsys):
     ],
 )
 def test_each_error_has_its_exit_status_and_no_traceback(error, status, capsys):
-    assert guarded(raising(error)) == status
+    assert run_guarded(raising(error)) == status
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "Traceback" not in printed.err
 
 
 def test_errors_are_told_in_their_own_words(capsys):
-    guarded(raising(SuiteError.at("s.yaml", 3, 1, "wrong")))
+    run_guarded(raising(SuiteError.at("s.yaml", 3, 1, "wrong")))
     assert capsys.readouterr().err == "s.yaml:3:1: wrong\nharness: 1 problem\n"
 
 
 @pytest.mark.parametrize("error", [UsageError("no \x1b[31msuite"), SuiteError.at("a\x1b[2J.yaml", 3, 1, "wrong")])
 def test_an_error_does_not_command_the_terminal(capsys, error):
-    guarded(raising(error))
+    run_guarded(raising(error))
     printed = capsys.readouterr().err
     assert "\x1b" not in printed
     assert "\\x1b" in printed
 
 
 def test_a_fault_of_ours_tells_where_it_is_but_not_what_it_held(capsys):
-    guarded(raising(ZeroDivisionError("secret-password")))
+    run_guarded(raising(ZeroDivisionError("secret-password")))
     text = capsys.readouterr().err
     assert "internal error: ZeroDivisionError in exits.py" in text
     assert "HARNESS_DEBUG=1" in text
@@ -120,7 +120,7 @@ def test_a_fault_of_ours_tells_where_it_is_but_not_what_it_held(capsys):
 
 def test_the_traceback_is_there_for_who_asks(capsys, monkeypatch):
     monkeypatch.setenv("HARNESS_DEBUG", "1")
-    assert guarded(raising(ZeroDivisionError("text"))) == 3
+    assert run_guarded(raising(ZeroDivisionError("text"))) == 3
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
@@ -198,7 +198,7 @@ def test_without_an_output_a_command_ends_with_its_own_status(tmp_path, words, s
 
 
 def test_a_terminal_that_lacks_a_character_gets_its_escape():
-    code = "import sys; from harness.cli.exits import guarded; sys.exit(guarded(lambda: print('靴')))"
+    code = "import sys; from harness.cli.exits import run_guarded; sys.exit(run_guarded(lambda: print('靴')))"
     environ = os.environ | {"PYTHONIOENCODING": "ascii"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
     assert done.stdout.strip() == r"\u9774"

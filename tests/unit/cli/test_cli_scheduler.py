@@ -12,7 +12,7 @@ import pytest
 
 from builders.journaled import QUERIES, SUITE, engine_of_shop, report_at
 from harness.cli import main
-from harness.cli.scheduler import command_words
+from harness.cli.scheduler import list_command_words
 from harness.options import RunOptions
 from harness.run import Matrix
 
@@ -121,8 +121,8 @@ def test_what_cannot_be_with_a_scheduler_is_refused(engine, words, status, told,
 
 def test_workers_send_what_was_asked_for():
     options = RunOptions(url="http://es:9200", tags=("head", "tail"), allow_write=True, budget=3.0)
-    assert list(command_words(options, Matrix(("a",), ("v1", "v2")))) == [
+    assert list_command_words(options, Matrix(("a",), ("v1", "v2"))) == [
         "--url=http://es:9200", "--request=a", "--index=v1", "--index=v2", "--tag=head", "--tag=tail", "--allow-write",
         "--budget=3.0",
     ]  # fmt: skip
-    assert list(command_words(RunOptions(), Matrix(all_requests=True))) == ["--all-requests"]
+    assert list_command_words(RunOptions(), Matrix(all_requests=True)) == ["--all-requests"]

@@ -60,7 +60,7 @@ class ReadText(click.ParamType[Any]):
             self.fail(str(error), param, ctx)
 
 
-def _click_option(option: RunOption) -> Callable[[Command], Command]:
+def _make_click_option(option: RunOption) -> Callable[[Command], Command]:
     """*option* as an option of click; commands receive its value as an argument of the same name."""
     types: dict[Kind, click.ParamType[Any]] = {
         COUNT: ReadText("N", read_count),
@@ -80,74 +80,78 @@ def _click_option(option: RunOption) -> Callable[[Command], Command]:
     )
 
 
-def given_to(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
+def add_options(command: Command, options: Iterable[Callable[[Command], Command]]) -> Command:
     """*command* with *options*, which its help lists in this order."""
+    # click lists the option that was added last first.
     for option in reversed(list(options)):
         command = option(command)
     return command
 
 
-def _of(commands: Commands) -> list[Callable[[Command], Command]]:
-    return [_click_option(option) for option in OPTIONS.values() if option.commands is commands]
+def _list_options(commands: Commands) -> list[Callable[[Command], Command]]:
+    return [_make_click_option(option) for option in OPTIONS.values() if option.commands is commands]
 
 
 def config_options(command: Command) -> Command:
     """Give *command* the options that say whose configuration counts, and what suites may read."""
-    return given_to(command, _of(Commands.OF_FILES))
+    return add_options(command, _list_options(Commands.OF_FILES))
 
 
 def root_option(command: Command) -> Command:
     """Give *command* the option that says where links of suites may lead."""
-    return given_to(command, [_click_option(OPTIONS["root"])])
+    return add_options(command, [_make_click_option(OPTIONS["root"])])
 
 
 def server_options(command: Command) -> Command:
     """Give *command* the options that say where its engine is, with those of `config_options`."""
-    return given_to(command, [*_of(Commands.WITH_A_SERVER), *_of(Commands.OF_FILES)])
+    return add_options(command, [*_list_options(Commands.WITH_A_SERVER), *_list_options(Commands.OF_FILES)])
 
 
 def engine_options(command: Command) -> Command:
     """Give *command* the options that say where suites run, and with which queries."""
-    return server_options(given_to(command, _of(Commands.OF_SUITES)))
+    return server_options(add_options(command, _list_options(Commands.OF_SUITES)))
 
 
 def query_options(command: Command) -> Command:
     """Give *command* the options that say where one query of a suite runs, with which request."""
-    rows = {name: replace(OPTIONS[name], several="") for name in ("request", "index")}
-    rows["request"] = replace(rows["request"], help="Send the suite's request of this name.")
-    rows["index"] = replace(rows["index"], help="Search this index instead of the suite's own.")
-    others = [OPTIONS[name] for name in ("allow_write", "baseline", "root")]
-    return server_options(given_to(command, map(_click_option, [*rows.values(), *others])))
+    options = [
+        replace(OPTIONS["request"], several="", help="Send the suite's request of this name."),
+        replace(OPTIONS["index"], several="", help="Search this index instead of the suite's own."),
+        OPTIONS["allow_write"],
+        OPTIONS["baseline"],
+        OPTIONS["root"],
+    ]
+    return server_options(add_options(command, map(_make_click_option, options)))
 
 
 def cell_options(command: Command) -> Command:
     """Give *command* the options of a run with several requests or indexes."""
-    every = click.option("--all-requests", is_flag=True, help="Send every request of a suite.")
-    request, *others = _of(Commands.OF_CELLS)
-    return given_to(command, [request, every, *others])
+    all_requests = click.option("--all-requests", is_flag=True, help="Send every request of a suite.")
+    request, *others = _list_options(Commands.OF_CELLS)
+    return add_options(command, [request, all_requests, *others])
 
 
 def only_run_options(command: Command) -> Command:
     """Give *command* the options that only ``harness run`` has."""
-    return given_to(command, _of(Commands.RUN))
+    return add_options(command, _list_options(Commands.RUN))
 
 
 def deciding_options(command: Command) -> Command:
     """Give *command* the options that only affect how responses are decided."""
-    return given_to(command, [_click_option(OPTIONS[name]) for name in DECIDING])
+    return add_options(command, [_make_click_option(OPTIONS[name]) for name in DECIDING])
 
 
 DECIDING = ("baseline", "strict_xfail", "report_only")
 
 
-def run_options(**given: Any) -> RunOptions:
+def make_run_options(**arguments: Any) -> RunOptions:
     """
-    The options of a run from those of a command.
+    The options of a run from the arguments of a command.
 
     Raises:
         click.UsageError: The options contradict each other.
     """
-    options = RunOptions(**given, entry=COMMAND)
+    options = RunOptions(**arguments, entry=COMMAND)
     try:
         check_servers(options)
     except UsageError as error:
@@ -197,10 +201,10 @@ _STATISTICS_OPTIONS = (
 
 def statistics_options(command: Command) -> Command:
     """Give *command* the options on statistics."""
-    return given_to(command, _STATISTICS_OPTIONS)
+    return add_options(command, _STATISTICS_OPTIONS)
 
 
-def tested_as(**given: Any) -> ComparisonOptions:
+def read_statistics_options(**arguments: Any) -> ComparisonOptions:
     """
     The values of the options of `statistics_options`; needs numpy.
 
@@ -209,25 +213,24 @@ def tested_as(**given: Any) -> ComparisonOptions:
     """
     from harness.statistics.compare import ComparisonOptions
 
-    return ComparisonOptions(**given)
+    return ComparisonOptions(**arguments)
 
 
 existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-
 suites_argument = click.argument("suites", metavar="SUITE…", nargs=-1, required=True, type=click.Path(path_type=Path))
-"""Files, and folders with suites under them, as given; `found_suites` finds the files."""
+"""Files, and folders with suites under them, as given; `find_given_suites` finds the files."""
 
 
-def found_suites(given: Sequence[Path], root: Path | None) -> FoundSuites:
-    """The suites of *given*, with a warning for each misnamed file; arguments and errors are those of `find_suites`."""
-    found = find_suites(given, root)
+def find_given_suites(paths: Sequence[Path], root: Path | None) -> FoundSuites:
+    """The suites of *paths*, with a warning for each misnamed file; arguments and errors are those of `find_suites`."""
+    found = find_suites(paths, root)
     for path in found.misnamed:
         click.echo(printable(f"harness: warning: {misnamed_text(path)}"), err=True)
     return found
 
 
-def say_left_out(found: FoundSuites) -> None:
+def print_left_out(found: FoundSuites) -> None:
     """Print at the end which skipped folders hold suites."""
     if found.left_out:
         text = left_out_text(found.left_out)
@@ -236,17 +239,17 @@ def say_left_out(found: FoundSuites) -> None:
         click.echo(printable(f"harness: not followed: {not_followed_text(found.not_followed)}"), err=True)
 
 
-def one_suite(given: Path, root: Path | None) -> Path:
+def find_one_suite(given_path: Path, root: Path | None) -> Path:
     """
-    The suite of *given*, a file or a folder with a single suite; *root* and errors are those of `find_suites`.
+    The suite of *given_path*, a file or a folder with a single suite; *root* and errors are those of `find_suites`.
 
     Raises:
         UsageError: The folder holds several suites.
     """
-    found = found_suites([given], root).suites
-    if len(found) > 1:
-        raise UsageError(f"found {len(found)} suites in {given}, expected one")
-    return found[0]
+    suites = find_given_suites([given_path], root).suites
+    if len(suites) > 1:
+        raise UsageError(f"found {len(suites)} suites in {given_path}, expected one")
+    return suites[0]
 
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else on standard output.")
@@ -266,24 +269,27 @@ github_option = click.option(
 )
 
 
-def step_of_github(github: bool) -> GitHubStep | None:
+def open_github_step(github: bool) -> GitHubStep | None:
     """
     The step of GitHub Actions to write to; None without ``--github``.
 
     Raises:
         UsageError: this is not a step of GitHub Actions.
     """
-    return github_step(os.environ, option="--github", markdown="--output markdown=FILE") if github else None
+    if not github:
+        return None
+    return github_step(os.environ, option="--github", markdown="--output markdown=FILE")
 
 
 @contextmanager
-def errors_reported_to(step: GitHubStep | None) -> Iterator[None]:
+def report_errors_to(step: GitHubStep | None) -> Iterator[None]:
     """Report an error that ends the block to *step*, and raise it again."""
     try:
         yield
     except HarnessError as error:
         if step is not None:
             text = error.text(COMMAND)
+            # An error without a place is one of the whole job.
             problems = error.problems if isinstance(error, InputError) else [Problem("", 0, 0, text)]
             for line in step.problems(problems):
                 click.echo(line, err=True)
@@ -328,7 +334,7 @@ class OutputType(click.ParamType[Output]):
 
 
 @contextmanager
-def outdated_removed(outputs: Sequence[Output], inputs: RunInputs) -> Iterator[None]:
+def remove_outdated_on_error(outputs: Sequence[Output], inputs: RunInputs) -> Iterator[None]:
     """
     If an error ends the block, remove the *outputs* of an earlier run, and raise it again.
 
