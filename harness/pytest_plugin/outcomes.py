@@ -33,8 +33,7 @@ from harness.pytest_plugin.plan import PlannedItem
 from harness.report.run_sentences import next_command, ranking_causes
 from harness.report.sentences import figures_text, printable
 from harness.report.terminal.inspection import contribution_block
-from harness.report.terminal.query import query_block
-from harness.report.terminal.run import since_baseline_text
+from harness.report.terminal.run import query_block, since_baseline_text
 from harness.run.cell import FinishedSuite
 from harness.words import count
 

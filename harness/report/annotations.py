@@ -16,8 +16,9 @@ from pathlib import Path
 from harness.errors import Problem, SearchError
 from harness.gate import compute_exit_status
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
+from harness.report.attention import LOOKED_AT, only_repeats_unanswered
 from harness.report.overview import cell_names
-from harness.report.run_sentences import LOOKED_AT, only_repeats_unanswered, outcome_lines, ranking_causes
+from harness.report.run_sentences import outcome_lines, ranking_causes
 from harness.report.sentences import printable, waiver_not_in_reason
 from harness.words import count
 

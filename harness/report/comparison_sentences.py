@@ -18,7 +18,8 @@ from harness.model import (
     Side,
 )
 from harness.model.comparison import FEWEST_CHANGED, POWER, TESTS_OF_MEANS
-from harness.report.run_sentences import LOOKED_AT, RANKS_SHOWN, thresholds_headline
+from harness.report.attention import LOOKED_AT
+from harness.report.run_sentences import RANKS_SHOWN, thresholds_headline
 from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
 from harness.words import count, grouped
 

@@ -114,7 +114,7 @@ def suites_text(report: Report) -> str:
     return count(suites, "suite") + (f" in {count(cells, 'cell')}" if cells > suites else "")
 
 
-def remarks(overview: Overview) -> Iterator[str]:
+def describe_overview(overview: Overview) -> Iterator[str]:
     """Sentences that explain the table."""
     figures = [figure for row in overview.rows for figure in row.figures.values()]
     if any(figure.best for figure in figures):

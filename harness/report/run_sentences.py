@@ -1,17 +1,14 @@
-"""The sentences of a report, the same in every output format: headlines, and what needs attention."""
+"""The sentences of the report of a run, the same in every output; nothing is escaped."""
 
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
-from harness.gate.selection import interleave_blamed
 from harness.model import (
     Absence,
     Instability,
@@ -31,6 +28,7 @@ from harness.model import (
     Verdict,
 )
 from harness.options import option_words
+from harness.report.attention import BAD, is_hardly_judged
 from harness.report.overview import suites_text
 from harness.report.sentences import (
     change_text,
@@ -49,66 +47,8 @@ if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
 
 
-# What needs attention in a suite: thresholds that do not hold by themselves, and the queries they blame.
-
-
-BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
-"""The statuses of thresholds that do not hold: the exit status is not 0."""
-
-LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)
-"""
-Statuses that need attention: a warning is meant to be read, and the `xfail` of an unexpected pass would hide the next
-failure.
-"""
-
-QUERIES_OF_THRESHOLD = 3
-"""The worst queries that are shown for one threshold."""
-
-QUERIES_OF_SUITE = 10
-"""The queries that are shown for all thresholds of a suite together."""
-
 THRESHOLDS_NAMED = 5
 """Thresholds that are named with a query that they blame."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attention:
-    """
-    *verdicts* that need attention, in the order of the report, without those that only repeat that queries had no
-    answer; the *queries* that they blame, the worst of each before the second of any, and how many more are *left*.
-    """
-
-    verdicts: tuple[Verdict, ...]
-    queries: tuple[QueryReport, ...]
-    left: int
-
-
-def attention_of(suite: SuiteReport) -> Attention:
-    """What needs attention in *suite*; where the run only reports, all its answered queries, if these are few."""
-    unanswered = suite.unanswered
-    verdicts = [one for one in suite.verdicts if _to_look_at(one) and not only_repeats_unanswered(one, unanswered)]
-    if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
-        sent = (query.id for query in suite.queries if query.outcome is not Outcome.SKIPPED)
-        return Attention(tuple(verdicts), tuple(suite.find_queries(one for one in sent if one not in unanswered)), 0)
-    return _with_queries(suite, verdicts, unanswered)
-
-
-def _to_look_at(verdict: Verdict) -> bool:
-    """Whether *verdict* needs attention; one that was not decided does if it blames a query."""
-    return verdict.status in LOOKED_AT or (verdict.status is Status.NOT_DECIDED and bool(verdict.blamed))
-
-
-def only_repeats_unanswered(verdict: Verdict, unanswered: Collection[str]) -> bool:
-    """Whether *verdict* only repeats that queries had no answer, which is reported once for all of them."""
-    has_no_figure = verdict.status is Status.ERROR or (
-        verdict.status is Status.NOT_DECIDED and verdict.observed is None
-    )
-    return has_no_figure and bool(verdict.blamed) and set(unanswered) >= set(verdict.blamed)
-
-
-def is_held_by_query(verdict: Verdict) -> bool:
-    """Whether *verdict* is a passed threshold of a single query: there may be thousands, and none needs a look."""
-    return verdict.query is not None and verdict.status is Status.PASSED
 
 
 def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
@@ -120,14 +60,6 @@ def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verd
     return "; ".join(named)
 
 
-def _with_queries(suite: SuiteReport, verdicts: Sequence[Verdict], unanswered: Collection[str]) -> Attention:
-    known = {query.id for query in suite.queries} if any(verdict.blamed for verdict in verdicts) else set()
-    blamed = [[name for name in one.blamed if name in known and name not in unanswered] for one in verdicts]
-    shown = interleave_blamed([names[:QUERIES_OF_THRESHOLD] for names in blamed])[:QUERIES_OF_SUITE]
-    left = len({name for names in blamed for name in names}) - len(shown)
-    return Attention(tuple(verdicts), tuple(suite.find_queries(shown)), left)
-
-
 # Probable causes other than the ranking, to be read before the figures.
 
 
@@ -136,32 +68,29 @@ def cause_lines(queries: Sequence[QueryReport], checks: TargetChecks | None) -> 
     yield from ranking_causes(queries, checks)
     title = checks.untitled if checks is not None else None
     if title is not None:
-        yield f"no hit has the field {title.name}, which the suite names as its title_field{_meant(title)}"
+        yield f"no hit has the field {title.name}, which the suite names as its title_field{_suggest_name(title)}"
 
 
 def ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
     """Those of `cause_lines` that lower scores."""
-    asked = 0
-    for query in queries:
-        if query.ranking or query.outcome.is_unanswered:
-            asked = 0
-            break
-        asked += query.outcome is not Outcome.SKIPPED
-    if asked:
-        yield "the only query has 0 hits" if asked == 1 else f"all {count(asked, 'query')} have 0 hits"
+    has_hits = any(query.ranking or query.outcome.is_unanswered for query in queries)
+    without_hits = sum(query.outcome is not Outcome.SKIPPED for query in queries)
+    if without_hits and not has_hits:
+        yield "the only query has 0 hits" if without_hits == 1 else f"all {count(without_hits, 'query')} have 0 hits"
     rising = [query.id for query in queries if query.scores_rise]
     if rising:
         yield (
             f"the scores of {counted(rising, 'query')} rise from one rank to the next, and the request has no `sort`: "
             "the hits are not in the order of their scores"
         )
-    for field in () if checks is None else checks.unknown_fields:
-        yield (
-            f"the request names the field {field.name}, which no searched index has{_meant(field)} (in {field.place})"
-        )
+    if checks is None:
+        return
+    for field in checks.unknown_fields:
+        guess = _suggest_name(field)
+        yield f"the request names the field {field.name}, which no searched index has{guess} (in {field.place})"
 
 
-def _meant(field: NamedField) -> str:
+def _suggest_name(field: NamedField) -> str:
     return "" if field.meant is None else f"; did you mean {field.meant!r}?"
 
 
@@ -173,8 +102,11 @@ def next_command(suite: SuiteReport, verdict: Verdict) -> str:
     """
     if verdict.status not in (Status.FAILED, Status.INCONCLUSIVE) or suite.searched is None or not suite.path:
         return ""
-    query = verdict.query or next(iter(verdict.blamed), None)
-    return "" if query is None else show_command(suite.path, query, suite.searched)
+    if verdict.query is not None:
+        return show_command(suite.path, verdict.query, suite.searched)
+    if verdict.blamed:
+        return show_command(suite.path, verdict.blamed[0], suite.searched)
+    return ""
 
 
 def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> str:
@@ -184,9 +116,11 @@ def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> s
     >>> show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
     "harness show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
     """
-    words, given = [path, query], option_words(searched)
-    dashed = any(word.startswith("-") for word in words)
-    return shlex.join(["harness", "show", *given, "--", *words] if dashed else ["harness", "show", *words, *given])
+    names, options = [path, query], option_words(searched)
+    # A name that begins with a dash would be read as an option.
+    if any(name.startswith("-") for name in names):
+        return shlex.join(["harness", "show", *options, "--", *names])
+    return shlex.join(["harness", "show", *names, *options])
 
 
 # The result of a report in one line.
@@ -199,46 +133,66 @@ def only_reports(report: Report) -> bool:
 
 def headline(report: Report) -> str:
     """Whether all suites ran, and all thresholds hold; where none fails but the run does, why."""
-    decided = _decided(report)
-    return f"{count(len(report.missing), 'suite')} did not run; the others: {decided}" if report.missing else decided
+    decided = _describe_decision(report)
+    if report.missing:
+        return f"{count(len(report.missing), 'suite')} did not run; the others: {decided}"
+    return decided
 
 
-def _decided(report: Report) -> str:
+def _describe_decision(report: Report) -> str:
     verdicts = [verdict for suite in report.suites for verdict in suite.verdicts]
-    failed = [suite for suite in report.suites if compute_exit_status([suite]) == SearchError.exit_status]
-    unanswered = sum(len(suite.unanswered_once) for suite in failed)
-    if only_reports(report) and not unanswered:
-        return "Nothing was decided: --report-only"
-    if report.undecided and not unanswered:
-        return "Nothing was decided: the selection of queries left no threshold"
-    said = thresholds_headline(verdicts, unanswered, report.exit_status)
-    if compute_exit_status(report.suites) and not unanswered and not any(verdict.status in BAD for verdict in verdicts):
-        return f"Items failed in pytest for another reason than a threshold; {said}"
-    return said
+    # In a pytest session the queries without an answer matter only where an item needs them.
+    unanswered = 0
+    for suite in report.suites:
+        if compute_exit_status([suite]) == SearchError.exit_status:
+            unanswered += len(suite.unanswered_once)
+    if not unanswered:
+        if only_reports(report):
+            return "Nothing was decided: --report-only"
+        if report.undecided:
+            return "Nothing was decided: the selection of queries left no threshold"
+    decision = thresholds_headline(verdicts, unanswered, report.exit_status)
+    holds = not unanswered and not any(verdict.status in BAD for verdict in verdicts)
+    if holds and compute_exit_status(report.suites):
+        return f"Items failed in pytest for another reason than a threshold; {decision}"
+    return decision
 
 
-def thresholds_headline(verdicts: Collection[Verdict], unanswered: int, exit_status: int) -> str:
+def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
     """As `headline`, from *verdicts*, the number of queries *unanswered*, and their exit status."""
-    verdicts = [verdict for verdict in verdicts if verdict.status is not Status.NOT_DECIDED]
-    counts = Counter(verdict.status for verdict in verdicts)
-    bad = Counter(verdict.is_unexpected_pass for verdict in verdicts if verdict.status in BAD)
-    if bad:
-        what = {False: "did not hold", True: "passed though expected to fail"}
-        return ", ".join(f"{count(bad[one], 'threshold')} of {len(verdicts):,} {what[one]}" for one in sorted(bad))
+    decided = [verdict for verdict in verdicts if verdict.status is not Status.NOT_DECIDED]
+    bad = [verdict for verdict in decided if verdict.status in BAD]
+    unexpected_passes = sum(verdict.is_unexpected_pass for verdict in bad)
+    parts = []
+    if len(bad) > unexpected_passes:
+        missed = count(len(bad) - unexpected_passes, "threshold")
+        parts.append(f"{missed} of {len(decided):,} did not hold")
+    if unexpected_passes:
+        unexpected = count(unexpected_passes, "threshold")
+        parts.append(f"{unexpected} of {len(decided):,} passed though expected to fail")
+    if parts:
+        return ", ".join(parts)
     if unanswered and exit_status:
         return f"{count(unanswered, 'query')} had no answer"
-    if not counts:
+    if not decided:
         return "No threshold was decided"
-    waived = counts[Status.XFAILED]
-    held = f"{count(len(verdicts), 'threshold')}, all hold"
-    return f"{held} but {count(waived, 'expected failure')}" if waived else held
+    waived = sum(verdict.status is Status.XFAILED for verdict in decided)
+    but = f" but {count(waived, 'expected failure')}" if waived else ""
+    return f"{count(len(decided), 'threshold')}, all hold{but}"
 
 
 def closing(report: Report) -> str:
-    """The numbers of suites and queries, and the statuses of the thresholds."""
+    """The numbers of suites and thresholds, the statuses of these, and the queries without an answer."""
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
-    queries = sum(len(suite.queries) for suite in report.suites)
-    return f"{suites_text(report)}, {count(queries, 'query')}: {tally_text(statuses)}"
+    total = f"{suites_text(report)}, {count(len(statuses), 'threshold')}"
+    if statuses:
+        total += f": {tally_text(statuses)}"
+    unanswered = sum(len(suite.unanswered_once) for suite in report.suites)
+    if unanswered:
+        total += f"; {count(unanswered, 'query')} without an answer"
+    if only_reports(report):
+        total += "; --report-only decides nothing"
+    return total
 
 
 # The outcomes of queries without a plain score, in words.
@@ -266,7 +220,9 @@ WHY_UNSTABLE = {
 
 def stability_lines(suite: SuiteReport) -> Iterator[str]:
     """Which shard copies changed, which rankings are not the same in each repeat and why, and how far figures move."""
-    changes = [change for before, after in pairwise(suite.timing.copies) for change in _moved_copies(before, after)]
+    changes: list[str] = []
+    for before, after in pairwise(suite.timing.copies):
+        changes += _describe_moved_copies(before, after)
     if changes:
         yield (
             f"while the queries ran, {', then '.join(changes)}: rankings may differ where copies of a shard have other "
@@ -278,51 +234,55 @@ def stability_lines(suite: SuiteReport) -> Iterator[str]:
     if not unstable:
         yield f"each ranking is the same in {repeats} repeats"
     for cause, why in WHY_UNSTABLE.items():
-        ids = [one.query for one in unstable if one.cause is cause]
+        ids = [ranking.query for ranking in unstable if ranking.cause is cause]
         if ids:
-            have = f"{len(ids):,} of {count(len(suite.queries), 'query')} {'has' if len(ids) == 1 else 'have'}"
-            yield f"{have} several rankings in {repeats} repeats, as {why}: {listed(ids)}"
-    moved = [f"{one.threshold}: {span_text(one, one.repeats)}" for one in suite.verdicts if one.repeats]
-    if moved:
-        yield f"over the repeats the figures move: {'; '.join(moved[:SPANS])}{'; …' if len(moved) > SPANS else ''}"
+            verb = "has" if len(ids) == 1 else "have"
+            queries = f"{len(ids):,} of {count(len(suite.queries), 'query')}"
+            yield f"{queries} {verb} several rankings in {repeats} repeats, as {why}: {listed(ids)}"
+    spans = [
+        f"{verdict.threshold}: {span_text(verdict, verdict.repeats)}" for verdict in suite.verdicts if verdict.repeats
+    ]
+    if spans:
+        more = "; …" if len(spans) > SPANS_SHOWN else ""
+        yield f"over the repeats the figures move: {'; '.join(spans[:SPANS_SHOWN])}{more}"
 
 
-SPANS = 20
+SPANS_SHOWN = 20
 """Thresholds whose figures over the repeats a line gives."""
 
 
-def _moved_copies(before: Mapping[str, Sequence[ShardCopy]], after: Mapping[str, Sequence[ShardCopy]]) -> Iterator[str]:
+def _describe_moved_copies(
+    before: Mapping[str, Sequence[ShardCopy]], after: Mapping[str, Sequence[ShardCopy]]
+) -> Iterator[str]:
     """Which nodes no longer hold copies, which hold some now, and which shards have other copies on the same nodes."""
-    nodes, now = ({copy.node for held in one.values() for copy in held} for one in (before, after))
+    nodes_before = {copy.node for copies in before.values() for copy in copies}
+    nodes_after = {copy.node for copies in after.values() for copy in copies}
+    # A shard is named as `products[0]`.
     indexes = listed(sorted({shard.rpartition("[")[0] for shard in (*before, *after)}))
-    if nodes - now:
-        yield f"node {listed(sorted(nodes - now))} left the cluster or lost its copies of {indexes}"
-    if now - nodes:
-        yield f"node {listed(sorted(now - nodes))} got copies of {indexes}"
-    anew = [shard for shard in sorted(before.keys() & after.keys()) if _built(before[shard]) != _built(after[shard])]
-    if anew and nodes == now:
-        yield f"copies of {listed(anew)} were built anew"
+    lost, gained = nodes_before - nodes_after, nodes_after - nodes_before
+    if lost:
+        yield f"node {listed(sorted(lost))} left the cluster or lost its copies of {indexes}"
+    if gained:
+        yield f"node {listed(sorted(gained))} got copies of {indexes}"
+    if lost or gained:
+        return
+    kept = sorted(before.keys() & after.keys())
+    rebuilt = [shard for shard in kept if _list_allocations(before[shard]) != _list_allocations(after[shard])]
+    if rebuilt:
+        yield f"copies of {listed(rebuilt)} were built anew"
 
 
-def _built(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
+def _list_allocations(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
     return {(copy.node, copy.allocation) for copy in copies}
 
 
 def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
     """A line for each outcome other than a plain score: how many queries have it, why, and the first of them."""
-    unscored = (query for query in queries if query.outcome is not Outcome.SCORED)
-    for (outcome, reason), affected in grouped(((query.outcome, query.reason), query.id) for query in unscored).items():
+    unscored = [query for query in queries if query.outcome is not Outcome.SCORED]
+    by_outcome = grouped(((query.outcome, query.reason), query.id) for query in unscored)
+    for (outcome, reason), affected in by_outcome.items():
         why = f": {reason}" if reason else ""
         yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({first_named(affected)})"
-
-
-LEAST_JUDGED = 0.5
-"""The share of judged hits below which a report warns: most of what users see then does not count."""
-
-
-def is_hardly_judged(hits: int, judged: int) -> bool:
-    """Whether so few of *hits* are judged that scores say little."""
-    return hits > 0 and judged / hits < LEAST_JUDGED
 
 
 def judged_line(suite: SuiteReport) -> str:
@@ -337,11 +297,12 @@ def judged_line(suite: SuiteReport) -> str:
     return f"only {share}; the others count as if they had no gain: `harness judgments pool` lists what to judge"
 
 
-# One query's ranking in words and numbers, the same on a terminal, in a page and in Markdown; nothing is escaped.
+# One query's ranking in words and numbers.
 
 
 RANKS_SHOWN = 10
-MISSING_SHOWN = 10
+"""Ranks of a ranking, and documents that left it."""
+
 UNJUDGED = "unjudged"
 
 
@@ -369,14 +330,21 @@ def known_text(query: QueryReport, measure: str | None = None) -> str:
     outcome of the query, and the number of matching documents.
     """
     scores = query.scores if measure is None else {measure: query.scores.get(measure)}
-    changes = {name: change for name in scores if (change := query_change(query, name)) not in ("", "=")}
-    said = {name: f" ({change}{'' if at else ' vs baseline'})" for at, (name, change) in enumerate(changes.items())}
-    shown = ", ".join(f"{name} {score_text(value)}{said.get(name, '')}" for name, value in scores.items())
-    known = [shown] if shown else []
-    known.append(str(query.outcome))
+    texts = []
+    is_first_change = True
+    for name, value in scores.items():
+        text = f"{name} {score_text(value)}"
+        change = query_change(query, name)
+        if change not in ("", "="):
+            # The first one says what it is compared with.
+            text += f" ({change} vs baseline)" if is_first_change else f" ({change})"
+            is_first_change = False
+        texts.append(text)
+    facts = [", ".join(texts)] if texts else []
+    facts.append(str(query.outcome))
     if query.total is not None:
-        known.append(f"{matching_text(query)} matching")
-    return "; ".join(known)
+        facts.append(f"{matching_text(query)} matching")
+    return "; ".join(facts)
 
 
 def query_change(query: QueryReport, measure: str) -> str:
@@ -391,14 +359,20 @@ def query_change(query: QueryReport, measure: str) -> str:
 
 def old_ranks(query: QueryReport) -> dict[str, str]:
     """The rank in the baseline, or ``new``, by document; only for documents whose rank changed."""
-    changed = query.baseline.documents if query.baseline else ()
-    return {one.id: "new" if one.reference is None else f"{one.reference:,}" for one in changed if one.candidate}
+    ranks: dict[str, str] = {}
+    if query.baseline is None:
+        return ranks
+    for document in query.baseline.documents:
+        if document.candidate:
+            ranks[document.id] = "new" if document.reference is None else f"{document.reference:,}"
+    return ranks
 
 
 def left_documents(query: QueryReport) -> tuple[MovedDocument, ...]:
     """The documents that the baseline ranked within the compared depth and the run does not, in their old order."""
-    changed = query.baseline.documents if query.baseline else ()
-    return tuple(one for one in changed if one.candidate is None)
+    if query.baseline is None:
+        return ()
+    return tuple(document for document in query.baseline.documents if document.candidate is None)
 
 
 def baseline_text(suite: SuiteReport) -> str:
@@ -410,15 +384,22 @@ def baseline_text(suite: SuiteReport) -> str:
 
 def mean_change_text(suite: SuiteReport, verdict: Verdict) -> str:
     """How the mean of the measure of *verdict* changed since the baseline, over the same queries; empty if unknown."""
-    of_tag = (one.summaries for one in suite.tags if one.tag == verdict.tag)
-    summaries = suite.summaries if verdict.tag is None else next(of_tag, ())
-    change = next((one.change for one in summaries if one.measure == verdict.measure), None)
-    if verdict.query is not None or suite.baseline is None or change is None:
+    if verdict.query is not None or suite.baseline is None:
         return ""
-    before, now = score_text(change.baseline), score_text(change.now)
-    difference = change_text(change.baseline, change.now)
-    means = f"{before} → {now} ({difference}) over {count(change.queries, 'query')}"
-    return f"mean {verdict.measure} since the baseline of {suite.baseline.created}: {means}"
+    summaries = suite.summaries
+    if verdict.tag is not None:
+        summaries = ()
+        for tag in suite.tags:
+            if tag.tag == verdict.tag:
+                summaries = tag.summaries
+    for summary in summaries:
+        change = summary.change
+        if summary.measure == verdict.measure and change is not None:
+            before, now = score_text(change.baseline), score_text(change.now)
+            difference = change_text(change.baseline, change.now)
+            means = f"{before} → {now} ({difference}) over {count(change.queries, 'query')}"
+            return f"mean {verdict.measure} since the baseline of {suite.baseline.created}: {means}"
+    return ""
 
 
 def diff_heading(diff: TextDiff) -> str:
@@ -443,12 +424,14 @@ def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
     """Sentences on the queries that the means do not count."""
     if evaluation.missing:
         missing = printable(counted_queries(evaluation.missing, "judged query"))
-        yield f"{missing} not in the run {_fate(len(evaluation.missing), complete)}"
+        yield f"{missing} not in the run {_describe_missing(len(evaluation.missing), complete)}"
     if evaluation.unjudged:
         yield f"{printable(counted_queries(evaluation.unjudged))} of the run without judgments"
 
 
-def _fate(queries: int, complete: bool) -> str:
+def _describe_missing(queries: int, complete: bool) -> str:
     if complete:
         return "counts as a query without hits" if queries == 1 else "count as queries without hits"
-    return f"{'is' if queries == 1 else 'are'} in no mean; --complete counts {'it' if queries == 1 else 'them'}"
+    if queries == 1:
+        return "is in no mean; --complete counts it"
+    return "are in no mean; --complete counts them"

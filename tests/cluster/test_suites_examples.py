@@ -10,6 +10,7 @@ import pytest
 import builders.loaded  # noqa: F401
 from harness.cli import main
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
+from harness.report.attention import is_passed_of_query, order_verdicts
 from harness.report.json import loads_report
 from harness.report.overview import compared_text, overview
 from harness.report.sentences import observed_text, score_text
@@ -94,8 +95,8 @@ def test_the_folder_passes_as_the_readme_runs_it(engine_url):
 
 @pytest.mark.parametrize(("page", "request_name"), [("README.md", "current"), ("docs/walkthrough.md", "candidate")])
 def test_the_observed_values_of_a_page_are_those_of_the_run(products, page, request_name):
-    verdicts = products[request_name].verdicts
-    shown = [one for one in verdicts if one.query is None or one.status is not Status.PASSED]
+    verdicts = order_verdicts(products[request_name].verdicts)
+    shown = [verdict for verdict in verdicts if not is_passed_of_query(verdict)]
     lines = (ROOT / page).read_text(encoding="utf-8").splitlines()
     end = lines.index("  and 13 thresholds of single queries passed")
     session = lines[end - len(shown) : end]

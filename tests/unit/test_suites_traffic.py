@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from builders.executions import run_suite
+from builders.reports import tag_lines
 from harness.model import Status
 from harness.options import RunOptions
-from harness.report.terminal import plain
-from harness.report.terminal.run import tag_renderables
 from harness.search.testing import FakeSearch
 from harness.suites import load_suite
 
@@ -39,5 +38,5 @@ def test_it_passes_by_weight_where_each_query_counted_once_would_fail(report):
 
 
 def test_the_table_of_the_reference_is_what_is_printed(report):
-    printed = "".join(f"{line.rstrip()}\n" for line in plain(tag_renderables(report), 100).splitlines())
+    printed = "".join(f"{line}\n" for line in tag_lines(report))
     assert f"```\n{printed}```" in (ROOT / "docs" / "report.md").read_text(encoding="utf-8")

@@ -29,6 +29,14 @@ from harness.model import (
     SuiteReport,
     Verdict,
 )
+from harness.report.attention import (
+    BAD,
+    is_hardly_judged,
+    is_passed_of_query,
+    order_verdicts,
+    split_unanswered,
+)
+from harness.report.document import SuiteSection, Threshold, Tone, join_spans
 from harness.report.html.charts import (
     Bin,
     Strip,
@@ -42,45 +50,28 @@ from harness.report.html.charts import (
 )
 from harness.report.overview import (
     TagTable,
-    cell_names,
     change_cell,
     compared_text,
     differing_parts,
     mean_text,
     overview,
-    remarks,
     tag_table,
 )
+from harness.report.run_document import build_run_document, build_threshold
 from harness.report.run_sentences import (
-    BAD,
-    LOOKED_AT,
-    baseline_text,
-    cause_lines,
-    closing,
-    diff_heading,
-    diff_rest,
     grade_text,
-    headline,
-    is_hardly_judged,
-    is_held_by_query,
-    judged_line,
     left_documents,
     missing_place,
     old_ranks,
-    outcome_lines,
     query_change,
-    remark_lines,
 )
 from harness.report.sentences import (
     matching_text,
     mean_heading,
-    observed_text,
     plain_text,
     printable,
-    required_text,
     score_text,
     tally_text,
-    waiver_not_in_reason,
 )
 from harness.words import count, grouped, shortened
 
@@ -107,21 +98,20 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "counted": count,
         "tally": tally_text,
         "grade_text": grade_text,
+        "joined": join_spans,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join returns markup, which is not made printable again
         "mean_heading": lambda weighted: mean_heading(weighted=weighted),
         "meter_marks": meter_marks,
         "number": lambda count: "–" if count is None else f"{count:,}",
-        "observed": observed_text,
         "plain": plain_text,
         "plotted": plotted,
-        "required": required_text,
         "score": score_text,
         "shade": shade_of,
-        "waiver_not_in_reason": waiver_not_in_reason,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
         **filters,
     }
-    made.tests["held_by_query"] = is_held_by_query
+    made.tests["passed_of_query"] = lambda threshold: is_passed_of_query(threshold.verdict)
+    made.tests["warning"] = lambda span: span.tone is Tone.WARNING
     return made
 
 
@@ -146,7 +136,7 @@ def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, 
     *rows* says which queries have no row, *details* which of those with a row have no rankings.
     """
     queries = len(report.queries)
-    hidden = sorted(report.verdicts, key=_urgency)[limits.thresholds :]
+    hidden = order_verdicts(report.verdicts)[limits.thresholds :]
     for ending, number in Counter(map(_describe_ending, hidden)).items():
         yield f"{count(number, 'threshold')} that {ending}"
     if queries > limits.rows:
@@ -169,19 +159,10 @@ def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
     return next((status for status in worse if status in statuses), Status.PASSED if statuses else Status.NOT_DECIDED)
 
 
-def listed_verdicts(verdicts: Sequence[Verdict], most: int) -> list[Verdict]:
-    """All of *verdicts* in the suite's order; at most *most*, those to look at first, then the suite's own."""
-    return list(verdicts) if len(verdicts) <= most else sorted(verdicts, key=_urgency)[:most]
-
-
 def _describe_ending(verdict: Verdict) -> str:
     if verdict.status not in BAD:
         return "held"
     return "passed though expected to fail" if verdict.is_unexpected_pass else "did not hold"
-
-
-def _urgency(verdict: Verdict) -> tuple[bool, bool, bool]:
-    return (verdict.status not in BAD, verdict.status not in LOOKED_AT, verdict.query is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +201,7 @@ class QueryView:
 @dataclass(frozen=True, slots=True)
 class SuiteView:
     """
-    What the page shows of a suite, or of a cell, which *name* identifies; *remarks* are as on a terminal.
+    What the page shows of a suite, or of a cell: what the *section* of the document says, and pictures.
 
     *address* begins the addresses of its queries, *anchor* those of other parts of the page. *anchors* are those of the
     queries with rankings, by id. *bins* has the spread of the scores of each measure.
@@ -230,10 +211,10 @@ class SuiteView:
 
     anchor: str
     address: str
-    name: str
+    section: SuiteSection
     suite: SuiteReport
     status: Status
-    verdicts: Sequence[Verdict]
+    thresholds: Sequence[Threshold]
     anchors: Mapping[str, str]
     bins: Mapping[str, tuple[Bin, ...]]
     queries: tuple[QueryView, ...]
@@ -242,14 +223,14 @@ class SuiteView:
     by_tag: TagTable | None
     weighted: bool
     left_out: tuple[str, ...]
-    causes: tuple[str, ...]
-    remarks: tuple[str, ...]
 
 
-def suite_views(report: Report, limits: Limits) -> tuple[SuiteView, ...]:
-    """The page's view of each suite of *report*."""
-    named = zip(cell_names(report.suites), addresses(report.suites), report.suites, strict=True)
-    return tuple(_suite_view(f"s{number}", *one, limits) for number, one in enumerate(named, start=1))
+def suite_views(report: Report, sections: Sequence[SuiteSection], limits: Limits) -> tuple[SuiteView, ...]:
+    """The page's view of each suite of *report*, which has the *sections*."""
+    views: list[SuiteView] = []
+    for section, address, suite in zip(sections, addresses(report.suites), report.suites, strict=True):
+        views.append(_suite_view(f"s{len(views) + 1}", section, address, suite, limits))
+    return tuple(views)
 
 
 def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
@@ -271,7 +252,7 @@ def encoded(name: str) -> str:
     return quote(name, safe="", errors="replace")
 
 
-def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
+def _suite_view(anchor: str, section: SuiteSection, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
     tags = tuple(sorted({tag for query in suite.queries for tag in query.tags}))
     bins = {
         summary.measure: histogram(query.scores.get(summary.measure) for query in suite.queries)
@@ -281,10 +262,10 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
     return SuiteView(
         anchor=anchor,
         address=address,
-        name=name,
+        section=section,
         suite=suite,
         status=worst_status(suite.verdicts, compute_exit_status([suite])),
-        verdicts=listed_verdicts(suite.verdicts, limits.thresholds),
+        thresholds=list_thresholds(suite, limits.thresholds),
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         bins=bins,
         queries=queries,
@@ -293,9 +274,13 @@ def _suite_view(anchor: str, name: str, address: str, suite: SuiteReport, limits
         by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
         weighted=are_weighted(query.weight for query in suite.queries),
         left_out=tuple(left_out(suite, limits, "with the best scores", "with better scores than those shown")),
-        causes=tuple(cause_lines(suite.queries, suite.checks)),
-        remarks=(*outcome_lines(suite.unscored), *remark_lines(suite)),
     )
+
+
+def list_thresholds(suite: SuiteReport, most: int) -> list[Threshold]:
+    """The first *most* thresholds of *suite* in the order of the document, also the passed ones of single queries."""
+    _, verdicts = split_unanswered(suite)
+    return [build_threshold(suite, verdict) for verdict in order_verdicts(verdicts)[:most]]
 
 
 # ------------------------------------------------------------------------------------------------ queries
@@ -337,7 +322,8 @@ def _badness(query: QueryReport, measure: str | None, blamed: bool) -> tuple[boo
 def render(report: Report, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
     limits = limits or Limits()
-    suites = suite_views(report, limits)
+    document = build_run_document(report)
+    suites = suite_views(report, document.suites, limits)
     worst = (view.queries[0] for view in suites if view.queries)
     return fill(
         _environment(),
@@ -349,8 +335,9 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
         limits=limits,
         overview=overview(report),
         product="Relevance report",
-        headline=headline(report),
-        closing=closing(report),
+        document=document,
+        headline=document.headline,
+        closing=document.closing,
     )
 
 
@@ -364,14 +351,9 @@ def request_lines(sent: SentRequest) -> list[str]:
 def _environment() -> Environment:
     return environment(
         {
-            "remarks": remarks,
-            "baseline_text": baseline_text,
             "change": change_cell,
             "changed": query_change,
-            "diff_heading": diff_heading,
-            "diff_rest": diff_rest,
             "hardly_judged": is_hardly_judged,
-            "judged_line": judged_line,
             "left": left_documents,
             "matching": matching_text,
             "old_ranks": old_ranks,

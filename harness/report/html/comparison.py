@@ -13,30 +13,25 @@ from jinja2 import Environment
 
 from harness.gate.grammar import TOLERANCE
 from harness.model import ComparisonReport, MeasureComparison, MovedDocument, QueryComparison, Verdict
+from harness.report.attention import BAD, order_verdicts
+from harness.report.comparison_document import build_comparison_document, describe_compared_verdict
 from harness.report.comparison_sentences import (
     Change,
-    agreement_facts,
     change_mark,
     change_of,
     changes_text,
-    closing,
-    detectable_lines,
-    headline,
     interval_text,
     last_rank,
     left_mark,
     measure_names,
-    measure_warnings,
-    method_text,
-    remarks,
     scores_texts,
 )
+from harness.report.document import Threshold
 from harness.report.html import (
     Limits,
     environment,
     fill,
     left_out,
-    listed_verdicts,
     worst_status,
 )
 from harness.report.html.charts import (
@@ -49,7 +44,6 @@ from harness.report.html.charts import (
     rounded_up,
     whisker,
 )
-from harness.report.run_sentences import BAD
 from harness.report.sentences import difference_text, p_text, plain_text
 from harness.words import grouped
 
@@ -157,14 +151,12 @@ class ComparisonView:
     spreads: tuple[SpreadView, ...]
     rbo: tuple[Bin, ...]
     overlap: tuple[Bin, ...]
-    verdicts: Sequence[Verdict]
+    thresholds: Sequence[Threshold]
     anchors: Mapping[str, str]
     queries: tuple[QueryView, ...]
     names: tuple[str, ...]
     changes: Mapping[Change, int]
     tags: tuple[str, ...]
-    warnings: tuple[str, ...]
-    remarks: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
@@ -179,14 +171,14 @@ def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
         spreads=tuple(_spread(name, measures.get(name), report.queries) for name in names),
         rbo=histogram(query.rbo for query in report.queries),
         overlap=histogram(query.overlap for query in report.queries),
-        verdicts=listed_verdicts(report.verdicts, limits.thresholds),
+        thresholds=[
+            describe_compared_verdict(verdict) for verdict in order_verdicts(report.verdicts)[: limits.thresholds]
+        ],
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         queries=queries,
         names=names,
         changes=Counter(sorted(map(change_of, report.queries), key=list(Change).index)),
         tags=tags,
-        warnings=tuple(_measure_remarks(report)),
-        remarks=tuple(remarks(report)),
         left_out=tuple(left_out(report, limits, "that changed least", "that changed less than those shown")),
     )
 
@@ -200,14 +192,6 @@ def _measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
     common = rounded_up(max((reach for reach in reaches if reach <= 1), default=0.0))
     for row, reach in zip(rows, reaches, strict=True):
         yield MeasureView(row, common if reach <= 1 else rounded_up(reach), report.measures.is_significant(row))
-
-
-def _measure_remarks(report: ComparisonReport) -> Iterator[str]:
-    if report.measures is None:
-        return
-    for row in report.measures.measures:
-        yield from measure_warnings(row, report.measures)
-        yield from detectable_lines(row, report.measures)
 
 
 def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryComparison]) -> SpreadView:
@@ -230,6 +214,8 @@ def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryCom
 def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
     limits = limits or Limits()
+    # The page has a table of queries with their rankings, instead of those of the document.
+    document = build_comparison_document(report, most=0)
     return fill(
         _environment(),
         "comparison.html.jinja",
@@ -239,8 +225,9 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
         limits=limits,
         status=worst_status(report.verdicts, report.exit_status),
         product="Relevance comparison",
-        headline=headline(report),
-        closing=closing(report),
+        document=document,
+        headline=document.headline,
+        closing=document.closing,
     )
 
 
@@ -248,7 +235,6 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
 def _environment() -> Environment:
     return environment(
         {
-            "agreement_facts": agreement_facts,
             "change_mark": change_mark,
             "changes": changes_text,
             "difference": difference_text,
@@ -259,7 +245,6 @@ def _environment() -> Environment:
             "ranked": ranked,
             "scores": lambda query: tuple(scores_texts(query)),
             "spread_plot": _spread_plot,
-            "method": method_text,
             "whisker": _whisker,
         }
     )

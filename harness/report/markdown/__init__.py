@@ -1,245 +1,69 @@
-"""A report as Markdown, for GitHub's job summary or to post elsewhere."""
+"""A document as Markdown, for GitHub's job summary or to post elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 
-from harness.model import (
-    MissingDocument,
-    MissingSuite,
-    MovedDocument,
-    QueryComparison,
-    QueryReport,
-    RankedDocument,
-    Report,
-    Status,
-    SuiteReport,
-    Verdict,
+from harness.model import Report, Status
+from harness.report.attention import LOOKED_AT
+from harness.report.document import (
+    Block,
+    Cell,
+    ColumnKind,
+    Difference,
+    Facts,
+    MissingSection,
+    Notes,
+    QuerySection,
+    Rankings,
+    Span,
+    SuiteSection,
+    Table,
+    Threshold,
+    Thresholds,
+    Tone,
 )
 from harness.report.markdown.escape import (
     MOST_BYTES,
     MOST_TEXT,
+    NOTES_SHOWN,
     Piece,
     block,
     code,
     escape,
+    escape_inside,
     fitted,
-    notes_markdown,
     sign,
     table,
 )
-from harness.report.overview import (
-    BEST,
-    Figure,
-    Overview,
-    Row,
-    TagRow,
-    TagTable,
-    cell_names,
-    change_cell,
-    compared_text,
-    figure_text,
-    overview,
-    remarks,
-    tag_table,
-)
-from harness.report.run_sentences import (
-    BAD,
-    LOOKED_AT,
-    MISSING_SHOWN,
-    RANKS_SHOWN,
-    Attention,
-    attention_of,
-    baseline_text,
-    cause_lines,
-    closing,
-    concerned_text,
-    diff_heading,
-    diff_rest,
-    grade_text,
-    headline,
-    is_hardly_judged,
-    is_held_by_query,
-    judged_line,
-    known_text,
-    left_documents,
-    missing_place,
-    old_ranks,
-    outcome_lines,
-    remark_lines,
-)
-from harness.report.sentences import (
-    hit_score_text,
-    mean_heading,
-    observed_text,
-    plain_text,
-    qualified_text,
-    required_text,
-    score_text,
-    tally_text,
-    waiver_not_in_reason,
-)
+from harness.report.run_document import build_run_document
 from harness.words import count
 
-# The cells of a report side by side, as Markdown.
-
-
-COUNTS = ["queries", "held", "failed", "errors", "other"]
-
-
-def overview_markdown(overview: Overview) -> str:
-    """The table, with the meaning of its signs."""
-    names = ["suite", *(["request"] if overview.requests else []), *(["index"] if overview.indexes else [])]
-    measures = [code(measure) for measure in overview.measures]
-    rows = [list(_cells(row, overview)) for row in overview.rows]
-    shown = table([*names, *measures, *COUNTS], rows, right=[*measures, *COUNTS])
-    return f"{shown}\n\n{escape('; '.join(remarks(overview)))}\n"
-
-
-def _cells(row: Row, overview: Overview) -> Iterator[str]:
-    yield escape(row.suite.name)
-    if overview.requests:
-        yield code(row.suite.request)
-    if overview.indexes:
-        yield code(row.suite.index or "–")
-    for measure in overview.measures:
-        figure = row.figures.get(measure)
-        yield _figure(figure) if figure else ""
-    for size in (len(row.suite.queries), row.held, row.failed, row.errors, row.other):
-        yield f"{size:,}"
-
-
-def _figure(figure: Figure) -> str:
-    mean = f"**{score_text(figure.mean)}**{escape(BEST)}" if figure.best else score_text(figure.mean)
-    return f"{mean} {escape(compared_text(figure))}".rstrip()
-
-
-# One query in Markdown: its ranking with grades, and what is missing from it, folded below a line that names it.
-
+REFUSAL_SHOWN = 20_000
+"""Characters of the reason why nothing ran."""
 
 MOST_DIFF = 10_000
 """Characters of a difference between two texts."""
 
-
 MOST_TITLE = 80
 """Characters of a title, which may be a whole description."""
 
+THRESHOLDS_SHOWN = 100
 
-def query_markdown(query: QueryReport, concerns: str) -> str:
-    """*query*, folded; *concerns* names the thresholds that blame it."""
-    return folded_query(query, known_text(query), concerns, _body(query))
-
-
-def folded_query(query: QueryReport | QueryComparison, known: str, concerns: str, body: Iterable[str]) -> str:
-    """*concerns* and the paragraphs of *body*, folded below a line with the id, the text and what is *known*."""
-    text = f" {escape(query.text, most=MOST_TEXT)}" if query.text not in ("", query.id) else ""
-    concerned = [f"concerns {code(concerns, most=MOST_TEXT)}"] if concerns else []
-    shown = "\n\n".join([*concerned, *body])
-    return f"<details><summary>query {code(query.id)}{text} ({escape(known)})</summary>\n\n{shown}\n\n</details>\n"
-
-
-def _body(query: QueryReport) -> Iterator[str]:
-    if query.reason:
-        yield escape(query.reason, most=MOST_TEXT)
-    if query.ranking:
-        yield _ranking(query.ranking[:RANKS_SHOWN], old_ranks(query))
-    if len(query.ranking) > RANKS_SHOWN:
-        yield f"and {count(len(query.ranking) - RANKS_SHOWN, 'hit')} more"
-    left = left_documents(query)
-    if left:
-        yield _left(left[:RANKS_SHOWN])
-    if len(left) > RANKS_SHOWN:
-        yield f"and {count(len(left) - RANKS_SHOWN, 'document')} more that left"
-    if query.missing:
-        yield _missing(query.missing[:MISSING_SHOWN])
-    if len(query.missing) > MISSING_SHOWN:
-        yield f"and {count(len(query.missing) - MISSING_SHOWN, 'relevant document')} more missing"
-
-
-def _ranking(ranking: Sequence[RankedDocument], before: Mapping[str, str]) -> str:
-    rows = [
-        [
-            str(document.rank),
-            *([before.get(document.id, "")] if before else []),
-            code(document.id),
-            grade_text(document),
-            plain_text(document.gain),
-            hit_score_text(document.score) + (" (tied)" if document.tied else ""),
-            _title(document),
-        ]
-        for document in ranking
-    ]
-    headings = ["rank", *(["was"] if before else []), "document", "grade", "gain", "score", "title"]
-    return table(headings, rows, right=["rank", "was", "grade", "gain", "score"])
-
-
-def _left(left: Sequence[MovedDocument]) -> str:
-    rows = [[code(one.id), grade_text(one), f"{one.reference:,}", _title(one)] for one in left]
-    return table(["left since the baseline", "grade", "was", "title"], rows, right=["grade", "was"])
-
-
-def _missing(missing: Sequence[MissingDocument]) -> str:
-    rows = [[code(one.id), grade_text(one), missing_place(one), _title(one)] for one in missing]
-    return table(["missing relevant document", "grade", "where it is", "title"], rows, right=["grade"])
-
-
-def _title(document: RankedDocument | MovedDocument | MissingDocument) -> str:
-    return escape(document.title or "", most=MOST_TITLE)
-
-
-# The figures of each tag, as Markdown.
-
-
-def tags_markdown(suite: SuiteReport) -> Iterator[str]:
-    """Paragraphs: a table with a line per tag, and what it leaves out; none where no query has a tag."""
-    found = tag_table(suite)
-    if found is None:
-        return
-    figures = ["queries", *(["weight"] if found.weighted else []), *map(code, found.measures)]
-    held = ["thresholds"] if found.held else []
-    heading = f"{mean_heading(weighted=found.weighted)} by tag"
-    yield table([heading, *figures, *held], [_tag_cells(row, found) for row in found.rows], right=figures)
-    if found.remarks:
-        yield escape("; ".join(found.remarks))
-
-
-def _tag_cells(row: TagRow, table: TagTable) -> list[str]:
-    name = escape(row.name) if row.tag is None else code(row.name)
-    share = [f"{row.share:.1%}"] if table.weighted else []
-    figures = [figure_text(row, summary) for summary in row.figures]
-    return [name, f"{row.queries:,}", *share, *figures, *([_statuses(row)] if table.held else [])]
-
-
-def _statuses(row: TagRow) -> str:
-    """The statuses of the tag's thresholds in words; empty where it has none."""
-    if not row.statuses:
-        return ""
-    tally = tally_text(row.statuses)
-    return f"**{tally}**" if any(status in BAD for status in row.statuses) else tally
-
-
-# A report as Markdown, for GitHub's job summary or to post elsewhere.
-
-
-REFUSAL_SHOWN = 20_000
+BOLD = (Tone.BEST, Tone.BAD, Tone.WARNING, Tone.UNDECIDED)
+"""Tones that Markdown sets apart."""
 
 
 def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     """*report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred."""
-    verdicts = (verdict for suite in report.suites if not suite.report_only for verdict in suite.verdicts)
-    decided = any(verdict.status is not Status.NOT_DECIDED for verdict in verdicts)
-    head = f"## {sign(report.exit_status, decided=decided)} {headline(report)}"
-    named = zip(cell_names(report.suites), report.suites, strict=True)
-    pieces = [piece for name, suite in named for piece in _pieces(name, suite)]
-    cells = overview(report)
-    if cells is not None:
-        pieces.insert(0, Piece(0, "table", overview_markdown(cells)))
-    pieces[:0] = [Piece(0, "suite", _missing_suite(one)) for one in report.missing]
-    return fitted(f"{head}\n\n{closing(report)}\n", pieces, limit)
-
-
-def _missing_suite(suite: MissingSuite) -> str:
-    return f"### {escape(suite.path)}\n\n❌ It did not run.\n\n{block(suite.reason, most=REFUSAL_SHOWN)}\n"
+    document = build_run_document(report)
+    heading = f"## {sign(document.exit_status, decided=document.is_decided)} {document.headline}"
+    pieces = [Piece(0, "suite", _print_missing(suite)) for suite in document.missing]
+    if document.overview is not None:
+        pieces.append(Piece(0, "table", "\n\n".join(print_block(document.overview)) + "\n"))
+    for suite in document.suites:
+        pieces += _print_suite(suite)
+    return fitted(f"{heading}\n\n{document.closing}\n", pieces, limit)
 
 
 def render_refusal(text: str) -> str:
@@ -247,108 +71,138 @@ def render_refusal(text: str) -> str:
     return f"## ❌ Nothing was decided\n\n{block(text, most=REFUSAL_SHOWN)}\n"
 
 
-def _pieces(name: str, suite: SuiteReport) -> Iterator[Piece]:
-    attention = attention_of(suite)
-    calm = not attention.verdicts and not suite.unanswered
-    yield Piece(int(calm), "suite", "\n\n".join(_suite_parts(name, suite, attention)) + "\n")
-    for turn, query in enumerate(attention.queries, start=2):
-        yield Piece(turn, "query", query_markdown(query, concerned_text(query, attention.verdicts)))
+def _print_missing(suite: MissingSection) -> str:
+    return f"### {escape(suite.path)}\n\n❌ It did not run.\n\n{block(suite.reason, most=REFUSAL_SHOWN)}\n"
 
 
-# ------------------------------------------------------------------------------------------------ a suite
+def _print_suite(suite: SuiteSection) -> Iterator[Piece]:
+    """The suite, then each of its queries: the first query of each suite takes precedence over the second of any."""
+    paragraphs = [f"### {escape(suite.title)}", code(suite.path)]
+    for part in suite.blocks():
+        paragraphs += print_block(part)
+    yield Piece(int(suite.is_calm), "suite", "\n\n".join(paragraphs) + "\n")
+    yield from print_queries(suite.queries, suite.more_queries)
 
 
-def _suite_parts(name: str, suite: SuiteReport, attention: Attention) -> Iterator[str]:
-    yield f"### {escape(name)}"
-    yield _facts(suite)
-    yield from (f"⚠️ **{escape(line, most=MOST_TEXT)}**" for line in cause_lines(suite.queries, suite.checks))
-    yield from verdicts_markdown(suite.verdicts)
-    if suite.summaries:
-        yield _measures(suite)
-    yield from tags_markdown(suite)
-    judged = judged_line(suite)
-    warned = f"⚠️ {judged}" if is_hardly_judged(suite.hits, suite.judged_hits) else judged
-    yield from notes_markdown([*outcome_lines(suite.unscored), *filter(None, [warned]), *remark_lines(suite)])
-    for diff in suite.baseline.diffs if suite.baseline else ():
-        lines = block("\n".join([*diff.lines, diff_rest(diff)]), most=MOST_DIFF, language="diff")
-        yield f"{escape(diff_heading(diff))}\n\n{lines}"
-    if attention.left:
-        yield f"{count(attention.left, 'more query')} to look at: an HTML report shows each"
+def print_queries(queries: Iterable[QuerySection], more: str) -> Iterator[Piece]:
+    """Each of *queries*, and below them how many *more* there are."""
+    for turn, query in enumerate(queries, start=2):
+        yield Piece(turn, "query", print_query(query))
+    if more:
+        yield Piece(2, "note", f"{escape(more)}\n")
 
 
-def _facts(suite: SuiteReport) -> str:
-    stated = " (as stated in the target)" if suite.engine.stated else ""
-    index = f", index {code(suite.index)}" if suite.index is not None else ""
-    files = " and ".join(map(code, suite.configuration))
-    configuration = f", configuration {files}" if files else ""
-    deselected = f", {suite.deselected:,} more not selected" if suite.deselected else ""
-    compared = f", {escape(baseline_text(suite))}" if suite.baseline else ""
-    return (
-        f"{code(suite.path)}: {escape(str(suite.engine))}{stated} at {escape(suite.cluster)}{index}{configuration}, "
-        f"request {code(suite.request)}, gain {escape(suite.gain)}, profile {suite.profile}, "
-        f"{count(len(suite.queries), 'query')}{deselected}{compared}"
-    )
+# Blocks, as paragraphs.
 
 
-def _measures(suite: SuiteReport) -> str:
-    mean = mean_heading(weighted=any(summary.weighted for summary in suite.summaries))
-    compared = any(summary.change for summary in suite.summaries)
-    figures = [mean, "median", "least", "greatest", "counted", "left out", *(["vs baseline"] if compared else [])]
-    rows = []
-    for summary in suite.summaries:
-        values = (summary.mean, summary.median, summary.least, summary.greatest)
-        cells = [*map(score_text, values), f"{summary.counted:,}", f"{summary.left_out:,}"]
-        since = [escape(change_cell(summary)) or "–"] if compared else []
-        rows.append([code(summary.measure), escape(summary.gain), *cells, *since])
-    return table(["measure", "gain", *figures], rows, right=figures)
+def print_block(part: Block) -> Iterator[str]:
+    """The paragraphs of one block."""
+    match part:
+        case Facts():
+            if part.heading:
+                yield escape(part.heading)
+            yield "\n".join(f"- {escape(fact.name)} {print_cell(fact.text)}" for fact in part.facts)
+        case Table():
+            yield from print_table(part)
+        case Notes():
+            yield from print_notes(part)
+        case Difference():
+            lines = "\n".join([*part.lines, part.remark])
+            yield f"{escape(part.heading)}\n\n{block(lines, most=MOST_DIFF, language='diff')}"
+        case Thresholds():
+            yield from print_thresholds(part)
+        case Rankings():
+            yield from print_table(part.beside)
 
 
-THRESHOLDS_SHOWN = 100
+def print_cell(cell: Cell) -> str:
+    """The spans of *cell*, one after another, for a place that is not the start of a line."""
+    texts = []
+    for span in cell:
+        most = MOST_TITLE if span.is_title else None
+        text = code(span.text) if span.is_name else escape_inside(span.text, most=most)
+        texts.append(_emphasize(text, span))
+    return "".join(texts)
 
 
-WORST_FIRST = (
-    Status.ERROR,
-    Status.INCONCLUSIVE,
-    Status.FAILED,
-    Status.WARNED,
-    Status.XPASSED,
-    Status.XFAILED,
-    Status.NOT_DECIDED,
-    Status.PASSED,
-    Status.SKIPPED,
-)
+def _emphasize(text: str, span: Span) -> str:
+    """*text*, which is that of *span*, in bold if the tone is one to set apart."""
+    return f"**{text}**" if span.tone in BOLD else text
 
 
-def verdicts_markdown(verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """Paragraphs: a table, and how many more there are; the passed thresholds of single queries are only counted."""
-    listed = [verdict for verdict in verdicts if not is_held_by_query(verdict)]
-    if listed:
-        yield _table(sorted(listed, key=lambda verdict: WORST_FIRST.index(verdict.status)))
-    if len(listed) > THRESHOLDS_SHOWN:
-        yield f"and {count(len(listed) - THRESHOLDS_SHOWN, 'more threshold')}"
-    if len(listed) < len(verdicts):
-        yield f"{count(len(verdicts) - len(listed), 'threshold')} of single queries passed"
+def print_table(content: Table) -> Iterator[str]:
+    """The table, and its remarks in one paragraph."""
+    headings = []
+    figures = []
+    for column in content.columns:
+        heading = code(column.heading) if column.is_name else escape(column.heading)
+        headings.append(heading)
+        if column.kind in (ColumnKind.FIGURE, ColumnKind.SCORE):
+            figures.append(heading)
+    rows = [[print_cell(cell) for cell in row] for row in content.rows]
+    yield table(headings, rows, right=figures)
+    if content.remarks:
+        yield escape("; ".join(content.remarks))
 
 
-def _table(verdicts: Sequence[Verdict]) -> str:
-    rows = [
-        [
-            f"**{verdict.status.upper()}**" if verdict.status in LOOKED_AT else str(verdict.status),
-            code(verdict.threshold) + (f" (query {code(verdict.query)})" if verdict.query is not None else ""),
-            escape(observed_text(verdict)),
-            escape(required_text(verdict)),
-            _why(verdict),
-        ]
-        for verdict in verdicts[:THRESHOLDS_SHOWN]
-    ]
-    return table(["verdict", "threshold", "observed", "required", "why"], rows, right=["observed", "required"])
+def print_notes(notes: Notes) -> Iterator[str]:
+    """A list of the first of *notes*, one by itself as a paragraph; and how many more there are."""
+    texts = []
+    for span in notes.lines[:NOTES_SHOWN]:
+        warning = "⚠️ " if span.tone is Tone.WARNING else ""
+        texts.append(warning + _emphasize(escape(span.text, most=MOST_TEXT), span))
+    if len(texts) == 1:
+        yield texts[0]
+    elif texts:
+        # Another sign than that of facts, so that GitHub does not take both for one list.
+        yield "\n".join(f"* {text}" for text in texts)
+    if len(notes.lines) > NOTES_SHOWN:
+        yield f"and {count(len(notes.lines) - NOTES_SHOWN, 'more note')}"
 
 
-def _why(verdict: Verdict) -> str:
-    """For a pass its caveat; else the reason, the waiver, and the line of the suite."""
+def print_thresholds(thresholds: Thresholds) -> Iterator[str]:
+    """A table with the reasons, and how many more there are; the passed ones of single queries are only counted."""
+    if thresholds.unanswered:
+        yield f"**ERROR** {count(thresholds.unanswered, 'threshold')}: no query has an answer"
+    shown = thresholds.thresholds[:THRESHOLDS_SHOWN]
+    if shown:
+        headings = ["verdict", "threshold", "observed", "required", "why"]
+        yield table(headings, map(_print_threshold, shown), right=["observed", "required"])
+    if len(thresholds.thresholds) > THRESHOLDS_SHOWN:
+        yield f"and {count(len(thresholds.thresholds) - THRESHOLDS_SHOWN, 'more threshold')}"
+    if thresholds.passed_of_queries:
+        yield f"{count(thresholds.passed_of_queries, 'threshold')} of single queries passed"
+
+
+def _print_threshold(threshold: Threshold) -> list[str]:
+    verdict = threshold.verdict
+    status = f"**{verdict.status.upper()}**" if verdict.status in LOOKED_AT else str(verdict.status)
+    named = code(verdict.threshold)
+    if verdict.query is not None:
+        named += f" (query {code(verdict.query)})"
+    # The reason of a pass only repeats its figures.
     if verdict.status in (Status.PASSED, Status.SKIPPED):
-        return escape(qualified_text(verdict), most=MOST_TEXT)
-    waiver = waiver_not_in_reason(verdict)
-    reason = verdict.reason if waiver is None else f"{verdict.reason}; waived: {waiver}"
-    place = f" {code(str(verdict.mark))}" if verdict.mark.line else ""
-    return f"{escape(reason, most=MOST_TEXT)}{place}"
+        why = escape(threshold.caveat, most=MOST_TEXT)
+    else:
+        why = escape("; ".join(threshold.details), most=MOST_TEXT)
+        if verdict.mark.line:
+            why += f" {code(str(verdict.mark))}"
+    return [status, named, escape(threshold.observed), escape(threshold.required), why]
+
+
+# Queries, each folded below a line that names it.
+
+
+def print_query(query: QuerySection) -> str:
+    """*query*, folded below a line with its id, its text and what is known of it."""
+    text = ""
+    if query.text not in ("", query.id):
+        text = f" {escape(query.text, most=MOST_TEXT)}"
+    paragraphs = []
+    if query.concerns:
+        paragraphs.append(f"concerns {code(query.concerns, most=MOST_TEXT)}")
+    for part in query.blocks:
+        paragraphs += print_block(part)
+    summary = f"query {code(query.id)}{text} ({escape(query.known)})"
+    body = "\n\n".join(paragraphs)
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>\n"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.report.sentences import printable
@@ -23,11 +23,18 @@ def escape(text: str, *, most: int | None = None) -> str:
     """
     *text* on one line, escaped for Markdown and for HTML in Markdown; cut to the first *most* characters.
 
+    It begins no list and no code either, as it would at the start of a line.
+
     >>> escape("a|b <i>")
     'a&#124;b &#60;i&#62;'
     >>> escape("thanks @somebody")
     'thanks <span>@</span>somebody'
     """
+    return _BEGINS_BLOCK.sub(lambda found: f"{found[1]}&#{ord(found[2])};", escape_inside(text, most=most))
+
+
+def escape_inside(text: str, *, most: int | None = None) -> str:
+    """As `escape`, of a text that is not at the start of a line, such as that of a cell."""
     shown = printable(text if most is None else shortened(text, most))
     parts = []
     end = 0
@@ -35,7 +42,7 @@ def escape(text: str, *, most: int | None = None) -> str:
         parts += [shown[end : found.start()].translate(_MARKDOWN), f"<span>{found[0].translate(_MARKDOWN)}</span>"]
         end = found.end()
     parts.append(shown[end:].translate(_MARKDOWN))
-    return _BEGINS_BLOCK.sub(lambda found: f"{found[1]}&#{ord(found[2])};", "".join(parts))
+    return "".join(parts)
 
 
 def code(text: str, *, most: int | None = None) -> str:
@@ -138,18 +145,10 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequ
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (headings, rules, *rows))
 
 
-# Sentences in Markdown, one a line.
+# How much is shown.
 
 
 MOST_TEXT = 500
 """Characters of a query's text, of a reason and of a note."""
 
 NOTES_SHOWN = 30
-
-
-def notes_markdown(notes: Sequence[str]) -> Iterator[str]:
-    """Paragraphs: a list of the first of *notes*, and how many more there are; none where there are no notes."""
-    if notes:
-        yield "\n".join(f"- {escape(note, most=MOST_TEXT)}" for note in notes[:NOTES_SHOWN])
-    if len(notes) > NOTES_SHOWN:
-        yield f"and {count(len(notes) - NOTES_SHOWN, 'more note')}"

@@ -1,24 +1,45 @@
-"""Reports as text: laid out by rich for a terminal, and plain everywhere else."""
+"""Reports as text: documents laid out by rich for a terminal, and plain everywhere else."""
 
 from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich import table as rich_table
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
 from rich.padding import Padding
-from rich.table import Column, Table
 from rich.text import Text
 
-from harness.model import MovedDocument, RankedDocument, Status, Verdict
-from harness.report.run_sentences import LOOKED_AT, grade_text, is_held_by_query
-from harness.report.sentences import observed_text, printable, qualified_text, waiver_not_in_reason, without_commands
+from harness.model import Status
+from harness.report.attention import LOOKED_AT
+from harness.report.document import (
+    Block,
+    Cell,
+    Column,
+    ColumnKind,
+    Difference,
+    Facts,
+    Notes,
+    Overflow,
+    QuerySection,
+    Rankings,
+    Table,
+    Threshold,
+    Thresholds,
+    Tone,
+)
+from harness.report.sentences import printable, without_commands
 from harness.words import count
 
 UNBOUNDED = 10_000
 """Columns that no table needs."""
+
+WIDTH = 120
+"""Columns of plain text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,19 +58,24 @@ class Fitting:
         yield self.wide if least <= options.max_width else self.narrow
 
 
-def columns(*headings: str | Text | Column | None) -> Table:
+def columns(*headings: str | Text | rich_table.Column | None) -> rich_table.Table:
     """
     A table without lines: two blanks between its columns, dim headings.
 
     A heading alone makes a column that folds what is too long for it, None makes no column.
     """
-    made = (Column(one, overflow="fold") if isinstance(one, str | Text) else one for one in headings if one is not None)
-    return Table(*made, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    made = []
+    for heading in headings:
+        if isinstance(heading, str | Text):
+            made.append(rich_table.Column(heading, overflow="fold"))
+        elif heading is not None:
+            made.append(heading)
+    return rich_table.Table(*made, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
-def right(heading: str | Text) -> Column:
+def right(heading: str | Text) -> rich_table.Column:
     """A column of `columns` that is aligned right, and never wrapped."""
-    return Column(heading, justify="right", no_wrap=True)
+    return rich_table.Column(heading, justify="right", no_wrap=True)
 
 
 def safe(text: str, style: str = "") -> Text:
@@ -62,21 +88,9 @@ def safe_lines(lines: Iterable[str], style: str = "") -> Iterator[Text]:
     return (safe(line, style) for line in lines)
 
 
-def fact_table(facts: Mapping[str, str]) -> Table:
-    """A line for each of *facts* below a heading: its name, and the fact."""
-    table = Table.grid(padding=(0, 2))
-    for name, fact in facts.items():
-        table.add_row(Text(f"  {name}", style="dim"), safe(fact))
-    return table
-
-
 def indented(renderable: RenderableType) -> Padding:
     """*renderable* two blanks to the right."""
     return Padding(renderable, (0, 0, 0, 2))
-
-
-WIDTH = 120
-"""Columns of plain text."""
 
 
 def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
@@ -92,7 +106,25 @@ def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
     return without_commands("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
-STYLES: Mapping[Status, str] = {
+# Texts.
+
+
+TONES: Mapping[Tone, str] = {
+    Tone.PLAIN: "",
+    Tone.QUIET: "dim",
+    Tone.STRONG: "bold",
+    Tone.GOOD: "green",
+    Tone.POOR: "red",
+    Tone.BEST: "bold green",
+    Tone.BAD: "bold red",
+    Tone.NOTED: "yellow",
+    Tone.WARNING: "bold yellow",
+    Tone.UNDECIDED: "bold magenta",
+    Tone.ENTERED: "cyan",
+    Tone.LEFT: "magenta",
+}
+
+STATUSES: Mapping[Status, str] = {
     Status.PASSED: "green",
     Status.FAILED: "bold red",
     Status.INCONCLUSIVE: "bold magenta",
@@ -105,67 +137,335 @@ STYLES: Mapping[Status, str] = {
 }
 
 
-def status_text(status: Status) -> Text:
+def print_cell(cell: Cell, most: int | None = None) -> Text:
+    """*cell* in the colors of its tones, with titles cut to *most* columns."""
+    text = Text()
+    for span in cell:
+        printed = safe(span.text, TONES[span.tone])
+        if span.is_title and most is not None:
+            printed.truncate(most, overflow="ellipsis")
+        text.append_text(printed)
+    return text
+
+
+def print_status(status: Status) -> Text:
     """The status, in capitals if it needs attention."""
-    return Text(status.upper() if status in LOOKED_AT else status, style=STYLES[status])
+    return Text(status.upper() if status in LOOKED_AT else status, style=STATUSES[status])
 
 
-def named_threshold(verdict: Verdict) -> Text:
+# Blocks.
+
+
+def print_blocks(blocks: Iterable[Block]) -> Iterator[RenderableType]:
+    """Each of *blocks*, with a blank line below it."""
+    for block in blocks:
+        yield from print_block(block)
+        yield Text()
+
+
+def print_block(block: Block) -> Iterator[RenderableType]:
+    """One block, indented below the title of its section."""
+    match block:
+        case Facts() if block.heading:
+            yield indented(Text(block.heading, style="dim"))
+            yield indented(print_facts(block))
+        case Facts():
+            yield print_facts(block)
+        case Table():
+            yield from map(indented, print_table(block))
+        case Notes():
+            for span in block.lines:
+                yield indented(print_cell((span,)))
+        case Difference():
+            yield from map(indented, print_difference(block))
+        case Thresholds():
+            yield from print_thresholds(block)
+        case Rankings():
+            beside, below = print_table(block.beside), print_table(block.below)
+            yield indented(Fitting(Group(*beside), Group(*below), RANKINGS_WIDTH))
+
+
+def print_facts(facts: Facts) -> rich_table.Table:
+    """A line for each of *facts*: its name, and the fact."""
+    table = rich_table.Table.grid(padding=(0, 2))
+    for fact in facts.facts:
+        table.add_row(Text(f"  {fact.name}", style="dim"), print_cell(fact.text))
+    return table
+
+
+def print_difference(difference: Difference) -> Iterator[RenderableType]:
+    """The heading of *difference*, and its lines in the colors of their signs."""
+    yield Text(difference.heading, style="dim")
+    for line in difference.lines:
+        yield safe(line, {"+": "green", "-": "red"}.get(line[:1], "dim"))
+    if difference.remark:
+        yield Text(difference.remark, style="dim")
+
+
+# Thresholds.
+
+
+EXPLAINED = 50
+"""Thresholds of a suite that are explained; the others have their line."""
+
+
+def print_thresholds(thresholds: Thresholds) -> Iterator[RenderableType]:
+    """A line per threshold, with its caveat if it holds; then each that needs attention with its reason."""
+    if thresholds.unanswered:
+        yield indented(print_unanswered(thresholds))
+    if thresholds.thresholds:
+        yield indented(_list_thresholds(thresholds.thresholds))
+    if thresholds.passed_of_queries:
+        passed = count(thresholds.passed_of_queries, "threshold")
+        also = "and " if thresholds.thresholds else ""
+        yield indented(Text(f"{also}{passed} of single queries passed", style="dim"))
+    explained = thresholds.explained
+    for threshold in explained[:EXPLAINED]:
+        yield Text()
+        yield from print_reason(threshold)
+        yield from print_command(threshold)
+    if len(explained) > EXPLAINED:
+        more = count(len(explained) - EXPLAINED, "more threshold")
+        verb = "is" if len(explained) - EXPLAINED == 1 else "are"
+        yield Text()
+        yield Text(f"{more} {verb} not explained here; an HTML report explains each.", style="dim")
+
+
+def print_unanswered(thresholds: Thresholds) -> Text:
+    """How many thresholds have no verdict as no query has an answer."""
+    size = count(thresholds.unanswered, "threshold")
+    return Text.assemble(("ERROR", STATUSES[Status.ERROR]), f"  {size}: no query has an answer")
+
+
+def _list_thresholds(thresholds: Iterable[Threshold]) -> rich_table.Table:
+    table = columns(rich_table.Column(no_wrap=True), rich_table.Column(overflow="fold", ratio=1), right(""))
+    table.show_header = False
+    for threshold in thresholds:
+        text = name_threshold(threshold)
+        if threshold.caveat:
+            text.append(f"\n{printable(threshold.caveat)}", style="dim")
+        observed = "" if threshold.observed == "–" else threshold.observed
+        table.add_row(print_status(threshold.verdict.status), text, observed)
+    return table
+
+
+def name_threshold(threshold: Threshold) -> Text:
     """The threshold as written, with the query that it belongs to."""
+    verdict = threshold.verdict
     text = safe(verdict.threshold)
     if verdict.query is not None:
         text.append(f"  (query {printable(verdict.query)})", style="dim")
     return text
 
 
-def verdict_list(verdicts: Sequence[Verdict]) -> Iterator[RenderableType]:
-    """A line per verdict, with its caveat if it holds; passed thresholds of single queries are only counted."""
-    listed = [verdict for verdict in verdicts if not is_held_by_query(verdict)]
-    yield indented(_table(listed))
-    if len(listed) < len(verdicts):
-        unlisted = count(len(verdicts) - len(listed), "threshold")
-        yield indented(Text(f"and {unlisted} of single queries passed", style="dim"))
-
-
-def reason(verdict: Verdict) -> Iterator[RenderableType]:
-    """The threshold with its place, the reason of the verdict, and the reason of its waiver."""
+def print_reason(threshold: Threshold) -> Iterator[RenderableType]:
+    """The threshold with its place, and why it has its verdict."""
+    verdict = threshold.verdict
     place = printable(str(verdict.mark))
-    yield Text.assemble(status_text(verdict.status), "  ", named_threshold(verdict), (f"  {place}", "dim"))
-    yield indented(safe(verdict.reason))
-    if verdict.left_out:
-        yield indented(Text(f"{count(verdict.counted, 'query')} counted, {verdict.left_out:,} left out"))
-    waiver = waiver_not_in_reason(verdict)
-    if waiver is not None:
-        yield indented(safe(f"waived: {waiver}"))
+    yield Text.assemble(print_status(verdict.status), "  ", name_threshold(threshold), (f"  {place}", "dim"))
+    for detail in threshold.details:
+        yield indented(safe(detail))
 
 
-def quiet_lines(name: str, verdicts: Iterable[Verdict]) -> Iterator[Text]:
-    """A line for each verdict that needs attention, which begins with the suite's *name*."""
-    for verdict in verdicts:
-        if verdict.status in LOOKED_AT:
-            named = named_threshold(verdict)
-            why = f": {printable(verdict.reason)}"
-            yield Text.assemble(printable(name), ": ", status_text(verdict.status), " ", named, why)
+def print_command(threshold: Threshold) -> Iterator[RenderableType]:
+    """The command that shows the worst query, on one line to copy; none where there is no such query."""
+    if threshold.command:
+        yield f"  next: {printable(threshold.command)}"
 
 
-def _table(verdicts: Iterable[Verdict]) -> Table:
-    table = columns(Column(no_wrap=True), Column(overflow="fold", ratio=1), right(""))
-    table.show_header = False
-    for verdict in verdicts:
-        observed = observed_text(verdict)
-        table.add_row(status_text(verdict.status), _with_caveat(verdict), "" if observed == "–" else observed)
-    return table
+def print_quiet_lines(title: str, thresholds: Iterable[Threshold]) -> Iterator[Text]:
+    """A line for each threshold that needs attention, which begins with the *title* of the suite."""
+    for threshold in thresholds:
+        status = threshold.verdict.status
+        if status in LOOKED_AT:
+            why = f": {printable(threshold.verdict.reason)}"
+            yield Text.assemble(printable(title), ": ", print_status(status), " ", name_threshold(threshold), why)
 
 
-def _with_caveat(verdict: Verdict) -> Text:
-    text = named_threshold(verdict)
-    qualified = qualified_text(verdict)
-    if qualified:
-        text.append(f"\n{printable(qualified)}", style="dim")
-    return text
+# Tables.
 
 
-def grade_cell(document: RankedDocument | MovedDocument) -> Text:
-    """The grade in the color of its gain."""
-    style = "dim" if document.grade is None else "green" if (document.gain or 0) > 0 else "red"
-    return Text(grade_text(document), style=style)
+GAP = 2
+"""Blanks between two columns."""
+
+NAME_CELLS = 40
+"""The greatest width of a name in a table that splits, before it is folded."""
+
+SCORE_CELLS = len("0.0000")
+"""The least width of a column of scores: a narrow terminal folds names of measures, never figures."""
+
+TITLE_CELLS = 48
+"""The greatest width of a title in a column of its own."""
+
+TITLE_BESIDE_CELLS = 28
+"""The greatest width of a title beside the id of its document."""
+
+RANKINGS_WIDTH = 80
+"""Columns that two rankings beside each other need."""
+
+
+def print_table(table: Table) -> Iterator[RenderableType]:
+    """*table*, and its remarks below it."""
+    match table.overflow:
+        case Overflow.FOLD:
+            yield _lay_out(table)
+        case Overflow.STACK:
+            yield Fitting(_lay_out(table), _stack(table))
+        case Overflow.SPLIT:
+            yield _SplittingTable(table)
+            if table.remarks:
+                yield Text()
+    yield from safe_lines(table.remarks, "dim")
+
+
+def _lay_out(table: Table) -> rich_table.Table:
+    laid_out = columns(*map(_make_column, table.columns))
+    for row in table.rows:
+        texts = []
+        for column, cell in zip(table.columns, row, strict=True):
+            texts.append(print_cell(cell, TITLE_CELLS if column.kind is ColumnKind.TITLE else TITLE_BESIDE_CELLS))
+        laid_out.add_row(*texts)
+    return laid_out
+
+
+def _stack(table: Table) -> Group:
+    """The first cell of each row as a heading, and the others below it, each beside the heading of its column."""
+    blocks: list[RenderableType] = []
+    for row in table.rows:
+        block = columns(rich_table.Column(style="dim", no_wrap=True), "")
+        block.show_header = False
+        for column, cell in zip(table.columns[1:], row[1:], strict=True):
+            block.add_row(f"  {printable(column.heading)}", print_cell(cell))
+        heading = print_cell(row[0])
+        heading.stylize("bold")
+        blocks += [heading, block]
+    return Group(*blocks)
+
+
+def _make_column(column: Column) -> rich_table.Column:
+    heading = safe(column.heading)
+    match column.kind:
+        case ColumnKind.FIGURE:
+            return right(heading)
+        case ColumnKind.SCORE:
+            return rich_table.Column(heading, justify="right", overflow="fold", min_width=SCORE_CELLS)
+        case ColumnKind.WORD:
+            return rich_table.Column(heading, no_wrap=True, min_width=column.least_width or None)
+        case ColumnKind.SIDE:
+            return rich_table.Column(heading, overflow="fold", ratio=1)
+        case ColumnKind.NAME | ColumnKind.TITLE:
+            return rich_table.Column(heading, overflow="fold")
+
+
+@dataclass(frozen=True, slots=True)
+class _SplitColumn:
+    """A column with the texts of its cells; *most* is the greatest width before texts are folded."""
+
+    column: Column
+    texts: tuple[Text, ...]
+    most: int | None
+
+    @property
+    def width(self) -> int:
+        widest = max(cell_len(self.column.heading), *(text.cell_len for text in self.texts))
+        return widest if self.most is None else min(widest, self.most)
+
+
+class _SplittingTable:
+    """Lays out the columns that fit beside those of names; the others follow in further tables."""
+
+    def __init__(self, table: Table) -> None:
+        self._names: list[_SplitColumn] = []
+        self._groups: list[list[_SplitColumn]] = []
+        made = []
+        for place, column in enumerate(table.columns):
+            cells = [row[place] for row in table.rows]
+            most = NAME_CELLS if column.kind is ColumnKind.NAME else None
+            made.append(_SplitColumn(column, tuple(_align_spans(cells)), most))
+        # A score may stand in another table than the next one; counts are kept together.
+        for kind, group in groupby(made, key=lambda split: split.column.kind):
+            if kind is ColumnKind.NAME:
+                self._names += group
+            elif kind is ColumnKind.SCORE:
+                self._groups += [[split] for split in group]
+            else:
+                self._groups.append(list(group))
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for number, part in enumerate(self._split(options.max_width)):
+            if number:
+                yield Text()
+            yield self._lay_out(part)
+
+    def _split(self, width: int) -> Iterator[list[_SplitColumn]]:
+        """The columns of each table beside the names."""
+        room = width - _measure_width(self._names)
+        part: list[_SplitColumn] = []
+        for group in self._groups:
+            # No gap follows the last column.
+            if part and _measure_width([*part, *group]) - GAP > room:
+                yield part
+                part = []
+            part += group
+        yield part
+
+    def _lay_out(self, part: Sequence[_SplitColumn]) -> rich_table.Table:
+        """A table of the names and *part*, without the rows that have nothing in *part*."""
+        table = columns()
+        for split in (*self._names, *part):
+            is_count = split.column.kind is ColumnKind.FIGURE
+            table.add_column(
+                safe(split.column.heading),
+                justify="right" if is_count else "left",
+                overflow="fold",
+                max_width=split.most,
+            )
+        names = zip(*(split.texts for split in self._names), strict=True)
+        figures = zip(*(split.texts for split in part), strict=True)
+        for row_names, row_figures in zip(names, figures, strict=True):
+            if any(text.plain for text in row_figures):
+                table.add_row(*row_names, *row_figures)
+        return table
+
+
+def _measure_width(columns: Iterable[_SplitColumn]) -> int:
+    return sum(split.width + GAP for split in columns)
+
+
+def _align_spans(cells: Sequence[Cell]) -> Iterator[Text]:
+    """Each of *cells* with its spans below those of the other cells, aligned right, as figures are."""
+    widths: list[int] = []
+    for cell in cells:
+        for place, span in enumerate(cell):
+            width = cell_len(printable(span.text))
+            if place == len(widths):
+                widths.append(width)
+            widths[place] = max(widths[place], width)
+    for cell in cells:
+        text = Text()
+        if len(cell) == 1:
+            text = print_cell(cell)
+        else:
+            for span, width in zip(cell, widths, strict=False):
+                text.append(f"{printable(span.text):>{width}}", style=TONES[span.tone])
+        yield text
+
+
+# Queries.
+
+
+def print_query(query: QuerySection) -> Iterator[RenderableType]:
+    """The id and the text of *query* with what is known of it, what it concerns, and its tables."""
+    yield from print_query_heading(query)
+    for block in query.blocks:
+        yield from print_block(block)
+
+
+def print_query_heading(query: QuerySection) -> Iterator[RenderableType]:
+    """The id and the text of *query* with what is known of it; and what it concerns, if anything."""
+    text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
+    if query.text and query.text != query.id:
+        text.append(f"  {printable(query.text)}")
+    yield text.append(f"  ({printable(query.known)})", style="dim")
+    if query.concerns:
+        yield indented(Text(f"concerns {printable(query.concerns)}", style="dim"))

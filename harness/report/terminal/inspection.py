@@ -8,8 +8,8 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 
+from rich import table as rich_table
 from rich.console import RenderableType
-from rich.table import Column, Table
 from rich.text import Text
 
 from harness.masking import without_vectors
@@ -23,53 +23,65 @@ from harness.model import (
     QueryInspection,
     QueryReport,
     RankContribution,
-    RankedDocument,
     Route,
     ScorePart,
     SentRequest,
     TiedDocuments,
 )
+from harness.report.document import Cell, Column, ColumnKind, Fact, Facts, Table, Tone, name, title, words
+from harness.report.run_document import (
+    build_differences,
+    build_missing_table,
+    build_since_baseline,
+    grade_cell,
+    make_ranking_columns,
+)
 from harness.report.run_sentences import cause_lines, known_text, old_ranks
 from harness.report.sentences import difference_text, hit_score_text, plain_text, printable, score_text
-from harness.report.terminal import columns, fact_table, grade_cell, indented, plain, right, safe, safe_lines
-from harness.report.terminal.query import (
-    missing_renderables,
-    query_since_baseline,
-    ranking_columns,
-    title_cell,
+from harness.report.terminal import (
+    columns,
+    indented,
+    plain,
+    print_block,
+    print_blocks,
+    print_facts,
+    print_table,
+    right,
+    safe,
+    safe_lines,
 )
-from harness.report.terminal.run import text_diffs
 
 
 def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableType]:
     """The query, its request, its ranking rank by rank, what is missing, and why documents have their scores."""
-    yield from _heading(inspection)
+    yield from _print_heading(inspection)
     yield Text()
-    yield from _request(inspection)
+    yield from _print_request(inspection)
     yield Text()
-    yield from _ranking(inspection)
-    yield from _explanations(inspection)
+    yield from _print_ranking(inspection)
+    yield from _print_explanations(inspection)
     yield from safe_lines(inspection.notes, "dim")
 
 
-def _heading(inspection: QueryInspection) -> Iterator[RenderableType]:
+def _print_heading(inspection: QueryInspection) -> Iterator[RenderableType]:
     query = inspection.query
     yield Text.assemble((printable(inspection.suite), "bold"), "  ", (printable(inspection.path), "dim"))
-    where = f"{inspection.engine} at {inspection.cluster}"
-    yield fact_table(
-        {
-            "engine": where if inspection.index is None else f"{where}, index {inspection.index}",
-            "request": inspection.request,
-            "query": f"{query.id}  {query.text}" if query.text not in ("", query.id) else query.id,
-            "scores": known_text(query),
-        }
-    )
+    engine = f"{inspection.engine} at {inspection.cluster}"
+    if inspection.index is not None:
+        engine += f", index {inspection.index}"
+    facts = {
+        "engine": engine,
+        "request": inspection.request,
+        "query": f"{query.id}  {query.text}" if query.text not in ("", query.id) else query.id,
+        "scores": known_text(query),
+    }
+    yield print_facts(Facts(tuple(Fact(heading, words(text)) for heading, text in facts.items())))
     if query.reason:
         yield indented(safe(query.reason, "yellow"))
     yield from map(indented, safe_lines(cause_lines([query], inspection.checks), "bold yellow"))
 
 
-def _request(inspection: QueryInspection) -> Iterator[RenderableType]:
+def _print_request(inspection: QueryInspection) -> Iterator[RenderableType]:
     sent = inspection.sent
     yield Text("request as sent", style="bold")
     yield printable(f"  {sent.method} {sent.url}")
@@ -82,47 +94,46 @@ def _request(inspection: QueryInspection) -> Iterator[RenderableType]:
         yield Text("curl does not check the `fingerprint` of the certificate: add --cacert FILE", style="dim")
 
 
-def _ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
-    query, found = inspection.query, inspection.contributions
-    if query.ranking or found:
+def _print_ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
+    query, contributions = inspection.query, inspection.contributions
+    if query.ranking or contributions:
         yield Text("ranking", style="bold")
-    if found:
-        yield indented(Text(contributions_text(found)))
-    if query.ranking or found:
-        yield indented(contribution_table(query, found))
-        yield Text()
-    yield from _since_baseline(inspection)
+        if contributions:
+            yield indented(Text(contributions_text(contributions)))
+        yield from print_blocks([build_contributions_table(query, contributions)])
+    yield from _print_since_baseline(inspection)
     for tied in inspection.ties:
         yield indented(safe(tied_text(tied), "yellow"))
     if inspection.ties:
         yield Text()
     if query.missing:
-        yield from missing_renderables(query, shown=None)
-        yield Text()
+        yield from print_blocks([build_missing_table(query)])
 
 
-def _since_baseline(inspection: QueryInspection) -> Iterator[RenderableType]:
+def _print_since_baseline(inspection: QueryInspection) -> Iterator[RenderableType]:
     """What changed since the baseline: the scores, the ranking, and the texts of the request and the index."""
     query, summary = inspection.query, inspection.baseline
     if summary is None or query.baseline is None:
         return
-    scores = [
-        f"{measure} {score_text(before)} → {score_text(now)}"
-        for measure, before in query.baseline.scores.items()
-        if (now := query.scores.get(measure)) is not None
-    ]
+    scores = []
+    for measure, before in query.baseline.scores.items():
+        now = query.scores.get(measure)
+        if now is not None:
+            scores.append(f"{measure} {score_text(before)} → {score_text(now)}")
     yield indented(safe(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}"))
-    yield from map(indented, query_since_baseline(query))
+    for block in build_since_baseline(query):
+        yield from print_block(block)
     yield Text()
-    yield from map(indented, text_diffs(summary))
+    yield from print_blocks(build_differences(summary.diffs))
 
 
-def contributions_text(found: Contributions) -> str:
+def contributions_text(contributions: Contributions) -> str:
     """The sum of what the ranks add, in words."""
-    gained = f"{found.measure}, gain {found.gain}: the ranks add {score_text(found.dcg)}"
-    if not found.ideal:
+    dcg = score_text(contributions.dcg)
+    gained = f"{contributions.measure}, gain {contributions.gain}: the ranks add {dcg}"
+    if not contributions.ideal:
         return f"{gained}; no judged document has a positive gain"
-    return f"{gained} of the {score_text(found.ideal)} of the ideal ranking"
+    return f"{gained} of the {score_text(contributions.ideal)} of the ideal ranking"
 
 
 def tied_text(tied: TiedDocuments) -> str:
@@ -134,162 +145,208 @@ def tied_text(tied: TiedDocuments) -> str:
     if tied.sort is None:
         alike = f"the score {hit_score_text(tied.score)}"
     else:
-        alike = f"the sort values {', '.join(json.dumps(value, ensure_ascii=False) for value in tied.sort)}"
+        values = [json.dumps(value, ensure_ascii=False) for value in tied.sort]
+        alike = f"the sort values {', '.join(values)}"
     return f"tied with {alike}: {', '.join(tied.documents)} ({ranks}){below}{others}"
 
 
-def contribution_table(query: QueryReport, found: Contributions | None, *, short: bool = False) -> Table:
-    """
-    The ranking with what each rank adds to the DCG and loses against the ideal ranking.
-
-    If *short*, only ranks that count, without gain, discount, score and title.
-    """
-    by_document = {} if found is None else {one.document: one for one in found.ranks if one.document is not None}
-    empty = [] if found is None else [one for one in found.ranks if one.document is None]
-    ranking = [one for one in query.ranking if not short or one.id in by_document]
-    before = {} if short else old_ranks(query)
-    tied = not short and any(one.tied for one in ranking)
-    titled = not short and any(one.title for one in ranking)
-    figures = ("grade", "adds", "loses") if short else ("grade", "gain", "discount", "adds", "loses", "score")
-    table = ranking_columns(figures, before=bool(before), tied=tied, titled=titled)
-    for document in ranking:
-        rest = [] if short else [Text(hit_score_text(document.score))]
-        rest += [Text("tied" if document.tied else "")] if tied else []
-        rest += [title_cell(document.title)] if titled else []
-        rank, *cells = _cells(document, by_document.get(document.id), short=short)
-        table.add_row(rank, *([before.get(document.id, "")] if before else []), *cells, *rest)
-    gap = [""] if before else []
-    for lost in empty:
-        table.add_row(str(lost.rank), *gap, Text("no hit", style="dim"), "", *_figures(lost, short=short))
-    if found is not None:
-        blank = [""] if short else ["", "", ""]
-        table.add_row(
-            "", *gap, Text("sum", style="dim"), *blank, score_text(found.dcg), score_text(found.ideal - found.dcg)
-        )
-    return table
+NO_CONTRIBUTION: tuple[Cell, ...] = (words("–"),) * 4
+"""The figures of a rank that the measure does not count."""
 
 
-def contribution_block(query: QueryReport, found: Contributions) -> str:
+def build_contributions_table(query: QueryReport, contributions: Contributions | None) -> Table:
+    """The ranking with what each rank adds to the DCG and loses against the ideal ranking."""
+    ranks = contributions.ranks if contributions is not None else ()
+    by_document = {rank.document: rank for rank in ranks if rank.document is not None}
+    old_rank = old_ranks(query)
+    has_ties = any(document.tied for document in query.ranking)
+    has_titles = any(document.title for document in query.ranking)
+    table_columns = make_ranking_columns(
+        ["grade", "gain", "discount", "adds", "loses", "score"],
+        has_old_ranks=bool(old_rank),
+        has_ties=has_ties,
+        has_titles=has_titles,
+    )
+    rows = []
+    for document in query.ranking:
+        row = [words(str(document.rank))]
+        if old_rank:
+            row.append(words(old_rank.get(document.id, ""), Tone.STRONG))
+        row += [name(document.id), grade_cell(document)]
+        rank = by_document.get(document.id)
+        row += NO_CONTRIBUTION if rank is None else _list_figures(rank)
+        row.append(words(hit_score_text(document.score)))
+        if has_ties:
+            row.append(words("tied" if document.tied else ""))
+        if has_titles:
+            row.append(title(document.title))
+        rows.append(row)
+
+    # The ideal ranking may be longer than the one returned.
+    was: list[Cell] = [()] if old_rank else []
+    no_hit: list[Cell] = [*was, words("no hit", Tone.QUIET), ()]
+    rows += [[words(str(rank.rank)), *no_hit, *_list_figures(rank)] for rank in ranks if rank.document is None]
+    if contributions is not None:
+        lost = score_text(contributions.ideal - contributions.dcg)
+        sums = [words(score_text(contributions.dcg)), words(lost)]
+        rows.append([(), *was, words("sum", Tone.QUIET), (), (), (), *sums])
+    return Table(table_columns, tuple(_fill_row(row, len(table_columns)) for row in rows))
+
+
+def build_short_contributions_table(query: QueryReport, contributions: Contributions) -> Table:
+    """The ranks that count, with what each adds to the DCG and loses against the ideal ranking."""
+    documents = {document.id: document for document in query.ranking}
+    figures = [Column(heading, ColumnKind.FIGURE) for heading in ("grade", "adds", "loses")]
+    rows: list[tuple[Cell, ...]] = []
+    for rank in contributions.ranks:
+        cells = (words(score_text(rank.adds)), words(score_text(rank.loses)))
+        if rank.document is None:
+            rows.append((words(str(rank.rank)), words("no hit", Tone.QUIET), (), *cells))
+        elif rank.document in documents:
+            document = documents[rank.document]
+            rows.append((words(str(document.rank)), name(document.id), grade_cell(document), *cells))
+    lost = score_text(contributions.ideal - contributions.dcg)
+    rows.append(((), words("sum", Tone.QUIET), (), words(score_text(contributions.dcg)), words(lost)))
+    return Table((Column("rank", ColumnKind.FIGURE), Column("document"), *figures), tuple(rows))
+
+
+def contribution_block(query: QueryReport, contributions: Contributions) -> str:
     """The short table of what each rank adds and loses, as text without colors."""
-    return plain([Text(contributions_text(found)), contribution_table(query, found, short=True)])
+    table = build_short_contributions_table(query, contributions)
+    return plain([Text(contributions_text(contributions)), *print_table(table)])
 
 
-def _cells(document: RankedDocument, rank: RankContribution | None, *, short: bool) -> list[Text | str]:
-    figures = ["–"] * (2 if short else 4) if rank is None else _figures(rank, short=short)
-    return [str(document.rank), safe(document.id), grade_cell(document), *figures]
+def _list_figures(rank: RankContribution) -> list[Cell]:
+    texts = (plain_text(rank.gain), score_text(rank.discount), score_text(rank.adds), score_text(rank.loses))
+    return [words(text) for text in texts]
 
 
-def _figures(rank: RankContribution, *, short: bool) -> list[str]:
-    worth = [] if short else [plain_text(rank.gain), score_text(rank.discount)]
-    return [*worth, score_text(rank.adds), score_text(rank.loses)]
+def _fill_row(row: Sequence[Cell], size: int) -> tuple[Cell, ...]:
+    """*row* with empty cells up to *size*."""
+    return (*row, *[()] * (size - len(row)))
 
 
 # Why documents have their scores.
 
 
-def _explanations(inspection: QueryInspection) -> Iterator[RenderableType]:
-    query = inspection.query
-    titles = {hit.id: hit.title for hit in query.ranking} | {missing.id: missing.title for missing in query.missing}
-    for one in inspection.explanations:
-        rank = "" if one.rank is None else f", rank {one.rank}"
-        score = str(one.outcome) if one.score is None else f"score {one.score:.5g}{rank}"
-        head = Text.assemble(("explanation of ", "bold"), (printable(one.document), "bold"), f"  {printable(score)}")
-        yield head.append(f"  {printable(titles.get(one.document) or '')}".rstrip(), style="dim")
-        yield from map(indented, _explanation(one))
+def _print_explanations(inspection: QueryInspection) -> Iterator[RenderableType]:
+    titles = {document.id: document.title for document in inspection.query.ranking}
+    titles |= {document.id: document.title for document in inspection.query.missing}
+    for explanation in inspection.explanations:
+        score = str(explanation.outcome)
+        if explanation.score is not None:
+            score = f"score {explanation.score:.5g}"
+            if explanation.rank is not None:
+                score += f", rank {explanation.rank}"
+        heading = Text.assemble(("explanation of ", "bold"), (printable(explanation.document), "bold"))
+        heading.append(f"  {printable(score)}")
+        heading.append(f"  {printable(titles.get(explanation.document) or '')}".rstrip(), style="dim")
+        yield heading
+        yield from map(indented, _print_explanation(explanation))
         yield Text()
     if inspection.differences:
         first, second = inspection.explanations
         yield Text("what differs", style="bold")
-        yield indented(_difference_table(inspection.differences, first, second))
+        yield indented(_lay_out_differences(inspection.differences, first, second))
         yield Text()
 
 
-def _explanation(one: Explanation) -> Iterator[RenderableType]:
-    yield from safe_lines(explanation_lines(one))
-    if one.parts:
-        yield _part_table(one)
-    yield from safe_lines(coarse_lines(one.parts), "yellow")
-    if one.clauses:
-        yield _clause_table(one)
+def _print_explanation(explanation: Explanation) -> Iterator[RenderableType]:
+    yield from safe_lines(explanation_lines(explanation))
+    if explanation.parts:
+        yield _lay_out_parts(explanation)
+    yield from safe_lines(coarse_lines(explanation.parts), "yellow")
+    if explanation.clauses:
+        yield _lay_out_clauses(explanation)
 
 
-def _part_table(one: Explanation) -> Table:
+def _lay_out_parts(explanation: Explanation) -> rich_table.Table:
     """The parts of a score, with a column for each figure that any part has."""
+    parts = explanation.parts
     figures: dict[str, list[str]] = {
-        "boost": [_figure(part.boost) for part in one.parts],
-        "idf": [_figure(part.idf) for part in one.parts],
-        "tf": [_figure(part.tf) for part in one.parts],
-        "freq": [_figure(part.frequency) for part in one.parts],
-        "length (mean)": [_length(part) for part in one.parts],
-        "times": [_factors(part) for part in one.parts],
+        "boost": [_figure_text(part.boost) for part in parts],
+        "idf": [_figure_text(part.idf) for part in parts],
+        "tf": [_figure_text(part.tf) for part in parts],
+        "freq": [_figure_text(part.frequency) for part in parts],
+        "length (mean)": [_length_text(part) for part in parts],
+        "times": [_factors_text(part) for part in parts],
     }
-    shown = {heading: cells for heading, cells in figures.items() if any(cells)}
-    table = columns(
-        right("adds"),
-        "clause",
-        *(Column(one, justify="left" if one == "times" else "right", overflow="fold") for one in shown),
-    )
-    for part, *cells in zip(one.parts, *shown.values(), strict=True):
-        row = (score_text(part.score), part.clause, *cells)
+    shown = {heading: texts for heading, texts in figures.items() if any(texts)}
+    table = columns(right("adds"), "clause")
+    for heading in shown:
+        table.add_column(heading, justify="left" if heading == "times" else "right", overflow="fold")
+    for part, *texts in zip(parts, *shown.values(), strict=True):
+        row = (score_text(part.score), part.clause, *texts)
         table.add_row(*map(safe, row), style="" if part.score else "dim")
-    table.add_row(score_text(math.fsum(part.score for part in one.parts)), Text("sum", style="dim"))
+    table.add_row(score_text(math.fsum(part.score for part in parts)), Text("sum", style="dim"))
     return table
 
 
-def _length(part: ScorePart) -> str:
-    return "" if part.length is None else f"{plain_text(part.length)} ({score_text(part.average_length, 1)})"
+def _length_text(part: ScorePart) -> str:
+    if part.length is None:
+        return ""
+    return f"{plain_text(part.length)} ({score_text(part.average_length, 1)})"
 
 
-def _factors(part: ScorePart) -> str:
+def _factors_text(part: ScorePart) -> str:
     """The factors of *part*, in words."""
-    return ", ".join(f"{one.name} {one.value:.4g}" if one.value else one.name for one in part.factors)
+    texts = [f"{factor.name} {factor.value:.4g}" if factor.value else factor.name for factor in part.factors]
+    return ", ".join(texts)
 
 
-def _figure(value: float | None) -> str:
+def _figure_text(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
-def _clause_table(one: Explanation) -> Table:
+def _lay_out_clauses(explanation: Explanation) -> rich_table.Table:
     table = columns("", "clause", "place")
-    for clause in one.clauses:
+    for clause in explanation.clauses:
         matches = "matches" if clause.matches else "no match"
         style = "bold red" if clause.decides else ""
         table.add_row(Text(matches, style=style), safe(clause.clause, style), printable(clause.place))
     return table
 
 
-def _difference_table(found: Sequence[PartDifference], first: Explanation, second: Explanation) -> Table:
-    ours, theirs = ({part.clause: part for part in reversed(one.parts)} for one in (first, second))
-    scores = (Column(printable(one.document), justify="right", overflow="fold") for one in (first, second))
-    table = columns(right("difference"), "clause", *scores, "why")
-    for row in found:
+def _lay_out_differences(
+    differences: Sequence[PartDifference], first: Explanation, second: Explanation
+) -> rich_table.Table:
+    # Of parts with one clause the first one counts.
+    first_parts = {part.clause: part for part in reversed(first.parts)}
+    second_parts = {part.clause: part for part in reversed(second.parts)}
+    table = columns(right("difference"), "clause")
+    for explanation in (first, second):
+        table.add_column(printable(explanation.document), justify="right", overflow="fold")
+    table.add_column("why", overflow="fold")
+    for row in differences:
         if row.first or row.second:
-            why = difference_reason(ours.get(row.clause), theirs.get(row.clause))
-            cells = [difference_text(row.difference), row.clause, score_text(row.first), score_text(row.second), why]
-            table.add_row(*map(safe, cells))
-    total = math.fsum(row.difference for row in found)
+            why = difference_reason(first_parts.get(row.clause), second_parts.get(row.clause))
+            texts = (difference_text(row.difference), row.clause, score_text(row.first), score_text(row.second), why)
+            table.add_row(*map(safe, texts))
+    total = math.fsum(row.difference for row in differences)
     table.add_row(difference_text(total), Text("sum", style="dim"), score_text(first.score), score_text(second.score))
     return table
 
 
-def explanation_lines(one: Explanation) -> Iterator[str]:
+def explanation_lines(explanation: Explanation) -> Iterator[str]:
     """The facts about the document, in words."""
-    if one.outcome is Explained.INVISIBLE:
-        guess = f"; did you mean {one.nearest!r}?" if one.nearest is not None else ""
+    if explanation.outcome is Explained.INVISIBLE:
+        guess = f"; did you mean {explanation.nearest!r}?" if explanation.nearest is not None else ""
         yield f"no document with this id is visible through the target{guess}"
-    if one.outcome is Explained.UNMATCHED:
-        deciding = [clause for clause in one.clauses if clause.decides]
-        yield f"it is in the index {one.index}, and the request does not find it" + (":" if deciding else "")
+    if explanation.outcome is Explained.UNMATCHED:
+        deciding = [clause for clause in explanation.clauses if clause.decides]
+        colon = ":" if deciding else ""
+        yield f"it is in the index {explanation.index}, and the request does not find it{colon}"
         for clause in deciding:
             yield f"{clause.place} {'matches, and must not' if clause.matches else 'does not match'}"
-    if one.reason:
-        yield one.reason
+    if explanation.reason:
+        yield explanation.reason
 
 
 def coarse_lines(parts: Sequence[ScorePart]) -> Iterator[str]:
     """A line for each kind of part, and each factor, that the engine does not explain further."""
     kinds = [str(part.kind) for part in parts if part.kind in COARSE]
-    kinds += [factor.name for part in parts for factor in part.factors if factor.name in COARSE]
+    for part in parts:
+        kinds += [factor.name for factor in part.factors if factor.name in COARSE]
     for kind in dict.fromkeys(kinds):
         yield f"{kind}: the engine gives its value and no finer parts"
 
@@ -300,18 +357,23 @@ COARSE = (PartKind.FUNCTION, PartKind.SCRIPT, PartKind.VECTOR, PartKind.FUSION, 
 
 def difference_reason(first: ScorePart | None, second: ScorePart | None) -> str:
     """Which figures of one clause differ between two documents."""
-    if first is None or second is None:
-        return "only in the first" if second is None else "only in the second"
-    pairs = (
+    if second is None:
+        return "only in the first"
+    if first is None:
+        return "only in the second"
+    figures = (
         ("freq", first.frequency, second.frequency),
         ("length", first.length, second.length),
         ("idf", first.idf, second.idf),
         ("boost", first.boost, second.boost),
     )
-    known = [f"{name} {_figure(ours)} and {_figure(theirs)}" for name, ours, theirs in pairs if ours != theirs]
+    reasons = []
+    for figure, first_value, second_value in figures:
+        if first_value != second_value:
+            reasons.append(f"{figure} {_figure_text(first_value)} and {_figure_text(second_value)}")
     if first.factors != second.factors:
-        known.append(f"times {_factors(first) or '1'} and {_factors(second) or '1'}")
-    return "; ".join(known)
+        reasons.append(f"times {_factors_text(first) or '1'} and {_factors_text(second) or '1'}")
+    return "; ".join(reasons)
 
 
 # A request as a command line for a POSIX shell.
@@ -327,11 +389,11 @@ def curl_line(sent: SentRequest) -> str:
     >>> print(curl_line(SentRequest("GET", "http://shop/find?q=a b", {"x-key": "${KEY}"}, variables=("KEY",))))
     curl -X GET -H "x-key: $KEY" 'http://shop/find?q=a b'
     """
-    words = ["curl", "-X", sent.method]
+    arguments = ["curl", "-X", sent.method]
     if sent.login:
-        words += ["-u", _word(sent.login, sent.variables)]
-    for name, value in sent.headers.items():
-        words += ["-H", _header(name, value, sent)]
+        arguments += ["-u", _quote(sent.login, sent.variables)]
+    for header, value in sent.headers.items():
+        arguments += ["-H", _quote_header(header, value, sent)]
     route = sent.route or Route()
     options = {
         "--cacert": sent.ca_certs,
@@ -341,40 +403,50 @@ def curl_line(sent: SentRequest) -> str:
         "--proxy": route.proxy,
         "--proxy-user": route.proxy_login,
     }
-    for option, value in options.items():
-        words += [option, _word(value, sent.variables)] if value else []
+    for option, option_value in options.items():
+        if option_value:
+            arguments += [option, _quote(option_value, sent.variables)]
     if not route.verify_certs:
-        words.append("--insecure")
-    words.append(_word(sent.url, sent.variables))
+        arguments.append("--insecure")
+    arguments.append(_quote(sent.url, sent.variables))
     if sent.body is not None:
-        words += ["--data-raw", _word(_body(sent.body), sent.variables)]
-    return " ".join(words)
+        arguments += ["--data-raw", _quote(_dump_body(sent.body), sent.variables)]
+    return " ".join(arguments)
 
 
-def _body(body: Json) -> str:
+def _dump_body(body: Json) -> str:
     """*body* as JSON, with escapes for characters that a terminal does not print as they are."""
     text = json.dumps(body, separators=(",", ":"), ensure_ascii=False)
-    return text if printable(text) == text else json.dumps(body, separators=(",", ":")).replace("\x7f", "\\u007f")
+    if printable(text) == text:
+        return text
+    # JSON leaves the delete character as it is, also where it escapes all others beyond ASCII.
+    return json.dumps(body, separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
-def _header(name: str, value: str, sent: SentRequest) -> str:
-    encoded = [one for one in sent.encoded if value.endswith("${" + one + "}")]
-    if name.lower() == "authorization" and encoded:
+def _quote_header(header: str, value: str, sent: SentRequest) -> str:
+    # The variable has a login, which is sent in base64: the shell encodes it.
+    encoded = [variable for variable in sent.encoded if value.endswith("${" + variable + "}")]
+    if header.lower() == "authorization" and encoded:
         scheme = value.partition(" ")[0]
-        return f'''"{name}: {scheme} $(printf %s "${encoded[0]}" | base64 | tr -d '\\n')"'''
-    return _word(f"{name}: {value}", sent.variables)
+        return f'''"{header}: {scheme} $(printf %s "${encoded[0]}" | base64 | tr -d '\\n')"'''
+    return _quote(f"{header}: {value}", sent.variables)
 
 
-def _word(text: str, variables: tuple[str, ...]) -> str:
+def _quote(text: str, variables: tuple[str, ...]) -> str:
     """*text* as one word: in double quotes if it has variables and nothing to be escaped, else in single quotes."""
     if not variables:
         return shlex.quote(text)
     reference = re.compile(rf"\$\{{({'|'.join(map(re.escape, variables))})\}}")
-    literals = reference.split(text)
-    if len(literals) == 1:
+    # The text between variables, and the names of these, by turns.
+    parts = reference.split(text)
+    literals, names = parts[::2], parts[1::2]
+    if not names:
         return shlex.quote(text)
-    if not any(map(_NEEDS_ESCAPE.search, literals[::2])):
+    if not any(map(_NEEDS_ESCAPE.search, literals)):
+        # A name that a word follows needs its braces.
         return '"' + re.sub(r"\$\{(\w+)\}(?!\w)", r"$\1", text) + '"'
-    names = [f'"${name}"' for name in literals[1::2]]
-    quoted = [shlex.quote(one) if one else "" for one in literals[::2]]
-    return "".join(part for pair in zip(quoted, [*names, ""], strict=True) for part in pair)
+    quoted = [shlex.quote(literals[0]) if literals[0] else ""]
+    for variable, literal in zip(names, literals[1:], strict=True):
+        quoted.append(f'"${variable}"')
+        quoted.append(shlex.quote(literal) if literal else "")
+    return "".join(quoted)

@@ -99,7 +99,7 @@ def test_a_failed_query_shows_its_old_ranking_beside_the_new(saved, engine, caps
     rows = [line.split()[:3] for line in text.split("query q")[1].splitlines()[2:]]
     assert rows[:4] == [["rank", "was", "document"], ["1", "new", "n"], ["2", "y", "unjudged"], ["3", "1", "a"]]
     assert "left since the baseline     grade  was" in text
-    table = "| left since the baseline | grade | was | title |\n| --- | ---: | ---: | --- |\n| <code>z</code> |"
+    table = "| left since the baseline | grade | was |\n| --- | ---: | ---: |\n| <code>z</code> |"
     assert table in Path("report.md").read_text()
 
 

@@ -74,7 +74,7 @@ def test_a_total_that_is_a_lower_bound_is_told_as_one(report, suite):
 
 
 def test_the_remarks_of_the_terminal_are_on_the_page_too(report):
-    text = Page(render(report)).text.split("Thresholds")[0]
+    text = Page(render(report)).text.split("Notes")[1].split("Queries")[0]
     assert "1 query with outcome zero hits: no hits (q2)" in text
     assert "1 query with outcome error: failed shards: 1 of 5 (q3)" in text
 

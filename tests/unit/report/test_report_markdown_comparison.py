@@ -40,7 +40,8 @@ def test_both_sides_measures_agreement_and_notes_are_told():
     assert "reference baseline: baseline of 2026-11-01, opensearch 3.7.0, index products, request current" in page.text
     assert page.row("nDCG@10")[1:5] == ["0.5530", "0.6280", "+0.0750", "-0.1000 to +0.2500"]
     assert page.row("FAILED")[1:4] == ["drop every nDCG@10 <= 0.1", "0.2000", "0.1"]
-    assert page.row("0.8531")[1:3] == ["0.9286", "-0.6000 over 3 queries"]
+    for fact in ("RBO (p=0.9) 0.8531", "overlap 0.9286", "Kendall's tau -0.6000 over 3 queries"):
+        assert fact in page.text
     assert "candidate: no ranking for 1 query (gloves): failed shards: 1 of 5" in page.text
     assert "so few queries that differ" in page.text
 
@@ -69,7 +70,7 @@ def test_as_many_queries_as_asked_for_those_that_are_blamed_first():
     text = render(comparison_report(), most=1)
     assert "query <code>boots</code> winter boots" in text
     assert "query <code>red" not in text
-    assert "2 more queries moved: an HTML report shows them" in text
+    assert "2 more queries moved;" in text
     assert "concerns <code>drop every" in text
 
 
@@ -81,7 +82,7 @@ def test_texts_of_others_stay_texts(odd):
     assert set(page.elements) <= OURS
     assert "\x1b" not in text
     assert "\u202e" not in text
-    assert {len(row) for row in page.rows} == {5, 6, 7, 9}
+    assert {len(row) for row in page.rows} == {5, 7, 9}
     assert not any("@someone" in piece or "#12" in piece for piece in page.pieces)
 
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from builders.reports import plain_report
+from builders.reports import tag_lines as lines
 from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
 from harness.report import markdown
 from harness.report.json import dumps_report, loads_report
 from harness.report.overview import TAGS, tag_table
-from harness.report.terminal import plain
-from harness.report.terminal.run import tag_renderables
 
 
 def summary(measure, mean, counted, *, left_out=0, weighted=False):
@@ -43,10 +42,6 @@ def tagged(suite):
     )
 
 
-def lines(suite, width=100):
-    return [line.rstrip() for line in plain(tag_renderables(suite), width).splitlines()]
-
-
 def test_a_line_a_tag_and_a_column_a_measure(tagged):
     assert lines(tagged) == [
         "  mean by tag  queries      nDCG@10     P@5  thresholds",
@@ -68,7 +63,7 @@ def test_weights_have_a_column_and_the_means_say_so(tagged):
 
 def test_it_stands_below_the_measures(tagged, report):
     text = plain_report(replace(report, suites=(tagged,)))
-    assert text.index("left out") < text.index("mean by tag") < text.index("FAILED")
+    assert text.index("FAILED") < text.index("left out") < text.index("mean by tag")
 
 
 def test_without_tags_there_is_no_table(suite, report):

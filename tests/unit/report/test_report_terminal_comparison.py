@@ -172,7 +172,7 @@ def test_colours_are_the_console_s_to_print():
     found = comparison(row(adjusted=0.01, p_value=0.005))
     for renderable in report_renderables(comparison_report(measures=found)):
         console.print(renderable)
-    assert "\x1b[32mnDCG@10" in stream.getvalue()
+    assert "\x1b[1;32m+0.0750" in stream.getvalue()
     assert "\x1b[31mtin" not in stream.getvalue()
 
 

@@ -1,0 +1,128 @@
+"""What of a report needs attention: one decision for all outputs, on values."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.gate.selection import interleave_blamed
+from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict
+
+BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
+"""The statuses of thresholds that do not hold: the exit status is not 0."""
+
+LOOKED_AT = (*BAD, Status.WARNED, Status.XPASSED)
+"""
+Statuses that need attention: a warning is meant to be read, and the `xfail` of an unexpected pass would hide the next
+failure.
+"""
+
+WORST_FIRST = (
+    Status.ERROR,
+    Status.INCONCLUSIVE,
+    Status.FAILED,
+    Status.WARNED,
+    Status.XPASSED,
+    Status.XFAILED,
+    Status.NOT_DECIDED,
+    Status.PASSED,
+    Status.SKIPPED,
+)
+
+QUERIES_OF_THRESHOLD = 3
+"""The worst queries that are shown for one threshold."""
+
+QUERIES_OF_SUITE = 10
+"""The queries that are shown for all thresholds of a suite together."""
+
+LEAST_JUDGED = 0.5
+"""The share of judged hits below which a report warns: most of what users see then does not count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attention:
+    """
+    *verdicts* that need attention, the worst first, without those that only repeat that queries had no answer; the
+    *queries* that they blame, the worst of each before the second of any, and how many *more_queries* they blame.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    queries: tuple[QueryReport, ...]
+    more_queries: int
+
+
+def find_attention(suite: SuiteReport) -> Attention:
+    """What needs attention in *suite*; where the run only reports, all its answered queries, if these are few."""
+    unanswered = suite.unanswered
+    verdicts = [verdict for verdict in order_verdicts(suite.verdicts) if needs_attention(verdict, unanswered)]
+    if suite.report_only and len(suite.queries) - len(unanswered) <= QUERIES_OF_SUITE:
+        sent = [query.id for query in suite.queries if query.outcome is not Outcome.SKIPPED]
+        answered = [query for query in sent if query not in unanswered]
+        return Attention(tuple(verdicts), tuple(suite.find_queries(answered)), 0)
+
+    # A threshold may blame queries that are not in the report.
+    in_report: set[str] = set()
+    if any(verdict.blamed for verdict in verdicts):
+        in_report = {query.id for query in suite.queries}
+    blamed_by_verdict = []
+    all_blamed: set[str] = set()
+    for verdict in verdicts:
+        blamed = [query for query in verdict.blamed if query in in_report and query not in unanswered]
+        blamed_by_verdict.append(blamed[:QUERIES_OF_THRESHOLD])
+        all_blamed.update(blamed)
+    shown = interleave_blamed(blamed_by_verdict)[:QUERIES_OF_SUITE]
+    return Attention(tuple(verdicts), tuple(suite.find_queries(shown)), len(all_blamed) - len(shown))
+
+
+def needs_attention(verdict: Verdict, unanswered: Collection[str]) -> bool:
+    """
+    Whether *verdict* needs attention; one that was not decided does if it blames a query.
+
+    One that only repeats that queries are *unanswered* does not: that is reported once for all of them.
+    """
+    if verdict.status in LOOKED_AT or (verdict.status is Status.NOT_DECIDED and verdict.blamed):
+        return not only_repeats_unanswered(verdict, unanswered)
+    return False
+
+
+def order_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
+    """*verdicts*, the worst first, and of one status in the order of the suite; passed ones of single queries last."""
+    return sorted(verdicts, key=lambda verdict: (is_passed_of_query(verdict), WORST_FIRST.index(verdict.status)))
+
+
+def only_repeats_unanswered(verdict: Verdict, unanswered: Collection[str]) -> bool:
+    """Whether *verdict* only repeats that queries had no answer, which is reported once for all of them."""
+    has_no_figure = verdict.status is Status.ERROR or (
+        verdict.status is Status.NOT_DECIDED and verdict.observed is None
+    )
+    return has_no_figure and bool(verdict.blamed) and set(unanswered) >= set(verdict.blamed)
+
+
+def split_unanswered(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:
+    """If no query has an answer: the verdicts that only repeat that, and the others; else none, and all."""
+    unanswered = suite.unanswered
+    if not unanswered or len(unanswered) < len(suite.queries):
+        return [], list(suite.verdicts)
+    repeating: list[Verdict] = []
+    others: list[Verdict] = []
+    for verdict in suite.verdicts:
+        if only_repeats_unanswered(verdict, unanswered):
+            repeating.append(verdict)
+        else:
+            others.append(verdict)
+    return repeating, others
+
+
+def is_passed_of_query(verdict: Verdict) -> bool:
+    """Whether *verdict* is a passed threshold of a single query: there may be thousands, and none needs a look."""
+    return verdict.query is not None and verdict.status is Status.PASSED
+
+
+def is_hardly_judged(hits: int, judged: int) -> bool:
+    """Whether so few of *hits* are judged that scores say little."""
+    return hits > 0 and judged / hits < LEAST_JUDGED
+
+
+def list_looked_at(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Those of *verdicts* whose status needs attention, the worst first."""
+    return [verdict for verdict in order_verdicts(verdicts) if verdict.status in LOOKED_AT]

@@ -1,0 +1,228 @@
+"""The document of a comparison: what is said of two runs side by side, in which order, made from their values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.model import Comparison, ComparisonReport, MovedDocument, QueryComparison, Verdict
+from harness.report.attention import LOOKED_AT, is_passed_of_query, list_looked_at, order_verdicts
+from harness.report.comparison_sentences import (
+    FIGURES,
+    agreement_facts,
+    change_mark,
+    closing,
+    coverage_lines,
+    coverage_warnings,
+    detectable_lines,
+    figure_texts,
+    first_ranks,
+    headline,
+    known_texts,
+    last_rank,
+    left_mark,
+    measure_warnings,
+    method_text,
+    moved_queries,
+    origin_text,
+    unpaired_lines,
+)
+from harness.report.document import (
+    Cell,
+    Column,
+    ColumnKind,
+    ComparisonDocument,
+    Fact,
+    Facts,
+    Notes,
+    Overflow,
+    QuerySection,
+    Rankings,
+    Span,
+    Table,
+    Threshold,
+    Thresholds,
+    Tone,
+    make_notes,
+    name,
+    words,
+)
+from harness.report.run_document import describe_verdict, grade_cell
+from harness.report.run_sentences import RANKS_SHOWN, concerned_text
+from harness.words import count
+
+MOVED_SHOWN = 3
+"""Queries of a measure that are named, those that changed most first."""
+
+MARKS = {"entered": Tone.ENTERED, "left": Tone.LEFT, "tied": Tone.QUIET}
+"""The tones of words on how a document moved."""
+
+
+def build_comparison_document(report: ComparisonReport, *, most: int) -> ComparisonDocument:
+    """
+    All that is said of *report*.
+
+    At most *most* queries are shown with their rankings: those that thresholds blame, then those that moved most.
+    """
+    remarks = make_notes([*unpaired_lines(report), *coverage_warnings(report)], Tone.NOTED)
+    remarks += make_notes(list(coverage_lines(report)), Tone.PLAIN)
+    remarks += make_notes(report.notes, Tone.QUIET)
+
+    bad = list_looked_at(report.verdicts)
+    shown, more = moved_queries(report, most)
+    queries = tuple(build_compared_query(query, concerned_text(query, bad)) for query in shown)
+    more_queries = ""
+    if more:
+        more_queries = f"{count(more, 'more query')} moved; `harness compare --output html=FILE` shows them."
+
+    comparison = report.measures
+    return ComparisonDocument(
+        headline=headline(report),
+        closing=closing(report),
+        exit_status=report.exit_status,
+        is_decided=bool(report.verdicts or report.exit_status),
+        suite=report.suite or "",
+        candidate=report.candidate.name,
+        reference=report.reference.name,
+        facts=build_comparison_facts(report),
+        thresholds=build_comparison_thresholds(report.verdicts),
+        method="" if comparison is None else method_text(comparison),
+        measures=Table((), ()) if comparison is None else build_comparison_table(comparison),
+        measure_notes=Notes(()) if comparison is None else build_measure_notes(comparison),
+        agreement=build_agreement(report),
+        remarks=Notes(remarks),
+        queries=queries,
+        more_queries=more_queries,
+    )
+
+
+def build_comparison_facts(report: ComparisonReport) -> Facts:
+    """The two sides, the gain and the depth."""
+    facts = []
+    for heading, side in (("reference", report.reference), ("candidate", report.candidate)):
+        facts.append(Fact(heading, (Span(side.name, is_name=True), Span(f": {origin_text(side)}"))))
+    if report.gain:
+        facts.append(Fact("gain", words(f"{report.gain}, profile {report.profile}")))
+    facts.append(Fact("depth", words(count(report.depth, "rank"))))
+    return Facts(tuple(facts))
+
+
+def build_comparison_thresholds(verdicts: Sequence[Verdict]) -> Thresholds:
+    """The thresholds of a comparison, the worst first; no command shows a query of it."""
+    listed = [verdict for verdict in order_verdicts(verdicts) if not is_passed_of_query(verdict)]
+    thresholds = tuple(map(describe_compared_verdict, listed))
+    return Thresholds(thresholds, unanswered=0, passed_of_queries=len(verdicts) - len(listed))
+
+
+def describe_compared_verdict(verdict: Verdict) -> Threshold:
+    """The threshold of *verdict*."""
+    return describe_verdict(verdict, command="", is_explained=verdict.status in LOOKED_AT)
+
+
+def build_comparison_table(comparison: Comparison) -> Table:
+    """A row for each measure, with the difference in bold where it is significant."""
+    rows = []
+    for measure in comparison.measures:
+        row = [name(measure.measure)]
+        for heading, text in figure_texts(measure).items():
+            tone = Tone.PLAIN
+            if heading == "difference" and comparison.is_significant(measure):
+                tone = Tone.BEST if measure.difference > 0 else Tone.BAD
+            row.append(words(text, tone))
+        rows.append(tuple(row))
+    columns = (Column("measure"), *(Column(heading, ColumnKind.FIGURE) for heading in FIGURES))
+    return Table(columns, tuple(rows), overflow=Overflow.STACK)
+
+
+def build_measure_notes(comparison: Comparison) -> Notes:
+    """For each measure what limits its figures, which difference the test detects, and what changed most."""
+    notes: list[Span] = []
+    for measure in comparison.measures:
+        notes += make_notes(list(measure_warnings(measure, comparison)), Tone.NOTED)
+        notes += make_notes(list(detectable_lines(measure, comparison)), Tone.PLAIN)
+        if measure.moved:
+            moved = [f"{query} {before:.4f} → {after:.4f}" for query, before, after in measure.moved[:MOVED_SHOWN]]
+            notes.append(Span(f"{measure.measure}: changed most: {', '.join(moved)}"))
+    return Notes(tuple(notes))
+
+
+def build_agreement(report: ComparisonReport) -> Facts:
+    """How far the rankings agree, without facts where that is not known."""
+    agreement = report.agreement
+    if agreement is None:
+        return Facts(())
+    queries, ranks = count(agreement.queries, "query"), count(agreement.depth, "rank")
+    facts = [Fact(heading, words(text)) for heading, text in agreement_facts(agreement).items()]
+    return Facts(tuple(facts), f"agreement of the rankings, over {queries} and {ranks}; without judgments")
+
+
+# One query.
+
+
+def build_compared_query(query: QueryComparison, concerns: str) -> QuerySection:
+    """What changed, and the two rankings; *concerns* says why the query is shown."""
+    blocks: tuple[Rankings, ...] = ()
+    if query.documents:
+        blocks = (Rankings(build_beside(query), build_below(query)),)
+    return QuerySection(query.id, query.text, "; ".join(known_texts(query)), concerns, blocks)
+
+
+def build_beside(query: QueryComparison) -> Table:
+    """A row per rank: the reference's document, whether it left, how the candidate's moved, and the candidate's."""
+    columns = (
+        Column("rank", ColumnKind.FIGURE),
+        Column("reference", ColumnKind.SIDE),
+        Column("grade", ColumnKind.FIGURE),
+        Column("", ColumnKind.WORD, least_width=len("left")),
+        Column("", ColumnKind.WORD, least_width=len("entered")),
+        Column("candidate", ColumnKind.SIDE),
+        Column("grade", ColumnKind.FIGURE),
+    )
+    rows = []
+    for rank, before, after in first_ranks(query):
+        row: list[Cell] = [words(str(rank))]
+        if before is None:
+            row += [(), (), ()]
+        else:
+            row += [_name_document(before), grade_cell(before), _mark(left_mark(before))]
+        if after is None:
+            row += [(), (), ()]
+        else:
+            row += [_mark(change_mark(after)), _name_document(after), grade_cell(after)]
+        rows.append(tuple(row))
+    return Table(columns, tuple(rows), tuple(_count_more_ranks(query)))
+
+
+def build_below(query: QueryComparison) -> Table:
+    """A row per document, with its rank before and now."""
+    columns = (
+        Column("was", ColumnKind.FIGURE),
+        Column("now", ColumnKind.FIGURE),
+        Column("", ColumnKind.WORD),
+        Column("document"),
+        Column("grade", ColumnKind.FIGURE),
+    )
+    rows = []
+    for document in query.documents:
+        ranks = [document.reference, document.candidate]
+        if any(rank is not None and rank <= RANKS_SHOWN for rank in ranks):
+            mark = change_mark(document) or left_mark(document)
+            texts = [words("–" if rank is None else str(rank)) for rank in ranks]
+            rows.append((*texts, _mark(mark), _name_document(document), grade_cell(document)))
+    return Table(columns, tuple(rows), tuple(_count_more_ranks(query)))
+
+
+def _count_more_ranks(query: QueryComparison) -> Iterator[str]:
+    more = last_rank(query) - RANKS_SHOWN
+    if more > 0:
+        yield f"and {count(more, 'rank')} more"
+
+
+def _mark(mark: str) -> Cell:
+    return words(mark, MARKS.get(mark, Tone.PLAIN))
+
+
+def _name_document(document: MovedDocument) -> Cell:
+    identity = Span(document.id, is_name=True)
+    if not document.title:
+        return (identity,)
+    return (identity, Span(" "), Span(document.title, Tone.QUIET, is_title=True))

@@ -1,0 +1,336 @@
+"""
+What a report says, once for all outputs: sections of facts, thresholds, tables, notes, differences and queries.
+
+`run_document` and `comparison_document` make it from the values of a report. The packages `terminal`, `markdown` and
+`html` print it: they decide looks, such as colors, widths, escapes and how much fits, and neither facts nor order.
+No text in here is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeAlias
+
+from harness.model import Verdict
+
+
+class Tone(Enum):
+    """How a text is meant, for printers that set texts apart."""
+
+    PLAIN = auto()
+    QUIET = auto()
+    STRONG = auto()
+    GOOD = auto()
+    POOR = auto()
+    BEST = auto()
+    """The best of a column, or a significant rise."""
+    BAD = auto()
+    """A failure, or a significant fall."""
+    NOTED = auto()
+    """To be read, without consequences."""
+    WARNING = auto()
+    """Probably something else than the ranking is wrong."""
+    UNDECIDED = auto()
+    ENTERED = auto()
+    """A document that only the second of two rankings has."""
+    LEFT = auto()
+    """A document that only the first of two rankings has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of text."""
+
+    text: str
+    tone: Tone = Tone.PLAIN
+    is_name: bool = False
+    """Whether it is an id, a threshold, a measure or a file, which Markdown prints as code."""
+    is_title: bool = False
+    """Whether it is the title of a document, which may be long and may be cut."""
+
+
+Cell: TypeAlias = tuple[Span, ...]
+"""The spans are printed one after another, without a blank between them."""
+
+
+def name(text: str, tone: Tone = Tone.PLAIN) -> Cell:
+    """A cell of one name."""
+    return (Span(text, tone, is_name=True),)
+
+
+def words(text: str, tone: Tone = Tone.PLAIN) -> Cell:
+    """A cell of one text."""
+    return (Span(text, tone),)
+
+
+def title(text: str | None) -> Cell:
+    """A cell of the title of a document, empty where it has none."""
+    return (Span(text, is_title=True),) if text else ()
+
+
+def join_spans(cell: Cell) -> str:
+    """The whole text of *cell*."""
+    return "".join(span.text for span in cell)
+
+
+# Blocks: what a section consists of.
+
+
+class ColumnKind(Enum):
+    """What the cells of a column are, from which printers choose alignment and what is cut or folded."""
+
+    NAME = auto()
+    SIDE = auto()
+    """Names of one of two sides, which share the width."""
+    FIGURE = auto()
+    """A number under a short heading."""
+    SCORE = auto()
+    """A number under a heading that may be long, such as a measure."""
+    WORD = auto()
+    """One or two words, never folded."""
+    TITLE = auto()
+
+
+class Overflow(Enum):
+    """What becomes of a table that is too wide for a terminal."""
+
+    FOLD = auto()
+    """Its texts are folded."""
+    SPLIT = auto()
+    """Columns that do not fit follow in further tables, each with the columns of names first."""
+    STACK = auto()
+    """The cells of each row stand below one another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column of a table with its heading, which may be empty."""
+
+    heading: str
+    kind: ColumnKind = ColumnKind.NAME
+    is_name: bool = False
+    """Whether the heading is a name, as that of a measure."""
+    least_width: int = 0
+    """The width of the longest word that it may have, so that tables below one another have the same columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows with a cell for each of *columns*, and sentences below them."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    remarks: tuple[str, ...] = ()
+    overflow: Overflow = Overflow.FOLD
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something known by a name."""
+
+    name: str
+    text: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts by their names, below a heading if there is one."""
+
+    facts: tuple[Fact, ...]
+    heading: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """Sentences, each by itself."""
+
+    lines: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Two versions of a text: lines that begin with ``+`` or ``-`` are in one of them; *remark* is on what is cut."""
+
+    heading: str
+    lines: tuple[str, ...]
+    remark: str
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """
+    One threshold and its verdict.
+
+    The reason and what else explains the verdict are *details*; *caveat* qualifies a pass. *command* shows the worst
+    query, and is empty where none can.
+    """
+
+    verdict: Verdict
+    observed: str
+    required: str
+    caveat: str
+    details: tuple[str, ...]
+    command: str
+    needs_attention: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """
+    Thresholds, the worst verdicts first.
+
+    *unanswered* counts those that are left out because no query has an answer, *passed_of_queries* the passed ones of
+    single queries: there may be thousands, and none needs a look.
+    """
+
+    thresholds: tuple[Threshold, ...]
+    unanswered: int
+    passed_of_queries: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to say."""
+        return not (self.thresholds or self.unanswered or self.passed_of_queries)
+
+    @property
+    def explained(self) -> list[Threshold]:
+        """Those that need attention."""
+        return [threshold for threshold in self.thresholds if threshold.needs_attention]
+
+
+@dataclass(frozen=True, slots=True)
+class Rankings:
+    """Two rankings of a query: *beside* each other, and where that is too wide as one list of documents *below*."""
+
+    beside: Table
+    below: Table
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySection:
+    """One query: *known* has its scores and its outcome, *concerns* names the thresholds that blame it."""
+
+    id: str
+    text: str
+    known: str
+    concerns: str
+    blocks: tuple[Notes | Table | Rankings, ...]
+
+
+Block: TypeAlias = Facts | Table | Notes | Difference | Thresholds | Rankings
+
+
+# A document.
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteSection:
+    """What is said of one suite, or of one of its cells; the fields are in the order in which they are printed."""
+
+    title: str
+    path: str
+    is_calm: bool
+    """Whether nothing in it needs attention."""
+    facts: Facts
+    warnings: Notes
+    """What is probably wrong with the set-up."""
+    thresholds: Thresholds
+    tables: tuple[Table, ...]
+    """The measures, then the tags."""
+    outcomes: Notes
+    """Queries without a plain score."""
+    remarks: Notes
+    differences: tuple[Difference, ...]
+    """How texts changed since the baseline."""
+    queries: tuple[QuerySection, ...]
+    """The queries to look at."""
+    more_queries: str
+    """How many more there are, as a sentence."""
+
+    def blocks(self) -> Iterator[Block]:
+        """All between the title and the queries, without what is empty."""
+        yield self.facts
+        if self.warnings.lines:
+            yield self.warnings
+        if not self.thresholds.is_empty:
+            yield self.thresholds
+        yield from self.tables
+        notes = Notes(self.outcomes.lines + self.remarks.lines)
+        if notes.lines:
+            yield notes
+        yield from self.differences
+
+
+@dataclass(frozen=True, slots=True)
+class MissingSection:
+    """A suite that did not run, and why."""
+
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunDocument:
+    """
+    What is said of a run.
+
+    A page begins with *headline*, *closing* and *overview*. A terminal ends with *overview* and *closing*: its end is
+    what is seen of it.
+    """
+
+    headline: str
+    closing: str
+    exit_status: int
+    is_decided: bool
+    is_report_only: bool
+    missing: tuple[MissingSection, ...]
+    overview: Table | None
+    """The cells side by side."""
+    suites: tuple[SuiteSection, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonDocument:
+    """What is said of two runs side by side; the fields are in the order in which they are printed."""
+
+    headline: str
+    closing: str
+    exit_status: int
+    is_decided: bool
+    """Whether it was to hold to anything."""
+    suite: str
+    candidate: str
+    reference: str
+    facts: Facts
+    thresholds: Thresholds
+    method: str
+    """How the differences were tested; empty where they were not, and then there are no *measures*."""
+    measures: Table
+    measure_notes: Notes
+    agreement: Facts
+    """How far the rankings agree; without facts where that is not known."""
+    remarks: Notes
+    queries: tuple[QuerySection, ...]
+    more_queries: str
+
+    def blocks(self) -> Iterator[Block]:
+        """All between the title and the queries, without what is empty."""
+        yield self.facts
+        if not self.thresholds.is_empty:
+            yield self.thresholds
+        if self.method:
+            yield Notes((Span(self.method, Tone.QUIET),))
+            yield self.measures
+        if self.measure_notes.lines:
+            yield self.measure_notes
+        if self.agreement.facts:
+            yield self.agreement
+        if self.remarks.lines:
+            yield self.remarks
+
+
+def make_notes(lines: Sequence[str], tone: Tone) -> tuple[Span, ...]:
+    """A note of *tone* for each of *lines*."""
+    return tuple(Span(line, tone) for line in lines)

@@ -1,0 +1,488 @@
+"""The document of a run: what is said of it, in which order, made from a `Report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from harness.model import (
+    MissingDocument,
+    MovedDocument,
+    QueryReport,
+    RankedDocument,
+    Report,
+    Status,
+    SuiteReport,
+    TextDiff,
+    Verdict,
+)
+from harness.report.attention import (
+    BAD,
+    find_attention,
+    is_hardly_judged,
+    is_passed_of_query,
+    needs_attention,
+    order_verdicts,
+    split_unanswered,
+)
+from harness.report.document import (
+    Cell,
+    Column,
+    ColumnKind,
+    Difference,
+    Fact,
+    Facts,
+    MissingSection,
+    Notes,
+    Overflow,
+    QuerySection,
+    RunDocument,
+    Span,
+    SuiteSection,
+    Table,
+    Threshold,
+    Thresholds,
+    Tone,
+    make_notes,
+    name,
+    title,
+    words,
+)
+from harness.report.overview import (
+    BEST,
+    Figure,
+    Overview,
+    TagRow,
+    TagTable,
+    cell_names,
+    change_cell,
+    compared_text,
+    describe_overview,
+    figure_text,
+    overview,
+    tag_table,
+)
+from harness.report.run_sentences import (
+    RANKS_SHOWN,
+    baseline_text,
+    cause_lines,
+    closing,
+    concerned_text,
+    diff_heading,
+    diff_rest,
+    grade_text,
+    headline,
+    judged_line,
+    known_text,
+    left_documents,
+    mean_change_text,
+    missing_place,
+    next_command,
+    old_ranks,
+    only_reports,
+    outcome_lines,
+    remark_lines,
+)
+from harness.report.sentences import (
+    hit_score_text,
+    mean_heading,
+    observed_text,
+    plain_text,
+    qualified_text,
+    required_text,
+    score_text,
+    tally_text,
+    waiver_not_in_reason,
+)
+from harness.words import count
+
+FIGURE, NAME, SCORE, TITLE, WORD = (
+    ColumnKind.FIGURE,
+    ColumnKind.NAME,
+    ColumnKind.SCORE,
+    ColumnKind.TITLE,
+    ColumnKind.WORD,
+)
+
+MISSING_SHOWN = 10
+"""Missing relevant documents of a query."""
+
+
+def build_run_document(report: Report) -> RunDocument:
+    """All that is said of *report*."""
+    is_decided = False
+    for suite in report.suites:
+        if any(verdict.status is not Status.NOT_DECIDED for verdict in suite.verdicts) and not suite.report_only:
+            is_decided = True
+    cells = overview(report)
+    sections = []
+    for heading, suite in zip(cell_names(report.suites), report.suites, strict=True):
+        sections.append(build_suite_section(suite, heading))
+    return RunDocument(
+        headline=headline(report),
+        closing=closing(report),
+        exit_status=report.exit_status,
+        is_decided=is_decided,
+        is_report_only=only_reports(report),
+        missing=tuple(MissingSection(suite.path, suite.reason) for suite in report.missing),
+        overview=None if cells is None else build_overview_table(cells),
+        suites=tuple(sections),
+    )
+
+
+def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
+    """All that is said of *suite*, which is a cell of a run, under *heading*."""
+    attention = find_attention(suite)
+    thresholds = build_thresholds(suite)
+
+    # Without any answer no measure has a figure, and neither has a tag.
+    tables = []
+    if suite.summaries and not thresholds.unanswered:
+        tables.append(build_measures_table(suite))
+        tags = tag_table(suite)
+        if tags is not None:
+            tables.append(build_tags_table(tags))
+
+    remarks = []
+    judged = judged_line(suite)
+    if judged:
+        is_warning = is_hardly_judged(suite.hits, suite.judged_hits)
+        remarks.append(Span(judged, Tone.WARNING if is_warning else Tone.QUIET))
+    remarks += make_notes(list(remark_lines(suite)), Tone.QUIET)
+
+    queries = [
+        build_query_section(query, concerns=concerned_text(query, attention.verdicts)) for query in attention.queries
+    ]
+    more_queries = ""
+    if attention.more_queries:
+        verb = "is" if attention.more_queries == 1 else "are"
+        more_queries = f"{count(attention.more_queries, 'more query')} {verb} affected; an HTML report shows each."
+    return SuiteSection(
+        title=heading,
+        path=suite.path,
+        is_calm=not attention.verdicts and not suite.unanswered,
+        facts=build_facts(suite),
+        warnings=Notes(make_notes(list(cause_lines(suite.queries, suite.checks)), Tone.WARNING)),
+        thresholds=thresholds,
+        tables=tuple(tables),
+        outcomes=Notes(make_notes(list(outcome_lines(suite.unscored)), Tone.NOTED)),
+        remarks=Notes(tuple(remarks)),
+        differences=build_differences(suite.baseline.diffs if suite.baseline else ()),
+        queries=tuple(queries),
+        more_queries=more_queries,
+    )
+
+
+def build_facts(suite: SuiteReport) -> Facts:
+    """The engine, the configuration, the request, the gain and the queries of *suite*."""
+    stated = " (as stated in the target)" if suite.engine.stated else ""
+    engine = words(f"{suite.engine}{stated} at {suite.cluster}")
+    if suite.index is not None:
+        engine += (Span(", index "), Span(suite.index, is_name=True))
+    facts = [Fact("engine", engine)]
+    if suite.configuration:
+        files = name(suite.configuration[0])
+        for path in suite.configuration[1:]:
+            files += (Span(" and "), Span(path, is_name=True))
+        facts.append(Fact("config", files))
+    requested = f", {count(suite.depth, 'hit')} requested"
+    facts.append(Fact("request", (Span(suite.request, is_name=True), Span(requested))))
+    facts.append(Fact("gain", words(f"{suite.gain}, profile {suite.profile}")))
+    queries = f"{len(suite.queries):,} in {suite.timing.search_seconds:.2f} s"
+    if suite.deselected:
+        queries += f", {suite.deselected:,} more not selected"
+    if suite.baseline:
+        queries += f", {baseline_text(suite)}"
+    facts.append(Fact("queries", words(queries)))
+    return Facts(tuple(facts))
+
+
+# Thresholds.
+
+
+def build_thresholds(suite: SuiteReport) -> Thresholds:
+    """
+    The thresholds of *suite*, the worst first.
+
+    If no query has an answer, those that say no more than that are only counted.
+    """
+    repeating, others = split_unanswered(suite)
+    listed = [verdict for verdict in order_verdicts(others) if not is_passed_of_query(verdict)]
+    thresholds = [build_threshold(suite, verdict) for verdict in listed]
+    return Thresholds(tuple(thresholds), unanswered=len(repeating), passed_of_queries=len(others) - len(listed))
+
+
+def build_threshold(suite: SuiteReport, verdict: Verdict) -> Threshold:
+    """The threshold of *verdict*, which is one of *suite*."""
+    return describe_verdict(
+        verdict, command=next_command(suite, verdict), is_explained=needs_attention(verdict, suite.unanswered)
+    )
+
+
+def describe_verdict(verdict: Verdict, *, command: str, is_explained: bool) -> Threshold:
+    """The threshold of *verdict* with its figures and its reason."""
+    details = [verdict.reason]
+    if verdict.left_out:
+        details.append(f"{count(verdict.counted, 'query')} counted, {verdict.left_out:,} left out")
+    waiver = waiver_not_in_reason(verdict)
+    if waiver is not None:
+        details.append(f"waived: {waiver}")
+    return Threshold(
+        verdict=verdict,
+        observed=observed_text(verdict),
+        required=required_text(verdict),
+        caveat=qualified_text(verdict),
+        details=tuple(details),
+        command=command,
+        needs_attention=is_explained,
+    )
+
+
+# Tables of figures.
+
+
+def build_measures_table(suite: SuiteReport) -> Table:
+    """A row for each measure; the gain only where it is not that of the suite."""
+    is_compared = any(summary.change for summary in suite.summaries)
+    has_gains = any(summary.gain not in (suite.gain, "") for summary in suite.summaries)
+    headings = [mean_heading(weighted=any(summary.weighted for summary in suite.summaries))]
+    headings += ["median", "least", "greatest", "counted", "left out"]
+    if is_compared:
+        headings.append("vs baseline")
+    columns = [Column("measure"), *(Column(heading, SCORE) for heading in headings)]
+    if has_gains:
+        columns.append(Column("gain"))
+    rows = []
+    for summary in suite.summaries:
+        row = [name(summary.measure)]
+        scores = (summary.mean, summary.median, summary.least, summary.greatest)
+        row += [words(score_text(score)) for score in scores]
+        row += [words(f"{summary.counted:,}"), words(f"{summary.left_out:,}")]
+        if is_compared:
+            row.append(_change(change_cell(summary) or "–"))
+        if has_gains:
+            row.append(words(summary.gain))
+        rows.append(tuple(row))
+    return Table(tuple(columns), tuple(rows))
+
+
+def build_tags_table(tags: TagTable) -> Table:
+    """A row for each tag, with its share of the weights where these differ."""
+    columns = [Column(f"{mean_heading(weighted=tags.weighted)} by tag"), Column("queries", SCORE)]
+    if tags.weighted:
+        columns.append(Column("weight", SCORE))
+    columns += [Column(measure, SCORE, is_name=True) for measure in tags.measures]
+    if tags.held:
+        columns.append(Column("thresholds"))
+    rows = []
+    for tag in tags.rows:
+        row = [words(tag.name, Tone.QUIET) if tag.tag is None else name(tag.name), words(f"{tag.queries:,}")]
+        if tags.weighted:
+            row.append(words(f"{tag.share:.1%}"))
+        row += [words(figure_text(tag, summary)) for summary in tag.figures]
+        if tags.held:
+            row.append(_tag_statuses(tag))
+        rows.append(tuple(row))
+    return Table(tuple(columns), tuple(rows), tags.remarks)
+
+
+def _tag_statuses(tag: TagRow) -> Cell:
+    """The statuses of the tag's thresholds in words; empty where it has none."""
+    if not tag.statuses:
+        return ()
+    is_bad = any(status in BAD for status in tag.statuses)
+    return words(tally_text(tag.statuses), Tone.BAD if is_bad else Tone.PLAIN)
+
+
+def build_overview_table(cells: Overview) -> Table:
+    """The cells of a run side by side, with their means, and how many thresholds hold."""
+    has_gains = len(cells.gains) > 1
+    has_others = any(row.other for row in cells.rows)
+    columns = [Column("suite")]
+    if cells.requests:
+        columns.append(Column("request"))
+    if cells.indexes:
+        columns.append(Column("index"))
+    if has_gains:
+        columns.append(Column("gain"))
+    columns += [Column(measure, SCORE, is_name=True) for measure in cells.measures]
+    columns += [Column(heading, FIGURE) for heading in ("queries", "held", "failed", "errors")]
+    if has_others:
+        columns.append(Column("other", FIGURE))
+
+    rows = []
+    for row in cells.rows:
+        suite = row.suite
+        texts = [words(suite.name)]
+        if cells.requests:
+            texts.append(name(suite.request))
+        if cells.indexes:
+            texts.append(name("–" if suite.index is None else suite.index))
+        if has_gains:
+            texts.append(words(suite.gain))
+        texts += [_figure(row.figures.get(measure)) for measure in cells.measures]
+        texts += [words(f"{len(suite.queries):,}"), words(f"{row.held:,}")]
+        texts.append(words(f"{row.failed:,}", Tone.BAD if row.failed else Tone.PLAIN))
+        texts.append(words(f"{row.errors:,}", Tone.UNDECIDED if row.errors else Tone.PLAIN))
+        if has_others:
+            texts.append(words(f"{row.other:,}"))
+        rows.append(tuple(texts))
+    return Table(tuple(columns), tuple(rows), tuple(describe_overview(cells)), overflow=Overflow.SPLIT)
+
+
+def _figure(figure: Figure | None) -> Cell:
+    """A mean, the mark of the best one, and what it is compared with; each is aligned by itself."""
+    if figure is None:
+        return ()
+    mean = Span(score_text(figure.mean), Tone.BEST if figure.best else Tone.PLAIN)
+    mark = Span(BEST if figure.best else "")
+    compared = compared_text(figure)
+    if not compared:
+        return (mean, mark)
+    return (mean, mark, Span(f" {compared}", _tone_of_change(compared)))
+
+
+def _change(text: str) -> Cell:
+    return words(text, _tone_of_change(text))
+
+
+def _tone_of_change(text: str) -> Tone:
+    """The tone of a difference, by its sign."""
+    return {"+": Tone.GOOD, "-": Tone.POOR}.get(text[:1], Tone.QUIET)
+
+
+# Changes since the baseline.
+
+
+def build_differences(diffs: Sequence[TextDiff]) -> tuple[Difference, ...]:
+    """How the request, the mapping and the settings changed since the baseline."""
+    return tuple(Difference(diff_heading(diff), diff.lines, diff_rest(diff)) for diff in diffs)
+
+
+def build_changes(suite: SuiteReport, verdict: Verdict) -> Iterator[Notes | Difference]:
+    """The changes since the baseline that concern *verdict*: its mean, other changes, and the texts."""
+    lines = []
+    change = mean_change_text(suite, verdict)
+    if change:
+        lines.append(change)
+    if suite.baseline is not None:
+        lines += suite.baseline.changes
+    if lines:
+        yield Notes(make_notes(lines, Tone.PLAIN))
+    if suite.baseline is not None:
+        yield from build_differences(suite.baseline.diffs)
+
+
+# One query.
+
+
+def build_query_section(query: QueryReport, measure: str | None = None, *, concerns: str = "") -> QuerySection:
+    """
+    The ranking of *query*, what left it since the baseline, and what is missing.
+
+    Its heading has the score of *measure*, or of all measures. *concerns* says why the query is shown.
+    """
+    blocks: list[Notes | Table] = []
+    if query.reason:
+        blocks.append(Notes((Span(query.reason),)))
+    if query.ranking:
+        blocks.append(build_ranking_table(query))
+    blocks += build_since_baseline(query)
+    if query.missing:
+        blocks.append(build_missing_table(query, MISSING_SHOWN))
+    return QuerySection(query.id, query.text, known_text(query, measure), concerns, tuple(blocks))
+
+
+def build_ranking_table(query: QueryReport) -> Table:
+    """The first ranks of *query*; old ranks, ties and titles have a column where there are any."""
+    ranking = query.ranking[:RANKS_SHOWN]
+    old_rank = old_ranks(query)
+    has_ties = any(document.tied for document in ranking)
+    has_titles = any(document.title for document in ranking)
+    columns = make_ranking_columns(
+        ["grade", "gain", "score"], has_old_ranks=bool(old_rank), has_ties=has_ties, has_titles=has_titles
+    )
+    rows = []
+    for document in ranking:
+        row = [words(str(document.rank))]
+        if old_rank:
+            row.append(words(old_rank.get(document.id, ""), Tone.STRONG))
+        row += [name(document.id), grade_cell(document)]
+        row += [words(plain_text(document.gain)), words(hit_score_text(document.score))]
+        if has_ties:
+            row.append(words("tied" if document.tied else ""))
+        if has_titles:
+            row.append(title(document.title))
+        rows.append(tuple(row))
+    return Table(columns, tuple(rows), _count_more(len(query.ranking), RANKS_SHOWN, "hit", "more"))
+
+
+def make_ranking_columns(
+    figures: Sequence[str], *, has_old_ranks: bool, has_ties: bool, has_titles: bool
+) -> tuple[Column, ...]:
+    """The columns of ranked documents with *figures*, and the old ranks, ties and titles where they are known."""
+    columns = [Column("rank", FIGURE)]
+    if has_old_ranks:
+        columns.append(Column("was", FIGURE))
+    columns.append(Column("document"))
+    columns += [Column(figure, FIGURE) for figure in figures]
+    if has_ties:
+        columns.append(Column("", WORD))
+    if has_titles:
+        columns.append(Column("title", TITLE))
+    return tuple(columns)
+
+
+def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:
+    """That only ties changed the order of documents since the baseline, and the documents that left."""
+    if query.baseline is not None and query.baseline.ties_only:
+        note = "since the baseline only tied documents changed their order"
+        yield Notes((Span(note, Tone.QUIET),))
+    left = left_documents(query)
+    if not left:
+        return
+    shown = left[:RANKS_SHOWN]
+    has_titles = any(document.title for document in shown)
+    columns = [Column("left since the baseline"), Column("grade", FIGURE), Column("was", FIGURE)]
+    if has_titles:
+        columns.append(Column("title", TITLE))
+    rows = []
+    for document in shown:
+        row = [name(document.id), grade_cell(document), words(f"{document.reference:,}")]
+        if has_titles:
+            row.append(title(document.title))
+        rows.append(tuple(row))
+    yield Table(tuple(columns), tuple(rows), _count_more(len(left), RANKS_SHOWN, "document", "more that left"))
+
+
+def build_missing_table(query: QueryReport, most: int | None = None) -> Table:
+    """The first *most* missing relevant documents of *query*, all where None."""
+    shown: tuple[MissingDocument, ...] = query.missing[:most]
+    has_titles = any(document.title for document in shown)
+    columns = [Column("missing relevant document"), Column("grade", FIGURE), Column("where it is")]
+    if has_titles:
+        columns.append(Column("title", TITLE))
+    rows = []
+    for document in shown:
+        row = [name(document.id), words(grade_text(document)), words(missing_place(document))]
+        if has_titles:
+            row.append(title(document.title))
+        rows.append(tuple(row))
+    remarks = _count_more(len(query.missing), len(shown), "relevant document", "more missing")
+    return Table(tuple(columns), tuple(rows), remarks)
+
+
+def grade_cell(document: RankedDocument | MovedDocument) -> Cell:
+    """The grade, in the tone of its gain."""
+    tone = Tone.POOR
+    if document.grade is None:
+        tone = Tone.QUIET
+    elif document.gain is not None and document.gain > 0:
+        tone = Tone.GOOD
+    return words(grade_text(document), tone)
+
+
+def _count_more(size: int, shown: int, noun: str, ending: str) -> tuple[str, ...]:
+    """A remark on how many more there are than are *shown*."""
+    if size <= shown:
+        return ()
+    return (f"and {count(size - shown, noun)} {ending}",)
