@@ -24,7 +24,7 @@ from harness.migrate.json_nodes import JsonNode, parse_json, read_import, read_n
 from harness.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
-from harness.suites.requests import ASKING
+from harness.suites.requests import SELECTING_KEYS
 
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
 _VERSION = "${version}"
@@ -238,7 +238,7 @@ def _add_request(draft: Draft, template: JsonNode, ratings: Path, names: Mapping
     except ValueError as error:
         draft.leave(place, f"the template, which is not JSON: {error}")
         return
-    if not isinstance(body, dict) or not body.keys() & ASKING:
+    if not isinstance(body, dict) or not body.keys() & SELECTING_KEYS:
         draft.leave(place, "the template, which is not a body of _search")
         return
     # RRE sends nothing but the query, if the template has one.

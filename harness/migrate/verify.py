@@ -41,7 +41,7 @@ from harness.search.bodies import deepen, find_deepest_size
 from harness.search.protocol import Inspector, RatedQuery
 from harness.search.rank_eval import URL_PARAMS
 from harness.suites import load_suites
-from harness.suites.requests import build_requests, on_index
+from harness.suites.requests import build_requests, move_to_index
 
 TOLERANCE = 1e-9
 """Scores may differ by rounding: both sides add up 64-bit floats, but in a different order."""
@@ -125,7 +125,7 @@ class _Verifying:
     def of(cls, answered: AnsweredCell, tolerance: float) -> _Verifying:
         run, suite = answered.mask_run(), answered.cell.selection.selected
         ranked = tuple(query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
-        built = build_requests(replace(on_index(suite, run.index), queries=ranked), run.request) if ranked else ()
+        built = build_requests(replace(move_to_index(suite, run.index), queries=ranked), run.request) if ranked else ()
         requests = {one.query: answered.sent.get(one.query, one) for one in built}
         return cls(answered, suite, run, requests, tolerance)
 

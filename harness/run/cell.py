@@ -100,11 +100,11 @@ class Cell:
     @property
     def suite(self) -> Suite:
         """The queries that run, on the selected index; the index of a fixture has no name before it is built."""
-        from harness.suites.requests import on_index
+        from harness.suites.requests import move_to_index
 
         suite = self.selection.active
         if self.options.index is not None:
-            return on_index(suite, self.options.index)
+            return move_to_index(suite, self.options.index)
         return suite if suite.fixture is None else retarget(suite, None)
 
     @property
@@ -334,7 +334,7 @@ def read_state_now(
     cell: Cell, services: Services, record: RunRecord, search: Search | None, index: str | None
 ) -> IndexState | None:
     """The state of *index*, the target of an earlier run; a fixture is built first, unless nothing is to be sent."""
-    from harness.suites.requests import on_index
+    from harness.suites.requests import move_to_index
 
     if search is None or index is None:
         return None
@@ -345,7 +345,7 @@ def read_state_now(
         except SearchError:
             return None
     if suite.target.index is None:
-        suite = on_index(suite, index)
+        suite = move_to_index(suite, index)
     watch = watch_cell(cell, suite, search)
     watch.read_state()
     return watch.first_state

@@ -286,13 +286,13 @@ def _send_look_ups(
     missing: MissingByQuery, suite: Suite, run: Run, search: Search, hooks: Hooks
 ) -> dict[str, _LookUpAnswers]:
     """The answers by query; empty for an HTTP service, which gets no further searches."""
-    from harness.suites.requests import build_requests, on_index
+    from harness.suites.requests import build_requests, move_to_index
 
     dialect = find_dialect(suite.target.service)
     if not missing or not dialect.has_indexes:
         return {}
     lacking = replace(suite, queries=select_by_id(suite.queries, missing.keys()))
-    built = {request.query: request for request in build_requests(on_index(lacking, run.index), run.request)}
+    built = {request.query: request for request in build_requests(move_to_index(lacking, run.index), run.request)}
     sent = {query: hooks.request(request) for query, request in built.items()}
     sizes = {query: _size_of_look_up(request, suite) for query, request in sent.items()}
 

@@ -48,11 +48,11 @@ def rebuild_requests(
 
     Those that *known* lacks are built and given to *hooks* again.
     """
-    from harness.suites.requests import on_index
+    from harness.suites.requests import move_to_index
 
     template = suite.requests[run.request]
     if template.http is None:
-        suite = on_index(suite, run.index)
+        suite = move_to_index(suite, run.index)
     concern = hooks.concern_searches
     further = not (concern or run.window_is_full)
     for request in make_requests(suite, template, further=further, titles=concern):

@@ -47,9 +47,9 @@ from harness.suites.requests import (
     check_own_address,
     check_point_in_time,
     check_service,
+    list_request_nodes,
     read_target,
     read_templates,
-    request_nodes,
 )
 from harness.suites.thresholds import check_tags, read_measures, read_thresholds
 from harness.suites.yaml import Problems
@@ -303,7 +303,7 @@ def _check_queries(parts: LoadedSuite) -> None:
     if not parts.has_problems:
         check_measures(measures, suite.gain, suite.profile, wrong)
     if parts.is_whole("request", "requests"):
-        check_placeholders(request_nodes(reading), suite.queries, reading.problems)
+        check_placeholders(list_request_nodes(reading), suite.queries, reading.problems)
 
 
 def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark, Sequence[Query]]]:

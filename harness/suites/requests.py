@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -33,26 +34,27 @@ from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describ
 def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Target:
     """The target, with cluster and engine checked as far as possible without a server."""
     shape = reading.shape.target
-    service = _service(reading, templates)
+    service = _find_service(reading, templates)
     if shape is None:
         return Target(mark=reading.root.mark, service=service)
-    if isinstance(shape.cluster, ScalarNode) and not shape.cluster.unset:
-        sentence = url_problem(shape.cluster) if _is_address(shape.cluster) else None
+    cluster, engine = shape.cluster, shape.engine
+    if isinstance(cluster, ScalarNode) and not cluster.unset and _is_address(cluster):
+        sentence = url_problem(cluster)
         if sentence:
-            reading.problems.note_without_excerpt(shape.cluster.mark, sentence)
-    if isinstance(shape.engine, ScalarNode) and not shape.engine.unset:
-        sentence = engine_problem(shape.engine)
+            reading.problems.note_without_excerpt(cluster.mark, sentence)
+    if isinstance(engine, ScalarNode) and not engine.unset:
+        sentence = engine_problem(engine)
         if sentence:
-            reading.problems.note(shape.engine.mark, sentence)
+            reading.problems.note(engine.mark, sentence)
     return Target(
-        cluster="default" if shape.cluster is None else str(shape.cluster),
-        index=None if shape.index is None else str(shape.index),
-        engine=None if shape.engine is None else str(shape.engine),
+        cluster="default" if cluster is None else str(cluster),
+        index=_optional(shape.index),
+        engine=_optional(engine),
         mark=reading.find_mark("target"),
         service=service,
         unique_ids=shape.ids == "unique",
         point_in_time=shape.point_in_time,
-        id_field=None if shape.id_field is None else str(shape.id_field),
+        id_field=_optional(shape.id_field),
     )
 
 
@@ -65,11 +67,12 @@ def check_own_address(reading: Reading, folder: Path, configs: Configs) -> None:
     target = reading.shape.target
     cluster = "default" if target is None or target.cluster is None else target.cluster
     try:
-        is_own = configs.is_own_address(cluster, folder)
+        if not configs.is_own_address(cluster, folder):
+            return
     except ConfigError as error:
         reading.problems.extend(error.problems)
         return
-    for name, scalar, offset in reading.used if is_own else ():
+    for name, scalar, offset in reading.used:
         if names_login(name):
             message = f"{name} is named like a login, and the suite sends it to an address of its own: "
             message += f"define the cluster in the {CONFIG_NAME} that you run with"
@@ -92,12 +95,13 @@ def check_point_in_time(target: Target, templates: Collection[RequestTemplate], 
     if not target.point_in_time:
         return
     for template in templates:
-        why = _why_unpinned(template)
-        if why:
-            reading.problems.note(template.mark, f"'point_in_time' in the target: the request {template.name!r} {why}")
+        reason = _explain_unpinned(template)
+        if reason:
+            message = f"'point_in_time' in the target: the request {template.name!r} {reason}"
+            reading.problems.note(template.mark, message)
 
 
-def _why_unpinned(template: RequestTemplate) -> str:
+def _explain_unpinned(template: RequestTemplate) -> str:
     """Why *template* cannot search a point in time of the run's; empty if it can."""
     if template.http is not None:
         return "goes over HTTP, and only an engine has one"
@@ -105,8 +109,10 @@ def _why_unpinned(template: RequestTemplate) -> str:
         return "searches one of its own; remove either"
     if "template" in template.body:
         return "is a search template, which would have to name it; write its body here"
-    filled = [name for name in ("preference", "routing") if "{{" in str(template.url_params.get(name, ""))]
-    return f"has a {filled[0]!r} for each query, and a point in time has one" if filled else ""
+    for name in ("preference", "routing"):
+        if "{{" in str(template.url_params.get(name, "")):
+            return f"has a {name!r} for each query, and a point in time has one"
+    return ""
 
 
 def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
@@ -119,22 +125,24 @@ def check_service(thresholds: Iterable[Threshold], reading: Reading) -> None:
         message = "a fixture needs an engine, but the requests go over HTTP; remove it"
         reading.problems.note(reading.find_mark("fixture"), message)
     target = reading.shape.target
-    of_engine = {"ids: unique": target and target.ids == "unique", "id_field": target and target.id_field is not None}
-    for key, is_given in of_engine.items():
+    if target is None:
+        return
+    for key, is_given in (("ids: unique", target.ids == "unique"), ("id_field", target.id_field is not None)):
         if is_given:
             message = f"'{key}' needs an engine, but the requests go over HTTP; remove it"
             reading.problems.note(reading.find_mark("target"), message)
 
 
-def _service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
+def _find_service(reading: Reading, templates: Collection[RequestTemplate]) -> str:
     """The kind of service, which must be the same for all requests because a suite has one cluster."""
     over_http = [template for template in templates if template.http is not None]
-    if over_http and len(over_http) < len(templates):
-        message = (
-            f"the request {over_http[0].name!r} goes over HTTP and others to an engine; expected one kind per suite"
-        )
+    if not over_http:
+        return "engine"
+    if len(over_http) < len(templates):
+        message = f"the request {over_http[0].name!r} goes over HTTP and others to an engine; "
+        message += "expected one kind per suite"
         reading.problems.note(over_http[0].mark, message)
-    return "http" if over_http else "engine"
+    return "http"
 
 
 def _is_address(cluster: str) -> bool:
@@ -145,10 +153,10 @@ def _is_address(cluster: str) -> bool:
 DEFAULT_NAME = "request"
 """The name of the only request of a suite."""
 
-ASKING = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
+SELECTING_KEYS = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
 """Keys of a body that select documents."""
 
-PARTS_OF_A_BODY = ASKING | {
+BODY_KEYS = SELECTING_KEYS | {
     "_source", "aggregations", "aggs", "collapse", "derived", "docvalue_fields", "explain", "ext", "fields", "from",
     "highlight", "indices_boost", "min_score", "pit", "post_filter", "profile", "rank", "rescore", "runtime_mappings",
     "script_fields", "search_after", "search_pipeline", "size", "slice", "sort", "stats", "stored_fields", "suggest",
@@ -159,38 +167,38 @@ PARTS_OF_A_BODY = ASKING | {
 
 def read_templates(reading: Reading) -> dict[str, RequestTemplate]:
     """The templates by name, the default first."""
-    nodes = request_nodes(reading)
-    return {name: _with_masked(template, nodes[name]) for name, template in _plain_templates(reading).items()}
-
-
-def _plain_templates(reading: Reading) -> dict[str, RequestTemplate]:
     shape, problems = reading.shape, reading.problems
     if shape.request is not None and shape.requests is not None:
         problems.note(reading.find_mark("requests"), "found both 'request' and 'requests', expected one of them")
+    entries: dict[str, Any] = {}
     if shape.requests is not None:
         if not shape.requests:
             problems.note(reading.find_mark("requests"), "found no requests, expected at least one")
-        return {
-            str(name): _template(str(name), entry, reading.root.find_child("requests").find_child(name), problems)
-            for name, entry in shape.requests.items()
-        }
-    if shape.request is not None:
-        return {DEFAULT_NAME: _template(DEFAULT_NAME, shape.request, reading.root.find_child("request"), problems)}
-    if not reading.broken & {"request", "requests"}:
-        problems.note(
-            reading.root.mark, "the suite has no 'request'; expected the body of _search, or 'requests' by name"
-        )
-    return {}
+        entries = {str(name): entry for name, entry in shape.requests.items()}
+    elif shape.request is not None:
+        entries = {DEFAULT_NAME: shape.request}
+    elif not reading.broken & {"request", "requests"}:
+        message = "the suite has no 'request'; expected the body of _search, or 'requests' by name"
+        problems.note(reading.root.mark, message)
+    nodes = list_request_nodes(reading)
+    templates = {}
+    for name, entry in entries.items():
+        template = _read_template(name, entry, nodes[name], problems)
+        templates[name] = _add_masked(template, nodes[name])
+    return templates
 
 
-def request_nodes(reading: Reading) -> dict[str, Node]:
+def list_request_nodes(reading: Reading) -> dict[str, Node]:
     """The requests by name, as nodes of the file."""
-    nodes = {DEFAULT_NAME: reading.root.find_child("request")} if reading.shape.request is not None else {}
-    several = reading.root.find_child("requests") if reading.shape.requests is not None else {}
-    return nodes | {str(name): node for name, node in several.items()}
+    nodes: dict[str, Node] = {}
+    if reading.shape.request is not None:
+        nodes[DEFAULT_NAME] = reading.root.find_child("request")
+    if reading.shape.requests is not None:
+        nodes |= {str(name): node for name, node in reading.root.find_child("requests").items()}
+    return nodes
 
 
-def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestTemplate:
+def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> RequestTemplate:
     if not isinstance(entry, RequestShape):
         if name == DEFAULT_NAME:
             _refuse_several(node, problems)
@@ -203,18 +211,22 @@ def _template(name: str, entry: Any, node: Node, problems: Problems) -> RequestT
         if entry.index is not None:
             problems.note(entry.index.mark, "an HTTP service has no index; use the path or the params")
         if entry.routing is not None or entry.url_params:
-            problems.note(
-                node.mark, "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
-            )
+            message = "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
+            problems.note(node.mark, message)
         _check_service_request(entry.http, node, problems)
-        return RequestTemplate(name, entry.http.json_body, http=_http(entry.http, problems), mark=node.mark)
+        return RequestTemplate(name, entry.http.json_body, http=_read_http(entry.http, problems), mark=node.mark)
     if isinstance(node, MappingNode):
         _check_body(node.find_child("body"), problems)
-    parameters = _url_params(entry, problems)
-    return RequestTemplate(name, entry.body or {}, _optional(entry.index), mark=node.mark, url_params=parameters)
+    return RequestTemplate(
+        name,
+        entry.body or {},
+        _optional(entry.index),
+        mark=node.mark,
+        url_params=_read_url_params(entry, problems),
+    )
 
 
-OF_THE_ANSWER = frozenset(
+ANSWER_PARAMETERS = frozenset(
     {
         "error_trace", "filter_path", "format", "human", "pretty", "rest_total_hits_as_int", "scroll", "source",
         "source_content_type", "typed_keys",
@@ -222,17 +234,17 @@ OF_THE_ANSWER = frozenset(
 )  # fmt: skip
 """Parameters that change the form of an answer, which the harness reads."""
 
-OF_A_TEXT = frozenset({"analyze_wildcard", "analyzer", "default_operator", "df", "lenient", "q"})
+URL_QUERY_PARAMETERS = frozenset({"analyze_wildcard", "analyzer", "default_operator", "df", "lenient", "q"})
 """Parameters of a query in the URL, in place of that in the body."""
 
 
-def _url_params(shape: RequestShape, problems: Problems) -> dict[str, Json]:
+def _read_url_params(shape: RequestShape, problems: Problems) -> dict[str, Json]:
     """The parameters of the URL, with the routing, and checked."""
     parameters: dict[str, Json] = {}
     for key, value in shape.url_params.items():
-        why = _why_no_parameter(str(key), value)
-        if why:
-            problems.note(key.mark, why)
+        reason = _explain_refusal(str(key), value)
+        if reason:
+            problems.note(key.mark, reason)
         parameters[str(key)] = value
     if shape.routing is not None:
         if "routing" in parameters:
@@ -241,17 +253,17 @@ def _url_params(shape: RequestShape, problems: Problems) -> dict[str, Json]:
     return parameters
 
 
-def _why_no_parameter(name: str, value: Json) -> str:
+def _explain_refusal(name: str, value: Json) -> str:
     """Why *name* cannot be a parameter with *value*; empty where it can."""
     if name == "index":
         return "found 'index' in 'url_params', expected it beside them: {index: NAME, url_params: …}"
     if name == "allow_partial_search_results":
         return f"{name!r} is the harness's own: it sends false, so that a failed shard is an error"
-    if name in OF_THE_ANSWER:
+    if name in ANSWER_PARAMETERS:
         return f"{name!r} changes the form of the answer, which the harness reads; remove it"
-    if name in OF_A_TEXT:
+    if name in URL_QUERY_PARAMETERS:
         return f"{name!r} belongs to a query in the URL; write query_string in the body"
-    if name in PARTS_OF_A_BODY - {"search_pipeline"} or name.startswith(("_source", "suggest_")):
+    if name in BODY_KEYS - {"search_pipeline"} or name.startswith(("_source", "suggest_")):
         return f"{name!r} is a part of the body of _search; write it there"
     items = value if isinstance(value, list) else [value]
     if not items or any(item is None or isinstance(item, (list, Mapping)) for item in items):
@@ -259,14 +271,17 @@ def _why_no_parameter(name: str, value: Json) -> str:
     return ""
 
 
-def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
+def _add_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
     """*template* of *node*, with its masked form if it has values from the environment."""
     if not any(masked_variables(node)):
         return template
-    parts = {"body": body_node(node)}
-    if parts["body"] is not node and isinstance(node, MappingNode):
-        parts |= {name: node.find_child(name) for name in ("index", "http", "url_params", "routing")}
-    masked = {name: read_masked(part) for name, part in parts.items() if part is not None}
+    body = body_node(node)
+    nodes = {"body": body}
+    if body is not node and isinstance(node, MappingNode):
+        for name in ("index", "http", "url_params", "routing"):
+            nodes[name] = node.find_child(name)
+    masked = {name: read_masked(child) for name, child in nodes.items() if child is not None}
+    # The routing is a parameter of the URL: it has a key of its own because it is used most.
     if "routing" in masked:
         masked["url_params"] = {**masked.get("url_params", {}), "routing": masked.pop("routing")}
     return replace(template, masked=masked)
@@ -274,32 +289,29 @@ def _with_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
 
 def _check_body(body: Node | None, problems: Problems) -> None:
     """Check the literal parts of a body, or of the source of a search template."""
-    check_search_template(body, problems)
+    _check_search_template(body, problems)
     check_window(body, problems)
     check_window(source_node(body), problems)
 
 
-_BESIDE = ("template", "size")
-_EXPECTED = "expected a search template: {id: NAME, params: …} or {source: …, params: …}"
+_EXPECTED_TEMPLATE = "expected a search template: {id: NAME, params: …} or {source: …, params: …}"
 
 
-def check_search_template(body: Node | None, problems: Problems) -> None:
+def _check_search_template(body: Node | None, problems: Problems) -> None:
     """Check *body* if it is a search template."""
     if not isinstance(body, MappingNode) or "template" not in body:
         return
     for key in body:
-        if key not in _BESIDE:
-            problems.note(
-                key.mark, f"found {str(key)!r} beside 'template'; a search template may have only size beside it"
-            )
+        if key not in ("template", "size"):
+            message = f"found {str(key)!r} beside 'template'; a search template may have only size beside it"
+            problems.note(key.mark, message)
     template = body.find_child("template")
     if not isinstance(template, MappingNode):
-        problems.note(template.mark, f"found {describe(template)}, {_EXPECTED}")
+        problems.note(template.mark, f"found {describe(template)}, {_EXPECTED_TEMPLATE}")
         return
-    given = [key for key in ("id", "source") if key in template]
-    if len(given) != 1:
-        found = "both 'id' and 'source'" if given else "neither 'id' nor 'source'"
-        problems.note(template.mark, f"found {found}, {_EXPECTED}")
+    if ("id" in template) == ("source" in template):
+        found = "both 'id' and 'source'" if "id" in template else "neither 'id' nor 'source'"
+        problems.note(template.mark, f"found {found}, {_EXPECTED_TEMPLATE}")
     params = template.find_child("params")
     if params is not None and not isinstance(params, MappingNode):
         problems.note(params.mark, f"found {describe(params)}, expected params as a mapping")
@@ -307,14 +319,17 @@ def check_search_template(body: Node | None, problems: Problems) -> None:
 
 def _refuse_several(node: Node, problems: Problems) -> None:
     """Refuse bodies by name under `request`: each has keys of a body, and no name is one."""
-    if not isinstance(node, MappingNode) or not node or node.keys() & PARTS_OF_A_BODY:
+    if not isinstance(node, MappingNode) or not node or node.keys() & BODY_KEYS:
         return
-    if all(isinstance(body, MappingNode) and body.keys() & {*ASKING, *BESIDE_A_BODY} for body in node.values()):
-        names = ", ".join(node)
-        problems.note(node.mark, f"found requests by name ({names}) in place of a body; expected the key 'requests'")
+    request_keys = {*SELECTING_KEYS, *BESIDE_A_BODY}
+    for body in node.values():
+        if not isinstance(body, MappingNode) or not body.keys() & request_keys:
+            return
+    names = ", ".join(node)
+    problems.note(node.mark, f"found requests by name ({names}) in place of a body; expected the key 'requests'")
 
 
-def _http(shape: HttpShape, problems: Problems) -> HttpRequest:
+def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
     for expression in (shape.ids, shape.scores, shape.titles, shape.total):
         if expression is not None and not expression.unset:
             _check_path(expression, problems)
@@ -332,18 +347,24 @@ def _http(shape: HttpShape, problems: Problems) -> HttpRequest:
 
 
 def _check_service_request(shape: HttpShape, node: Node, problems: Problems) -> None:
-    """Tell what no service may be sent in the request at *node*; values of queries are checked when filled in."""
+    """Note what no service may be sent in the request at *node*; values of queries are checked when filled in."""
     from harness.search.service_requests import header_problem, parameter_problem, path_problem
 
-    if sentence := path_problem(shape.path):
+    sentence = path_problem(shape.path)
+    if sentence:
         problems.note(shape.path.mark, sentence)
     for name, value in shape.headers.items():
-        if sentence := header_problem(name, value):
+        sentence = header_problem(name, value)
+        if sentence:
             problems.note(name.mark, sentence)
+    names = list(shape.params)
+    # The shape has the body as plain JSON, whose keys have no places.
     body = node.find_child("http").find_child("json") if isinstance(node, MappingNode) else None
-    names = list(body) if isinstance(body, MappingNode) else []
-    for name in (*shape.params, *names):
-        if sentence := parameter_problem(name):
+    if isinstance(body, MappingNode):
+        names += body
+    for name in names:
+        sentence = parameter_problem(name)
+        if sentence:
             problems.note(name.mark, sentence)
 
 
@@ -352,9 +373,8 @@ def _check_path(expression: ScalarNode, problems: Problems) -> None:
 
     sentence = path_problem(expression)
     if sentence:
-        problems.note(
-            expression.mark, f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}"
-        )
+        message = f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}"
+        problems.note(expression.mark, message)
 
 
 def _optional(text: Any) -> str | None:
@@ -384,7 +404,7 @@ def choose_template(suite: Suite, request: str | None) -> RequestTemplate:
     return suite.requests[next(iter(suite.requests)) if request is None else request]
 
 
-def on_index(suite: Suite, index: str | None) -> Suite:
+def move_to_index(suite: Suite, index: str | None) -> Suite:
     """*suite* with every request sent to *index*, including those with their own index."""
     requests = {name: replace(template, index=None) for name, template in suite.requests.items()}
     return replace(suite, target=replace(suite.target, index=index), requests=requests)
@@ -403,27 +423,20 @@ def build_request(suite: Suite, template: RequestTemplate, query: Query, size: i
             http = _fill_http(template.http, values)
             return SearchRequest(query.id, None, http.json, http, built_for=query)
         body = _fill_body(template.body, values, suite.depth)
-        parameters = _fill_params(template.url_params, values)
+        url_params = _fill_url_params(template.url_params, values)
     except UsageError as error:
         mark = template.mark
         sentence = f"the request {template.name!r} cannot be filled for query {query.id!r}: {error}"
         raise SuiteError.at(mark.path or suite.path, mark.line, mark.column, sentence) from None
-    index = template.index or suite.target.index
     return SearchRequest(
         query.id,
-        index,
+        template.index or suite.target.index,
         {"size": suite.depth if size is None else size, **body},
         unique_ids=suite.target.unique_ids,
         id_field=suite.target.id_field,
-        url_params=parameters,
+        url_params=url_params,
         built_for=query,
     )
-
-
-def _fill_params(parameters: Mapping[str, Json], values: Mapping[str, Json]) -> dict[str, str]:
-    """Each parameter as text; a list has commas between its values."""
-    filled = {name: value if isinstance(value, list) else [value] for name, value in fill(parameters, values).items()}
-    return {name: ",".join(format_value(item, name) for item in items) for name, items in filled.items()}
 
 
 def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:
@@ -432,6 +445,15 @@ def _fill_body(template: Json, values: Mapping[str, Json], depth: int) -> Json:
     if sentence:
         raise UsageError(sentence)
     return body
+
+
+def _fill_url_params(url_params: Mapping[str, Json], values: Mapping[str, Json]) -> dict[str, str]:
+    """Each parameter as text; a list has commas between its values."""
+    filled: dict[str, str] = {}
+    for name, value in fill(url_params, values).items():
+        items = value if isinstance(value, list) else [value]
+        filled[name] = ",".join(format_value(item, name) for item in items)
+    return filled
 
 
 def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:
@@ -444,11 +466,12 @@ def _fill_http(http: HttpRequest, values: Mapping[str, Json]) -> HttpRequest:
             raise UsageError(f"the header {name} would hold a line break or a control character")
     filled = replace(
         http,
-        path=fill_text(http.path, values, encode=lambda text: quote(text, safe="")),
+        path=fill_text(http.path, values, encode=partial(quote, safe="")),
         params=fill(http.params, values),
         headers=headers,
         json=fill(http.json, values),
     )
-    if sentence := find_problem(filled):
+    sentence = find_problem(filled)
+    if sentence:
         raise UsageError(sentence)
     return filled
