@@ -57,20 +57,20 @@ def read_judgments(
     return _read_carefully(path, called, grade_names or {}, ungraded)
 
 
-def judgment_lines(
+def find_judgment_lines(
     path: Path, wanted: Collection[tuple[str, str]], *, name: str | None = None
 ) -> dict[tuple[str, str], int]:
     """The first line of each *wanted* query and document; pairs without a line are left out."""
     return first_lines(path, JUDGMENTS, wanted, name=name or str(path))
 
 
-def query_line(path: Path, query: str, *, name: str | None = None) -> int:
+def find_query_line(path: Path, query: str, *, name: str | None = None) -> int:
     """The first line that judges a document for *query*; 0 where there is none."""
     records = read_records(path, JUDGMENTS, FileProblems(name or str(path)))
     return next((record.line for record in records if record.query == query), 0)
 
 
-def grade_line(path: Path, grade: float) -> int:
+def find_grade_line(path: Path, grade: float) -> int:
     """The first line with *grade*; 0 where there is none, or the file can be read only once."""
     records = read_records(path, JUDGMENTS, FileProblems(str(path))) if path.is_file() else ()
     return next((record.line for record in records if read_number(record.value) == grade), 0)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import GradeError, MeasureError, UsageError
-from harness.files.judgments import grade_line, read_judgments, read_subtopic_judgments
+from harness.files.judgments import find_grade_line, read_judgments, read_subtopic_judgments
 from harness.files.opening import RUNS, FileFormat, FileProblems, Record, detect_format
 from harness.files.records import read_number, read_pairs
 from harness.files.trec import Irregular, bulk_rankings, read_blocks
@@ -237,7 +237,7 @@ class FileScorer:
                 complete=complete,
             )
         except GradeError as error:
-            line = grade_line(self.judgments, error.grade)
+            line = find_grade_line(self.judgments, error.grade)
             raise MeasureError(f"{self.judgments}{f':{line}:1' if line else ''}: {error}") from None
         except MeasureError as error:
             raise MeasureError(f"{self.judgments}: {error}") from None

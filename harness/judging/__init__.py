@@ -40,7 +40,7 @@ from harness.search.protocol import LookUpOptions
 from harness.suites import load_suites
 from harness.suites.depth import find_size
 from harness.suites.fixtures import FixtureFile
-from harness.suites.grades import judgment_files, read_written_grade
+from harness.suites.grades import list_judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.requests import build_request
@@ -397,7 +397,7 @@ def read_judged(
     loaded = load_unchecked(path, environ, configs=configs)
     repeats = _list_repeats(loaded.reading.root)
     loaded.require_sound(but=[repeat.problem for _, repeat in repeats])
-    named = judgment_files(loaded.reading.shape.judgments)
+    named = list_judgment_files(loaded.reading.shape.judgments)
     judged = []
     for (query, document), mark in loaded.judgments.inline.items():
         judged.append(PlacedJudgment(query, document, loaded.judgments.grades[query][document], mark))

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from harness.errors import InputError, MeasureError, Problem, UndefinedScore, UsageError
-from harness.files.judgments import judgment_lines, query_line, read_judgments
+from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
 from harness.files.opening import Record, add_excerpts
 from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import measure_named
-from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, select_tagged
+from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, ScalarNode, describe, resolve_number
@@ -42,9 +42,11 @@ class Judgments:
 
     def add_inline(self, query: str, document: str, grade: float, mark: Mark) -> None:
         """Add a judgment written with its query; if a query file and the suite both have it, they must agree."""
-        known = self.grades.setdefault(query, {}).setdefault(document, grade)
+        first_grade = self.grades.setdefault(query, {}).setdefault(document, grade)
         first = self.inline.setdefault((query, document), mark)
-        if first is not mark and known != grade and not math.isnan(known + grade):
+        # The grade of a variable without a value is NaN.
+        is_unknown = math.isnan(first_grade) or math.isnan(grade)
+        if first is not mark and first_grade != grade and not is_unknown:
             self.problems.note(mark, f"document {document!r} is judged twice for query {query!r}, first at {first}")
 
     def add_file(
@@ -74,35 +76,35 @@ class Judgments:
             self.problems.extend(error.problems)
             return
         self.ungraded += sum(record.query in queries for record in ungraded or ())
-        others = [query for query in judgments if query not in queries]
-        if strict and others:
-            self._note_other_queries(file, others, queries)
-        for query in others:
+        other_queries = [query for query in judgments if query not in queries]
+        if strict and other_queries:
+            self._note_other_queries(file, other_queries, queries)
+        for query in other_queries:
             del judgments[query]
-        twice: list[tuple[str, str]] = []
-        if self.grades:
-            twice = [pair for query in judgments for pair in self._join(query, judgments[query])]
-        else:
-            self.grades = judgments
-        if twice:
-            self._note_repeated(file, twice)
+        repeated = self._merge(judgments)
+        if repeated:
+            self._note_repeated(file, repeated)
         self.files.append(file)
 
-    def _join(self, query: str, judged: dict[str, float]) -> list[tuple[str, str]]:
-        """Add a file's judgments of one query; returns those that were judged before, which are not changed."""
-        known = self.grades.get(query)
-        if not known:
-            self.grades[query] = judged
+    def _merge(self, judgments: dict[str, dict[str, float]]) -> list[tuple[str, str]]:
+        """Add a file's judgments; returns those that were judged before, which are not changed."""
+        # Most suites have one judgment file, which may have millions of lines: it is not copied.
+        if not self.grades:
+            self.grades = judgments
             return []
-        twice = [(query, document) for document in judged if document in known]
-        self.grades[query] = judged | known
-        return twice
+        repeated: list[tuple[str, str]] = []
+        for query, grades in judgments.items():
+            grades_before = self.grades.get(query, {})
+            repeated += [(query, document) for document in grades if document in grades_before]
+            self.grades[query] = grades | grades_before
+        return repeated
 
-    def _note_other_queries(self, file: NamedFile, others: list[str], queries: Iterable[str]) -> None:
-        line = query_line(file.path, others[0], name=file.name)
-        shown = listed(list(map(repr, others)), 5)
+    def _note_other_queries(self, file: NamedFile, other_queries: list[str], queries: Iterable[str]) -> None:
+        first = other_queries[0]
+        line = find_query_line(file.path, first, name=file.name)
+        shown = listed(list(map(repr, other_queries)), 5)
         remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
-        message = f"the suite has no query {shown}{did_you_mean(others[0], queries)}; {remedy}"
+        message = f"the suite has no query {shown}{did_you_mean(first, queries)}; {remedy}"
         self._note_in(file, [Problem(file.name, line, 1 if line else 0, message)])
 
     def note(self, sentences: Mapping[tuple[str, str], str]) -> None:
@@ -110,26 +112,30 @@ class Judgments:
         for pair, sentence in sentences.items():
             if pair in self.inline:
                 self.problems.note(self.inline[pair], sentence)
-        wanted = sentences.keys() - self.inline.keys()
-        for file in self.files if wanted else ():
-            lines = judgment_lines(file.path, wanted, name=file.name)
+        pairs = sentences.keys() - self.inline.keys()
+        if not pairs:
+            return
+        for file in self.files:
+            lines = find_judgment_lines(file.path, pairs, name=file.name)
             self._note_in(file, [Problem(file.name, line, 1, sentences[pair]) for pair, line in lines.items()])
 
-    def _note_repeated(self, file: NamedFile, twice: list[tuple[str, str]]) -> None:
-        wanted = set(twice)
-        first: dict[tuple[str, str], Mark] = {}
-        for earlier in self.files:
-            for pair, line in judgment_lines(earlier.path, wanted, name=earlier.name).items():
-                first.setdefault(pair, Mark(earlier.name, line, 1))
-        here = judgment_lines(file.path, wanted, name=file.name)
+    def _note_repeated(self, file: NamedFile, repeated: list[tuple[str, str]]) -> None:
+        """Note the judgments of *file* that were judged before, each with its first place."""
+        pairs = set(repeated)
+        first_places = {pair: mark for pair, mark in self.inline.items() if pair in pairs}
+        for earlier_file in self.files:
+            for pair, line in find_judgment_lines(earlier_file.path, pairs, name=earlier_file.name).items():
+                first_places.setdefault(pair, Mark(earlier_file.name, line, 1))
+        lines = find_judgment_lines(file.path, pairs, name=file.name)
         problems = []
-        for query, document in twice[:_MOST_SHOWN]:
-            place = self.inline.get((query, document)) or first.get((query, document), Mark(file.name))
+        for pair in repeated[:_MOST_SHOWN]:
+            query, document = pair
+            place = first_places.get(pair, Mark(file.name))
             message = f"document {document!r} is judged twice for query {query!r}, first at {place}"
-            problems.append(Problem(file.name, here.get((query, document), 0), 1, message))
-        if len(twice) > _MOST_SHOWN:
-            more = f"{len(twice)} documents are judged twice, of which the first {_MOST_SHOWN} are shown"
-            problems.append(Problem(file.name, 0, 0, more))
+            problems.append(Problem(file.name, lines.get(pair, 0), 1, message))
+        if len(repeated) > _MOST_SHOWN:
+            message = f"{len(repeated)} documents are judged twice, of which the first {_MOST_SHOWN} are shown"
+            problems.append(Problem(file.name, 0, 0, message))
         self._note_in(file, problems)
 
     def _note_in(self, file: NamedFile, problems: list[Problem]) -> None:
@@ -145,14 +151,16 @@ class WrittenFiles:
     skip_ungraded: bool = False
 
 
-def judgment_files(shape: Any) -> WrittenFiles:
+def list_judgment_files(shape: Any) -> WrittenFiles:
     """The value of `judgments`: nothing, a path, several, or a mapping."""
     if shape is None:
         return WrittenFiles()
     if isinstance(shape, JudgmentFilesShape):
-        paths = judgment_files(shape.files).paths
-        return WrittenFiles(paths, shape.other_queries == "refuse", shape.ungraded == "ignore")
-    return WrittenFiles((shape,) if isinstance(shape, ScalarNode) else shape)
+        paths = list_judgment_files(shape.files).paths
+        return WrittenFiles(paths, strict=shape.other_queries == "refuse", skip_ungraded=shape.ungraded == "ignore")
+    if isinstance(shape, ScalarNode):
+        return WrittenFiles([shape])
+    return WrittenFiles(shape)
 
 
 GREATEST_EXPONENTIAL = 1000.0
@@ -179,19 +187,20 @@ def read_written_grade(written: ScalarNode, names: Mapping[str, float] | None, p
     if written.unset:
         return math.nan
     number = resolve_number(written) if written.plain or written.whole else None
+    # YAML writes .inf and .nan. Without the dot they would be taken for the name of a grade.
     if number is None and written.lstrip("+-").lower() in {"nan", "inf", "infinity"}:
         number = math.inf
     if number is not None:
         if finite(number) is not None:
             return float(number)
         problems.note(written.mark, f"found {describe(written)}, expected a finite grade")
-    elif names is None:
+        return None
+    if names is None:
         return math.nan
-    elif written in names:
+    if written in names:
         return names[written]
-    else:
-        known = f"expected a number or one of {', '.join(names)}" if names else "expected a number"
-        problems.note(written.mark, f"found {describe(written)} as a grade, {known}{did_you_mean(written, names)}")
+    expected = f"expected a number or one of {', '.join(names)}" if names else "expected a number"
+    problems.note(written.mark, f"found {describe(written)} as a grade, {expected}{did_you_mean(written, names)}")
     return None
 
 
@@ -201,72 +210,84 @@ def read_gain(written: Any, names: Mapping[str, float], profile: Profile, proble
         return profile_gain(profile)
     if isinstance(written, str):
         return Gain(GainKind(written))
-    table: dict[float, tuple[float, ScalarNode]] = {}
+    gains: dict[float, float] = {}
+    marks: dict[float, Mark] = {}
     for key, gain in written.items():
         grade = read_written_grade(key, names, problems)
         if grade is None:
             continue
-        if grade in table:
-            first = table[grade][1].mark
-            problems.note(
-                key.mark, f"grade {grade:g} has two gains, the first in line {first.line}, column {first.column}"
-            )
-        table[grade] = (gain, key)
-    return Gain(GainKind.MAP, tuple(sorted((grade, gain) for grade, (gain, _) in table.items())))
+        if grade in gains:
+            first = marks[grade]
+            message = f"grade {grade:g} has two gains, the first in line {first.line}, column {first.column}"
+            problems.note(key.mark, message)
+        gains[grade], marks[grade] = gain, key.mark
+    return Gain(GainKind.MAP, tuple(sorted(gains.items())))
 
 
 def check_gain(gain: Gain, mark: Mark, queries: Sequence[Query], problems: Problems) -> None:
     """Check that the suite's gain is defined for every grade in use; *mark* is its place."""
-    sentence = _gap(gain, queries)
+    sentence = _find_gain_problem(gain, queries)
     if sentence:
         problems.note(mark, sentence)
 
 
-def check_measure_gains(measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], problems: Problems) -> None:
+@dataclass(frozen=True, slots=True)
+class ScoredMeasure:
+    """A measure, the *mark* of what names it, and the *queries* that it scores there."""
+
+    measure: Measure
+    mark: Mark
+    queries: Sequence[Query]
+
+
+def list_scored_measures(queries: Sequence[Query], thresholds: Iterable[Threshold]) -> list[ScoredMeasure]:
+    """The measures of *thresholds*, which are about *queries* or those of a tag."""
+    scored = []
+    for threshold in thresholds:
+        measure = measure_named(threshold)
+        if measure is not None:
+            scope = queries if threshold.tag is None else select_tagged(queries, threshold.tag)
+            scored.append(ScoredMeasure(measure, threshold.mark, scope))
+    return scored
+
+
+def check_measure_gains(measures: Iterable[ScoredMeasure], problems: Problems) -> None:
     """Check that the gain in a measure's own text is defined for every grade of its queries."""
-    for measure, mark, queries in measures:
-        gain = dict(measure.parameters).get("gain")
-        sentence = _gap(gain, queries) if isinstance(gain, Gain) else None
-        if sentence:
-            problems.note(mark, f"{measure}: {sentence}")
+    for scored in measures:
+        gain = dict(scored.measure.parameters).get("gain")
+        if isinstance(gain, Gain):
+            sentence = _find_gain_problem(gain, scored.queries)
+            if sentence:
+                problems.note(scored.mark, f"{scored.measure}: {sentence}")
 
 
-def check_measures(
-    measures: Iterable[tuple[Measure, Mark, Sequence[Query]]], gain: Gain, profile: Profile, problems: Problems
-) -> None:
+def check_measures(measures: Iterable[ScoredMeasure], gain: Gain, profile: Profile, problems: Problems) -> None:
     """
     Check that each measure can score its queries: for example, no grade is above its scale.
 
     The measure scores a ranking of the best and the worst document of each query, once for queries with equal grades.
     """
-    for measure, mark, queries in measures:
-        known: dict[tuple[float, ...], str | None] = {}
-        for query in queries:
+    for scored in measures:
+        sentences: dict[tuple[float, ...], str | None] = {}
+        for query in scored.queries:
             grades = tuple(sorted(query.judgments.values()))
-            if grades not in known:
-                known[grades] = _refusal(measure, grades, gain, profile)
-            sentence = known[grades]
+            if grades not in sentences:
+                sentences[grades] = _explain_refusal(scored.measure, grades, gain, profile)
+            sentence = sentences[grades]
             if sentence:
-                problems.note(mark, f"{measure} cannot score query {query.id!r}: {sentence}")
+                problems.note(scored.mark, f"{scored.measure} cannot score query {query.id!r}: {sentence}")
                 break
 
 
-def measures_of(queries: Sequence[Query], thresholds: Iterable[Any]) -> list[tuple[Measure, Mark, Sequence[Query]]]:
-    """Each measure of *thresholds*, its place, and the queries that it scores there."""
-    return [
-        (measure, threshold.mark, queries if threshold.tag is None else select_tagged(queries, threshold.tag))
-        for threshold in thresholds
-        if (measure := measure_named(threshold)) is not None
-    ]
-
-
-def _refusal(measure: Measure, grades: Sequence[float], gain: Gain, profile: Profile) -> str | None:
+def _explain_refusal(measure: Measure, grades: Sequence[float], gain: Gain, profile: Profile) -> str | None:
     """Why *measure* cannot score documents of *grades*, in ascending order."""
     if not grades or any(map(math.isnan, grades)):
         return None
-    judged = {str(place): grade for place, grade in enumerate(grades)}
+    judgments = {str(place): grade for place, grade in enumerate(grades)}
+    best, worst = str(len(grades) - 1), "0"
+    ranking = [best] if best == worst else [best, worst]
     try:
-        score_query(measure, list(dict.fromkeys([str(len(grades) - 1), "0"])), judged, gain=gain, profile=profile)
+        score_query(measure, ranking, judgments, gain=gain, profile=profile)
     except UndefinedScore:
         return None
     except (MeasureError, UsageError) as error:
@@ -274,25 +295,20 @@ def _refusal(measure: Measure, grades: Sequence[float], gain: Gain, profile: Pro
     return None
 
 
-def _gap(gain: Gain, queries: Sequence[Query]) -> str | None:
+def _find_gain_problem(gain: Gain, queries: Sequence[Query]) -> str | None:
     """A sentence about the grades in use without a gain, with one document for each."""
     if gain.kind is GainKind.LINEAR:
         return None
-    covered = {grade for grade, _ in gain.table}
-    uncovered: dict[float, str] = {}
+    mapped = {grade for grade, _ in gain.table}
+    uses: dict[float, str] = {}
     for query in queries:
         for document, grade in query.judgments.items():
-            if not math.isnan(grade) and not _covers(gain.kind, covered, grade):
-                uncovered.setdefault(grade, f"grade {grade:g}, given to {document!r} for query {query.id!r}")
-    if not uncovered:
+            has_gain = grade in mapped if gain.kind is GainKind.MAP else grade <= GREATEST_EXPONENTIAL
+            if not has_gain and not math.isnan(grade):
+                uses.setdefault(grade, f"grade {grade:g}, given to {document!r} for query {query.id!r}")
+    if not uses:
         return None
-    uses = "; ".join(uncovered[grade] for grade in sorted(uncovered)[:5])
+    shown = "; ".join(uses[grade] for grade in sorted(uses)[:5])
     if gain.kind is GainKind.MAP:
-        return f"the gain map has no gain for {uses}"
-    return f"an exponential gain cannot be computed for {uses}; grades go up to {GREATEST_EXPONENTIAL:g}"
-
-
-def _covers(kind: GainKind, covered: set[float], grade: float) -> bool:
-    if kind is GainKind.MAP:
-        return grade in covered
-    return grade <= GREATEST_EXPONENTIAL
+        return f"the gain map has no gain for {shown}"
+    return f"an exponential gain cannot be computed for {shown}; grades go up to {GREATEST_EXPONENTIAL:g}"

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
-from typing import Any
 
 from harness.config import Configs, config_path
 from harness.errors import ConfigError, Problem, SuiteError
@@ -17,12 +15,12 @@ from harness.metrics import parse_measure
 from harness.metrics.score import DEFAULT_MEASURE, measure_named
 from harness.model import (
     Gain,
-    Mark,
     Measure,
     Profile,
     Query,
     RequestTemplate,
     Suite,
+    Target,
     Threshold,
 )
 from harness.process import gc_paused
@@ -31,11 +29,12 @@ from harness.suites.depth import choose_depth
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
 from harness.suites.grades import (
     Judgments,
+    ScoredMeasure,
     check_gain,
     check_measure_gains,
     check_measures,
-    judgment_files,
-    measures_of,
+    list_judgment_files,
+    list_scored_measures,
     read_gain,
     read_grade_names,
 )
@@ -77,7 +76,7 @@ class LoadedSuite:
         return Suite(
             name=str(shape.suite),
             path=str(self.path),
-            target=self._target(),
+            target=self._read_target(),
             requests=self._templates,
             measures=self._measures,
             queries=self._judged_queries,
@@ -85,7 +84,7 @@ class LoadedSuite:
             gain=self._gain,
             profile=self._profile,
             grades=self._grade_names,
-            depth=choose_depth(self.reading, self._templates.values(), self._measures, self.all_thresholds),
+            depth=choose_depth(reading, self._templates.values(), self._measures, self.all_thresholds),
             skip_undefined=shape.undefined == "skip",
             title_field=None if shape.title_field is None else str(shape.title_field),
             fixture=None if self.fixture_file is None else self.fixture_file.fixture,
@@ -108,11 +107,12 @@ class LoadedSuite:
             SuiteError: With the first of all problems, with variables masked.
         """
         problems = self.reading.problems
-        if any(one not in but for one in problems.found):
-            masker = Masker(self.reading.variables)
-            raise SuiteError(
-                [replace(one, message=masker.mask(one.message)) for one in problems.list_first(MOST_PROBLEMS)]
-            )
+        if all(problem in but for problem in problems.found):
+            return
+        # A message may quote what the suite took from the environment.
+        masker = Masker(self.reading.variables)
+        shown = problems.list_first(MOST_PROBLEMS)
+        raise SuiteError([replace(problem, message=masker.mask(problem.message)) for problem in shown])
 
     def is_whole(self, *keys: str) -> bool:
         """Whether there are no problems below any of the top *keys*, so that their values are complete."""
@@ -175,8 +175,10 @@ class LoadedSuite:
     @property
     def all_thresholds(self) -> list[Threshold]:
         """The thresholds of the suite, and the thresholds and expectations of its queries."""
-        own = [query.thresholds for query in self._queries or ()]
-        return [*self._thresholds, *chain.from_iterable(own)]
+        thresholds = list(self._thresholds)
+        for query in self._queries or ():
+            thresholds += query.thresholds
+        return thresholds
 
     @property
     def scores_anything(self) -> bool:
@@ -196,31 +198,35 @@ class LoadedSuite:
 
     @cached_property
     def _queries(self) -> tuple[Query, ...] | None:
+        """The queries without judgments of files; None if they are unknown."""
         self._require("queries", "the suite has no 'queries'; expected a list of queries, or the path of a query file")
-        names = self._grade_names if self.is_whole("grades") else None
-        queries = list_queries(self.reading, self._files, names, self.known_gain, self.judgments)
+        grade_names = self._grade_names if self.is_whole("grades") else None
+        queries = list_queries(self.reading, self._files, grade_names, self.known_gain, self.judgments)
         if queries:
-            queries = add_vectors(queries, self.reading, self._files)
-        if queries is not None and not queries and self.reading.shape.queries is not None and self.is_whole("queries"):
-            self.reading.problems.note(
-                self.reading.find_mark("queries"), "the suite is empty; expected at least one query"
-            )
+            return add_vectors(queries, self.reading, self._files)
+        # An empty tuple is an empty list, unless the key is missing, or all queries were left out as invalid.
+        if queries is not None and self.reading.shape.queries is not None and self.is_whole("queries"):
+            mark = self.reading.find_mark("queries")
+            self.reading.problems.note(mark, "the suite is empty; expected at least one query")
         return queries
 
     @cached_property
     def _judged_queries(self) -> tuple[Query, ...]:
         queries = self._queries or ()
-        query_ids = {query.id for query in queries}
-        named = judgment_files(self.reading.shape.judgments)
-        strict = named.strict and self.knows_queries
-        for written in named.paths if self.is_whole("grades") else ():
-            file = self._files.find(written)
-            if file is not None:
-                self.judgments.add_file(
-                    file, query_ids, self._grade_names, strict=strict, skip_ungraded=named.skip_ungraded
-                )
+        if self.is_whole("grades"):
+            self._add_judgment_files({query.id for query in queries})
         grades = self.judgments.grades
         return tuple(replace(query, judgments=grades.get(query.id, {})) for query in queries)
+
+    def _add_judgment_files(self, query_ids: Collection[str]) -> None:
+        written = list_judgment_files(self.reading.shape.judgments)
+        strict = written.strict and self.knows_queries
+        for path in written.paths:
+            file = self._files.find(path)
+            if file is not None:
+                self.judgments.add_file(
+                    file, query_ids, self._grade_names, strict=strict, skip_ungraded=written.skip_ungraded
+                )
 
     @property
     def knows_queries(self) -> bool:
@@ -230,24 +236,30 @@ class LoadedSuite:
     @cached_property
     def _measures(self) -> tuple[Measure, ...]:
         """The suite's `measures`; without these and without a threshold over all queries, those of tags and queries."""
-        measures = read_measures(self.reading.shape.measures, self.reading.problems)
-        if self.reading.shape.measures or not self.is_whole("measures", "thresholds"):
+        reading = self.reading
+        measures = read_measures(reading.shape.measures, reading.problems)
+        if reading.shape.measures or not self.is_whole("measures", "thresholds"):
             return measures
         if any(measure_named(threshold) for threshold in self._thresholds if threshold.tag is None):
             return ()
-        named = {measure.text: measure for measure in map(measure_named, self.all_thresholds) if measure is not None}
-        if not named and any(query.judgments for query in self._judged_queries):
+        measures_by_text: dict[str, Measure] = {}
+        for threshold in self.all_thresholds:
+            measure = measure_named(threshold)
+            if measure is not None:
+                measures_by_text[measure.text] = measure
+        if not measures_by_text and any(query.judgments for query in self._judged_queries):
             return (parse_measure(DEFAULT_MEASURE),)
-        return tuple(named.values())
+        return tuple(measures_by_text.values())
 
-    def _target(self) -> Any:
-        target = read_target(self.reading, self._templates.values())
-        if target.id_field is not None and self.reading.shape.fixture is not None:
+    def _read_target(self) -> Target:
+        reading = self.reading
+        target = read_target(reading, self._templates.values())
+        if target.id_field is not None and reading.shape.fixture is not None:
             message = "'id_field' is for an index that exists; the fixture's `id` names the field with its ids"
-            self.reading.problems.note(target.mark, message)
+            reading.problems.note(target.mark, message)
         if self.is_whole("target", "index", "fixture", "request", "requests"):
-            check_indexes(target, self._templates.values(), self.reading)
-            check_point_in_time(target, self._templates.values(), self.reading)
+            check_indexes(target, self._templates.values(), reading)
+            check_point_in_time(target, self._templates.values(), reading)
         return target
 
     @cached_property
@@ -260,58 +272,56 @@ NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' in its queries,
 """The problem of a suite that scores, unless it is loaded to pool its first judgments."""
 
 
-def _check(parts: LoadedSuite) -> None:
+def _check(loaded: LoadedSuite) -> None:
     """
     Note contradictions between parts that are valid separately.
 
     A check that needs all of a part is skipped if that part has problems: the message would name the wrong line.
     """
-    if parts.knows_queries:
-        _check_documents(parts)
-        _check_judgments(parts)
-        _check_queries(parts)
-    if not find_dialect(parts.suite.target.service).has_indexes:
-        check_service(parts.all_thresholds, parts.reading)
+    if loaded.knows_queries:
+        _check_documents(loaded)
+        _check_judgments(loaded)
+        _check_queries(loaded)
+    if not find_dialect(loaded.suite.target.service).has_indexes:
+        check_service(loaded.all_thresholds, loaded.reading)
 
 
-def _check_documents(parts: LoadedSuite) -> None:
-    """Documents that the suite names are in its fixture, unless a request has another index."""
-    elsewhere = not parts.is_whole("request", "requests") or any(one.index for one in parts.suite.requests.values())
-    if parts.fixture_file is not None and not elsewhere:
-        check_documents(parts.fixture_file, parts.suite.queries, parts.judgments, parts.reading.problems)
+def _check_documents(loaded: LoadedSuite) -> None:
+    """Check that documents that the suite names are in its fixture, unless a request has another index."""
+    if loaded.fixture_file is None or not loaded.is_whole("request", "requests"):
+        return
+    suite = loaded.suite
+    if not any(template.index for template in suite.requests.values()):
+        check_documents(loaded.fixture_file, suite.queries, loaded.judgments, loaded.reading.problems)
 
 
-def _check_judgments(parts: LoadedSuite) -> None:
-    """A suite that scores needs judgments; one with expectations or hit counts only does not."""
-    suite = parts.suite
-    if not suite.queries or not parts.is_whole("judgments") or parts.has_problems:
+def _check_judgments(loaded: LoadedSuite) -> None:
+    """Check that a suite that scores has judgments; one with expectations or hit counts only needs none."""
+    suite = loaded.suite
+    if not suite.queries or not loaded.is_whole("judgments") or loaded.has_problems:
         return
     if any(query.judgments for query in suite.queries):
         return
-    if suite.measures or not parts.all_thresholds or parts.scores_anything:
-        parts.judgments.problems.note(parts.reading.find_mark("queries"), NO_JUDGMENTS, "no judgments")
+    if suite.measures or not loaded.all_thresholds or loaded.scores_anything:
+        loaded.judgments.problems.note(loaded.reading.find_mark("queries"), NO_JUDGMENTS, "no judgments")
 
 
-def _check_queries(parts: LoadedSuite) -> None:
+def _check_queries(loaded: LoadedSuite) -> None:
     """Check tags, gains, measures and placeholders against the queries."""
-    suite, reading, wrong = parts.suite, parts.reading, parts.judgments.problems
+    suite, reading, judgment_problems = loaded.suite, loaded.reading, loaded.judgments.problems
     check_tags(suite.thresholds, suite.queries, reading.problems)
-    if parts.known_gain is not None:
-        check_gain(suite.gain, reading.find_mark("gain"), suite.queries, wrong)
-    measures = _measures_with_places(suite, reading.find_mark("measures"))
-    check_measure_gains(measures, wrong)
-    if not parts.has_problems:
-        check_measures(measures, suite.gain, suite.profile, wrong)
-    if parts.is_whole("request", "requests"):
-        check_placeholders(list_request_nodes(reading), suite.queries, reading.problems)
-
-
-def _measures_with_places(suite: Suite, mark: Mark) -> list[tuple[Measure, Mark, Sequence[Query]]]:
-    scored: list[tuple[Measure, Mark, Sequence[Query]]] = [(measure, mark, suite.queries) for measure in suite.measures]
-    scored += measures_of(suite.queries, suite.thresholds)
+    if loaded.known_gain is not None:
+        check_gain(suite.gain, reading.find_mark("gain"), suite.queries, judgment_problems)
+    scored = [ScoredMeasure(measure, reading.find_mark("measures"), suite.queries) for measure in suite.measures]
+    scored += list_scored_measures(suite.queries, suite.thresholds)
     for query in suite.queries:
-        scored += measures_of([query], query.thresholds)
-    return scored
+        scored += list_scored_measures([query], query.thresholds)
+    check_measure_gains(scored, judgment_problems)
+    # Wrong grades are noted already; each measure would note them again.
+    if not loaded.has_problems:
+        check_measures(scored, suite.gain, suite.profile, judgment_problems)
+    if loaded.is_whole("request", "requests"):
+        check_placeholders(list_request_nodes(reading), suite.queries, reading.problems)
 
 
 MOST_PROBLEMS = 50

@@ -13,7 +13,7 @@ import zstandard
 from pyarrow import parquet
 
 from harness.errors import FormatError
-from harness.files.judgments import judgment_lines, query_line, read_judgments
+from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
 from harness.files.opening import FileFormat, detect_format
 
 EXPECTED = {"q1": {"d1": 3.0, "d2": 0.0}, "q2": {"d1": -1.0, "ünï": 1.5}}
@@ -346,8 +346,8 @@ def test_a_column_that_is_twice_in_parquet_is_told(write):
 
 def test_the_place_of_a_judgment_can_be_looked_up(write):
     path = write("j.qrels", TREC)
-    assert judgment_lines(path, {("q1", "d2"), ("q2", "d1"), ("q9", "d1")}) == {("q1", "d2"): 3, ("q2", "d1"): 2}
-    assert (query_line(path, "q2"), query_line(path, "q9")) == (2, 0)
+    assert find_judgment_lines(path, {("q1", "d2"), ("q2", "d1"), ("q9", "d1")}) == {("q1", "d2"): 3, ("q2", "d1"): 2}
+    assert (find_query_line(path, "q2"), find_query_line(path, "q9")) == (2, 0)
 
 
 @pytest.mark.parametrize(

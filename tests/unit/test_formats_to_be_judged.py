@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError
-from harness.files.judgments import judgment_lines, query_line, read_judgments
+from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
 from harness.files.records import mark_as_text, without_mark
 from harness.files.runs import read_run
 
@@ -66,7 +66,7 @@ def test_a_parquet_table_may_lack_grades_too(tmp_path):
 
 def test_the_line_of_a_judgment_is_not_that_of_a_row_without_a_grade(write):
     path = write("j.csv", "query,document,grade\nq,a,\nq,a,2\n")
-    assert judgment_lines(path, {("q", "a")}) == {("q", "a"): 3}
+    assert find_judgment_lines(path, {("q", "a")}) == {("q", "a"): 3}
 
 
 # ------------------------------------------------------------------------------------------------ YAML
@@ -128,8 +128,8 @@ def test_ten_thousand_brackets_are_no_danger(write):
 
 def test_the_places_of_yaml_are_found(write):
     path = write("j.yaml", YAML)
-    assert judgment_lines(path, {("red shoes", "007")}) == {("red shoes", "007"): 5}
-    assert query_line(path, 'quoted "id"') == 10
+    assert find_judgment_lines(path, {("red shoes", "007")}) == {("red shoes", "007"): 5}
+    assert find_query_line(path, 'quoted "id"') == 10
 
 
 def test_a_run_is_not_read_from_yaml(write):
@@ -224,7 +224,7 @@ def test_the_header_tells_what_parts_the_columns(write, separator, end, begin):
     assert read_judgments(path, ungraded=ungraded) == {"q": {"a;b,c": 1.0}}
     blank = begin == "\n"
     assert [(record.document, record.line) for record in ungraded] == [("d", 4 + blank)]
-    assert query_line(path, "q") == 2 + blank
+    assert find_query_line(path, "q") == 2 + blank
 
 
 def test_a_wrong_line_between_semicolons_is_shown_as_it_stands(write):
