@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
@@ -35,7 +34,7 @@ def read_measures(texts: Iterable[ScalarNode], problems: Problems) -> tuple[Meas
         except GrammarError as error:
             _note(error, text, problems)
             continue
-        if _refused_for_novelty(measure, text, problems):
+        if _is_refused_for_novelty(measure, text, problems):
             continue
         if measure.text in measures:
             problems.note(text.mark, f"the measure {measure.text} is named twice")
@@ -63,22 +62,53 @@ def read_thresholds(
         checking: Whether variables may be unset, so that a text with variables cannot be judged yet.
         profile: The suite's.
     """
-
-    def reach(condition: Condition) -> str | None:
-        return None if gain is None else check_reach(condition, gain, profile)
-
-    return _read(
-        lines, partial(parse_threshold, of_query=of_query), reach, problems, _tag_as_written, checking=checking
-    )
+    thresholds = []
+    for line in lines:
+        text = _find_text(line)
+        tag = _find_written_tag(text)
+        if tag and _VALUE in tag:
+            message = "found a variable in the tag, expected a tag as queries have it: it selects them"
+            problems.note(text.mark, message)
+            continue
+        condition: Condition
+        if text.unset:
+            condition = UnresolvedCondition(text.variables)
+        else:
+            try:
+                condition, parsed_tag = parse_threshold(text, of_query=of_query)
+            except GrammarError as error:
+                _note(error, text, problems)
+                continue
+            if text.variables and parsed_tag != tag:
+                message = f"the value of a variable has 'for {parsed_tag}', expected it as written in the threshold"
+                problems.note(text.mark, message)
+                continue
+            if not _can_be_judged(condition, text, problems, gain, profile):
+                continue
+            if text.variables and checking:
+                condition = UnresolvedCondition(text.variables)
+        thresholds.append(_make_threshold(line, text, condition, tag))
+    return tuple(thresholds)
 
 
 def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bool) -> tuple[Threshold, ...]:
     """The expectations of a query; like `read_thresholds`."""
-
-    def parse(text: str) -> tuple[Condition, str | None]:
-        return parse_expectation(text), None
-
-    return _read(lines, parse, partial(check_reach, gain=Gain()), problems, lambda _: None, checking=checking)
+    expectations = []
+    for line in lines:
+        text = _find_text(line)
+        condition: Condition = UnresolvedCondition(text.variables)
+        if not text.unset:
+            try:
+                parsed = parse_expectation(text)
+            except GrammarError as error:
+                _note(error, text, problems)
+                continue
+            if not _can_be_judged(parsed, text, problems, Gain(), Profile.STANDARD):
+                continue
+            if not (text.variables and checking):
+                condition = parsed
+        expectations.append(_make_threshold(line, text, condition, tag=None))
+    return tuple(expectations)
 
 
 def read_waiver(shape: WaiverShape | None) -> Waiver | None:
@@ -88,76 +118,49 @@ def read_waiver(shape: WaiverShape | None) -> Waiver | None:
 
 def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], problems: Problems) -> None:
     """Check that the tag of each threshold is a tag of some query."""
-    tags = {tag for query in queries for tag in query.tags}
+    tags: set[str] = set()
+    for query in queries:
+        tags.update(query.tags)
     for threshold in thresholds:
         if threshold.tag is not None and threshold.tag not in tags:
             guess = did_you_mean(threshold.tag, tags)
             problems.note(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}")
 
 
-def _read(
-    lines: Iterable[Line],
-    parse: Callable[[str], tuple[Condition, str | None]],
-    reach: Callable[[Condition], str | None],
-    problems: Problems,
-    tag_of: Callable[[ScalarNode], str | None],
-    *,
-    checking: bool,
-) -> tuple[Threshold, ...]:
-    thresholds = []
-    for line in lines:
-        text = _text_of(line)
-        parsed = _parse(text, parse, reach, problems, tag=tag_of(text), checking=checking)
-        if parsed is not None:
-            thresholds.append(_threshold(line, text, *parsed))
-    return tuple(thresholds)
+def _find_text(line: Line) -> ScalarNode:
+    if isinstance(line, ScalarNode):
+        return line
+    text: ScalarNode = line.threshold if isinstance(line, ThresholdShape) else line.expect
+    return text
 
 
-def _parse(
-    text: ScalarNode,
-    parse: Callable[[str], tuple[Condition, str | None]],
-    reach: Callable[[Condition], str | None],
-    problems: Problems,
-    *,
-    tag: str | None,
-    checking: bool,
-) -> tuple[Condition, str | None] | None:
-    if tag and _VALUE in tag:
-        problems.note(text.mark, "found a variable in the tag, expected a tag as queries have it: it selects them")
-        return None
-    unresolved = UnresolvedCondition(text.variables)
-    if text.unset:
-        return unresolved, tag
-    try:
-        condition, tag_now = parse(text)
-    except GrammarError as error:
-        _note(error, text, problems)
-        return None
-    if text.variables and tag_now != tag:
-        problems.note(
-            text.mark, f"the value of a variable has 'for {tag_now}', expected it as written in the threshold"
-        )
-        return None
-    measure = getattr(condition, "measure", None)
-    if measure is not None and _refused_for_novelty(measure, text, problems):
-        return None
-    try:
-        sentence = reach(condition)
-    except MeasureError as error:  # a measure of the user's may not know its own reach
-        sentence = str(error)
-    if sentence:
-        problems.note(text.mark, sentence)
-        return None
-    return (unresolved if text.variables and checking else condition), tag
-
-
-def _tag_as_written(text: ScalarNode) -> str | None:
+def _find_written_tag(text: ScalarNode) -> str | None:
     """The tag of a threshold before its variables have values: pytest selects its items by tag without them."""
-    match = _FOR_A_TAG.search(_VARIABLE.sub(_VALUE, text.raw) if text.variables else text)
+    written = _VARIABLE.sub(_VALUE, text.raw) if text.variables else text
+    match = _FOR_A_TAG.search(written)
     return match[1].rstrip() if match else None
 
 
-def _refused_for_novelty(measure: Measure, text: ScalarNode, problems: Problems) -> bool:
+def _can_be_judged(
+    condition: Condition, text: ScalarNode, problems: Problems, gain: Gain | None, profile: Profile
+) -> bool:
+    """Whether *condition* can be met and can fail, and a suite has what its measure needs; notes the problem if not."""
+    measure = getattr(condition, "measure", None)
+    if measure is not None and _is_refused_for_novelty(measure, text, problems):
+        return False
+    if gain is None:
+        return True
+    try:
+        sentence = check_reach(condition, gain, profile)
+    except MeasureError as error:
+        # A measure of the user's may not know its own reach.
+        sentence = str(error)
+    if sentence:
+        problems.note(text.mark, sentence)
+    return not sentence
+
+
+def _is_refused_for_novelty(measure: Measure, text: ScalarNode, problems: Problems) -> bool:
     """Whether *measure* needs subtopics, which a suite does not have; notes the problem."""
     if not is_of_novelty(measure):
         return False
@@ -165,14 +168,7 @@ def _refused_for_novelty(measure: Measure, text: ScalarNode, problems: Problems)
     return True
 
 
-def _text_of(line: Line) -> ScalarNode:
-    if isinstance(line, ScalarNode):
-        return line
-    text: ScalarNode = line.threshold if isinstance(line, ThresholdShape) else line.expect
-    return text
-
-
-def _threshold(line: Line, text: ScalarNode, condition: Condition, tag: str | None) -> Threshold:
+def _make_threshold(line: Line, text: ScalarNode, condition: Condition, tag: str | None) -> Threshold:
     if isinstance(line, ScalarNode):
         return Threshold(text.raw, condition, tag, text.mark)
     return Threshold(
@@ -189,10 +185,7 @@ def _threshold(line: Line, text: ScalarNode, condition: Condition, tag: str | No
 
 def _note(error: GrammarError, text: ScalarNode, problems: Problems) -> None:
     kind: ProblemKind = "unknown measure" if isinstance(error, UnknownMeasure) else ""
-    problems.note_inside(text, error.offset, f"{error}{_comma_hint(text)}", kind)
-
-
-def _comma_hint(text: ScalarNode) -> str:
-    """A hint for a list in brackets, which splits `nDCG(gain=linear, log=e)@10` at its comma unless it is quoted."""
-    halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
-    return "; inside [ ] put a measure with a comma in quotes" if halved else ""
+    # A list in brackets splits `nDCG(gain=linear, log=e)@10` at its comma unless it is quoted.
+    is_halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
+    hint = "; inside [ ] put a measure with a comma in quotes" if is_halved else ""
+    problems.note_inside(text, error.offset, f"{error}{hint}", kind)
