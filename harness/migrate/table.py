@@ -88,11 +88,12 @@ class Table:
 
         Case, blanks, underscores and hyphens are ignored.
         """
-        wanted = set(map(_key, names))
-        found = next((column for column in self.columns if _key(column) in wanted), None)
-        if found is not None:
-            self.used.add(found)
-        return found
+        normalized = {_normalize_name(name) for name in names}
+        for column in self.columns:
+            if _normalize_name(column) in normalized:
+                self.used.add(column)
+                return column
+        return None
 
     def need(self, *names: str) -> str:
         """
@@ -101,11 +102,11 @@ class Table:
         Raises:
             FormatError: There is none.
         """
-        found = self.column(*names)
-        if found is None:
+        column = self.column(*names)
+        if column is None:
             message = f"found the columns {', '.join(self.columns)}, expected one named {' or '.join(names)}"
             raise self.source.make_error(1, 1, message)
-        return found
+        return column
 
     def raise_problems(self) -> None:
         """
@@ -126,7 +127,7 @@ class Table:
                 leftovers.add(Mark(self.source.path, 1, 1), f"the column {column!r}")
 
 
-def _key(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).lower()
 
 
@@ -142,28 +143,23 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
         InputError: The file cannot be read, is empty, repeats a column, or has a line with more cells than the header.
     """
     source = read_import(path)
-    begin = next((line for line in source.lines if line.strip()), "")
-    first_name = next(csv.reader([re.split(r"[,;\t]", begin)[0]]), [""])
-    separator = separator_of(begin, first_name[0].strip() if first_name else "")
-    rows = csv.reader(io.StringIO(source.text, newline=""), strict=True, delimiter=separator)
+    rows = csv.reader(io.StringIO(source.text, newline=""), strict=True, delimiter=_detect_separator(source))
     table: Table | None = None
-    line = 1
+    next_line = 1
     try:
         for cells in rows:
-            start, line = line, rows.line_num + 1
+            # A cell may have line breaks: a row begins behind the end of the one before.
+            line, next_line = next_line, rows.line_num + 1
             if not any(cell.strip() for cell in cells):
                 continue
             if table is None:
-                bare = bool(header) and len(cells) == len(header) and read_number(cells[-1].strip()) is not None
-                table = Table(source, list(header) if bare else [cell.strip() for cell in cells], [])
-                _check_header(table, start)
-                if not bare:
+                has_header = len(cells) != len(header) or read_number(cells[-1].strip()) is None
+                columns = [cell.strip() for cell in cells] if has_header else list(header)
+                _check_header(source, columns, line)
+                table = Table(source, columns, [])
+                if has_header:
                     continue
-            if len(cells) > len(table.columns) and any(cell.strip() for cell in cells[len(table.columns) :]):
-                message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
-                raise source.make_error(start, 1, message)
-            padded = [*cells, *[""] * len(table.columns)]
-            table.rows.append(Row(source, start, dict(zip(table.columns, padded, strict=False))))
+            table.rows.append(_make_row(table, cells, line))
     except csv.Error as error:
         raise source.make_error(rows.line_num, 1, f"this is not CSV: {error}") from None
     if table is None:
@@ -171,19 +167,36 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
     return table
 
 
-def _check_header(table: Table, line: int) -> None:
-    twice = sorted({column for column in table.columns if column and table.columns.count(column) > 1})
-    if twice:
-        raise table.source.make_error(line, 1, f"the header names {', '.join(twice)} twice")
+def _detect_separator(source: TextSource) -> str:
+    """The separator of the first line, which depends on the name in its first cell."""
+    first_line = next((line for line in source.lines if line.strip()), "")
+    first_cell = re.split(r"[,;\t]", first_line)[0]
+    unquoted = next(csv.reader([first_cell]), [])
+    return separator_of(first_line, unquoted[0].strip() if unquoted else "")
+
+
+def _check_header(source: TextSource, columns: Sequence[str], line: int) -> None:
+    repeated = sorted({column for column in columns if column and columns.count(column) > 1})
+    if repeated:
+        raise source.make_error(line, 1, f"the header names {', '.join(repeated)} twice")
+
+
+def _make_row(table: Table, cells: Sequence[str], line: int) -> Row:
+    # Spreadsheets write separators behind the last cell, and leave them out behind the last one with a text.
+    if any(cell.strip() for cell in cells[len(table.columns) :]):
+        message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
+        raise table.source.make_error(line, 1, message)
+    padded = [*cells, *[""] * len(table.columns)]
+    return Row(table.source, line, dict(zip(table.columns, padded, strict=False)))
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """*header* and *rows* as CSV; cells are not changed for spreadsheets."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
-    return written.getvalue()
+    return text.getvalue()
 
 
 def is_unwritable(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from harness.migrate.exported import format_json
@@ -31,24 +31,49 @@ class _Slot:
 
 
 @dataclass(slots=True)
-class _Search:
-    slots: dict[str, _Slot] = field(default_factory=dict)
+class _Slots:
+    """The places in a request that become placeholders."""
+
+    by_values: dict[str, _Slot] = field(default_factory=dict)
     """By their values as JSON: places with the same values share one placeholder."""
 
-    def template(self, values: Sequence[Json], path: tuple[str, ...] = ()) -> Json:
+    def merge(self, values: Sequence[Json], path: tuple[str, ...] = ()) -> Json:
         """What *values*, one for each query, have in common, with a `_Slot` wherever they differ."""
         first = values[0]
-        if all(isinstance(one, dict) and one.keys() == first.keys() for one in values) and "{{" not in "".join(first):
-            return {key: self.template([one[key] for one in values], (*path, key)) for key in first}
-        if all(isinstance(one, list) and len(one) == len(first) for one in values):
-            return [self.template([one[index] for one in values], path) for index in range(len(first))]
-        written = [json.dumps(one, sort_keys=True) for one in values]
-        if len(set(written)) == 1 and "{{" not in written[0]:
+        has_same_keys = all(isinstance(value, dict) and value.keys() == first.keys() for value in values)
+        # Nothing can stand for a key, so an object whose keys hold braces is one value.
+        if has_same_keys and "{{" not in "".join(first):
+            return {key: self.merge([value[key] for value in values], (*path, key)) for key in first}
+        if all(isinstance(value, list) and len(value) == len(first) for value in values):
+            return [self.merge([value[index] for value in values], path) for index in range(len(first))]
+        texts = {json.dumps(value, sort_keys=True) for value in values}
+        if len(texts) == 1 and "{{" not in texts.pop():
             return first
-        return self.slot(values, path)
+        return self.add(values, path)
 
-    def slot(self, values: Sequence[Json], path: tuple[str, ...]) -> _Slot:
-        return self.slots.setdefault(json.dumps(values, sort_keys=True), _Slot(path, list(values)))
+    def add(self, values: Sequence[Json], path: tuple[str, ...]) -> _Slot:
+        """The slot for *values*, new or with the same values."""
+        return self.by_values.setdefault(json.dumps(values, sort_keys=True), _Slot(path, list(values)))
+
+    def find_text(self) -> _Slot | None:
+        """The slot that is most likely the text of the query: always a text, and below a usual key or the only text."""
+        texts = []
+        for slot in self.by_values.values():
+            if all(isinstance(value, str) and value.strip() for value in slot.values):
+                if _is_likely(slot.path):
+                    return slot
+                texts.append(slot)
+        return texts[0] if len(texts) == 1 else None
+
+    def place_text(self, value: Json, path: tuple[str, ...], queries: int) -> Json:
+        """*value*, in which nothing differs, with a slot for its first value that is likely the text of the query."""
+        if isinstance(value, dict):
+            return {key: self.place_text(child, (*path, key), queries) for key, child in value.items()}
+        if isinstance(value, list):
+            return [self.place_text(child, path, queries) for child in value]
+        if not self.by_values and isinstance(value, str) and value.strip() and _is_likely(path):
+            return self.add([value] * queries, path)
+        return value
 
 
 def build_common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None], list[dict[str, Json]]]:
@@ -67,55 +92,34 @@ def build_common_request(bodies: Sequence[Json]) -> tuple[Json, list[str | None]
     >>> build_common_request([{"query": {"match": {"title": word}}} for word in ("tent", "rope")])
     ({'query': {'match': {'title': '{{text}}'}}}, ['tent', 'rope'], [{}, {}])
     """
-    search = _Search()
-    template = search.template(bodies)
-    text = _text_slot(list(search.slots.values()))
-    if not search.slots:
-        template, text = _with_text(template, len(bodies), search)
+    slots = _Slots()
+    template = slots.merge(bodies)
+    text_slot = slots.find_text()
+    if not slots.by_values:
+        # Nothing differs: there is one query, or all have the same text. A suite still needs a place for it.
+        for key, value in template.items():
+            if key in ("query", "template"):
+                template[key] = slots.place_text(value, (key,), len(bodies))
+        text_slot = next(iter(slots.by_values.values()), None)
+        if text_slot is None and "query" in template:
+            template["query"] = slots.add([template["query"]] * len(bodies), ("query",))
+    params: list[dict[str, Json]] = [{} for _ in bodies]
     taken = set(RESERVED)
-    for slot in search.slots.values():
-        slot.name = "text" if slot is text else make_param_name(slot.path[-1] if slot.path else "", taken)
-    slots = [slot for slot in search.slots.values() if slot is not text]
-    params = [{slot.name: slot.values[index] for slot in slots} for index in range(len(bodies))]
-    texts: list[str | None] = [None] * len(bodies) if text is None else list(map(str, text.values))
-    return _named(template), texts, params
-
-
-def _text_slot(slots: list[_Slot]) -> _Slot | None:
-    """The slot that is most likely the text of the query: always a text, and below a usual key or the only text."""
-    texts = [slot for slot in slots if all(isinstance(value, str) and value.strip() for value in slot.values)]
-    likely = [slot for slot in texts if _is_likely(slot.path)]
-    return likely[0] if likely else texts[0] if len(texts) == 1 else None
+    for slot in slots.by_values.values():
+        if slot is text_slot:
+            slot.name = "text"
+            continue
+        slot.name = make_param_name(slot.path[-1] if slot.path else "", taken)
+        for params_of_query, value in zip(params, slot.values, strict=True):
+            params_of_query[slot.name] = value
+    texts: list[str | None] = [None] * len(bodies)
+    if text_slot is not None:
+        texts = [str(value) for value in text_slot.values]
+    return _fill_in_names(template), texts, params
 
 
 def _is_likely(path: tuple[str, ...]) -> bool:
     return bool(path) and (path[-1].lower() in _WORDS or bool(_CLAUSES & set(path[-3:-1])))
-
-
-def _with_text(template: Json, queries: int, search: _Search) -> tuple[Json, _Slot | None]:
-    """
-    *template*, in which nothing differs, with a slot for the text of the query; also returns the slot.
-
-    If no text is found, the slot replaces the whole query, and None is returned.
-    """
-    found: list[_Slot] = []
-
-    def placed(value: Json, path: tuple[str, ...]) -> Json:
-        if isinstance(value, dict):
-            return {key: placed(child, (*path, key)) for key, child in value.items()}
-        if isinstance(value, list):
-            return [placed(child, path) for child in value]
-        if not found and isinstance(value, str) and value.strip() and _is_likely(path):
-            found.append(search.slot([value] * queries, path))
-            return found[0]
-        return value
-
-    replaced = {
-        key: placed(value, (key,)) if key in ("query", "template") else value for key, value in template.items()
-    }
-    if not found and "query" in template:
-        replaced["query"] = search.slot([template["query"]] * queries, ("query",))
-    return replaced, found[0] if found else None
 
 
 def make_param_name(wanted: str, taken: set[str]) -> str:
@@ -127,16 +131,20 @@ def make_param_name(wanted: str, taken: set[str]) -> str:
     ['brand_1', 'brand_1_2', '_2nd', 'text_2', 'value']
     """
     base = re.sub(r"[^A-Za-z0-9_]+", "_", wanted).strip("_") or "value"
-    base = base if not base[0].isdigit() else f"_{base}"
+    if base[0].isdigit():
+        base = f"_{base}"
     return unused(base, taken, "_")
 
 
-def _named(template: Json) -> Json:
+def _fill_in_names(template: Json) -> Json:
+    """*template* with the placeholder of each slot."""
     if isinstance(template, _Slot):
         return "{{" + template.name + "}}"
     if isinstance(template, dict):
-        return {key: _named(value) for key, value in template.items()}
-    return [_named(value) for value in template] if isinstance(template, list) else template
+        return {key: _fill_in_names(value) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_fill_in_names(value) for value in template]
+    return template
 
 
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -144,15 +152,15 @@ _OURS = re.compile(r'("?)\{\{\s*([A-Za-z_][\w-]*)\s*\}\}("?)')
 
 
 def convert_placeholders(
-    text: str, theirs: re.Pattern[str], name: Callable[[re.Match[str]], str]
+    text: str, pattern: re.Pattern[str], find_name: Callable[[re.Match[str]], str]
 ) -> tuple[str, set[str]]:
     r"""
-    *text* with the placeholders of another system replaced by those of a suite.
+    Replace the placeholders of another system in *text* by those of a suite.
 
     Args:
         text: A template. It need not be JSON: a placeholder outside quotes may stand for a number or a list.
-        theirs: Matches the placeholders of the other system.
-        name: Returns the name in the suite for a match.
+        pattern: Matches the placeholders of the other system.
+        find_name: Returns the name in the suite for a match.
 
     Returns:
         The text, in which each placeholder is in quotes; and the names of those that were not in quotes, whose values
@@ -162,20 +170,30 @@ def convert_placeholders(
     >>> convert_placeholders('{"a": "$q", "b": $n}', re.compile(r"\$(\w)"), lambda match: match[1])
     ('{"a": "{{q}}", "b": "{{n}}"}', {'n'})
     """
-    bare: set[str] = set()
+    parts: list[str] = []
+    unquoted: set[str] = set()
+    for segment, is_string in _split_at_strings(text):
+        end = 0
+        for match in pattern.finditer(segment):
+            name = find_name(match)
+            placeholder = "{{" + name + "}}"
+            if not is_string:
+                unquoted.add(name)
+                placeholder = f'"{placeholder}"'
+            parts += (segment[end : match.start()], placeholder)
+            end = match.end()
+        parts.append(segment[end:])
+    return "".join(parts), unquoted
 
-    def in_quotes(match: re.Match[str]) -> str:
-        return "{{" + name(match) + "}}"
 
-    def outside(match: re.Match[str]) -> str:
-        bare.add(name(match))
-        return f'"{in_quotes(match)}"'
-
-    parts, end = [], 0
-    for string in _STRING.finditer(text):
-        parts += [theirs.sub(outside, text[end : string.start()]), theirs.sub(in_quotes, string[0])]
-        end = string.end()
-    return "".join([*parts, theirs.sub(outside, text[end:])]), bare
+def _split_at_strings(text: str) -> Iterator[tuple[str, bool]]:
+    """The parts of *text*, each with whether it is a string of JSON in its quotes."""
+    end = 0
+    for match in _STRING.finditer(text):
+        yield text[end : match.start()], False
+        yield match[0], True
+        end = match.end()
+    yield text[end:], False
 
 
 def parse_value(text: str) -> Json:
@@ -196,12 +214,19 @@ def format_template(body: Json, suite: Suite, marker: Callable[[str], str]) -> s
             of hits is replaced by the number.
         marker: Returns the placeholder of the other system for a name.
     """
-    bare = {name for query in suite.queries for name, value in query.params.items() if not isinstance(value, str)}
-
-    def written(match: re.Match[str]) -> str:
+    not_strings = {"depth"}
+    for query in suite.queries:
+        not_strings.update(name for name, value in query.params.items() if not isinstance(value, str))
+    text = format_json(body)
+    parts: list[str] = []
+    end = 0
+    for match in _OURS.finditer(text):
         before, name, after = match.groups()
-        if name == "depth":
-            return str(suite.depth) if before and after else f"{before}{suite.depth}{after}"
-        return marker(name) if name in bare and before and after else f"{before}{marker(name)}{after}"
-
-    return _OURS.sub(written, format_json(body))
+        placeholder = str(suite.depth) if name == "depth" else marker(name)
+        # A value that is no string can only be written without quotes where it is all of the string.
+        if not (before and after and name in not_strings):
+            placeholder = f"{before}{placeholder}{after}"
+        parts += (text[end : match.start()], placeholder)
+        end = match.end()
+    parts.append(text[end:])
+    return "".join(parts)
