@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -84,40 +84,41 @@ def read(sources: Sequence[str]) -> list[Draft]:
     draft = Draft(Profile.TREC)
     files: dict[str, list[Path]] = {kind: [] for kind in _KINDS}
     for source in sources:
-        kind, path = _kind_of(source)
+        kind, path = _detect_kind(source)
         files[kind].append(path)
         draft.name = draft.name or path.name.split(".")[0]
-    known: dict[str, DraftQuery] = {}
+    queries: dict[str, DraftQuery] = {}
     for path in files["topics"]:
-        _read_topics(path, draft, known)
+        _read_topics(path, draft, queries)
     for path in files["qrels"]:
-        _read_qrels(path, draft, known, has_topics=bool(files["topics"]))
+        _read_qrels(path, draft, queries, has_topics=bool(files["topics"]))
     for path in files["run"]:
-        _read_run(path, draft, known)
+        _read_run(path, draft, queries)
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "expected topics or qrels; a run alone has no queries to judge")
     return [draft]
 
 
-def _kind_of(source: str) -> tuple[str, Path]:
-    kind, separator, path = source.partition("=")
+def _detect_kind(source: str) -> tuple[str, Path]:
+    """The kind and the path of a file, ``KIND=FILE`` or ``FILE``."""
+    kind, separator, given_path = source.partition("=")
     if separator and kind in _KINDS:
-        return kind, Path(path)
-    path_of = Path(source)
-    shown = [line for line in _source(path_of).lines if line.strip() and not line.startswith("#")][:_SHOWN_LINES]
-    if not shown:
+        return kind, Path(given_path)
+    path = Path(source)
+    lines = [line for line in _read_source(path).lines if line.strip() and not line.startswith("#")][:_SHOWN_LINES]
+    if not lines:
         raise FormatError.at(source, 0, 0, "the file is empty; expected topics, qrels or a run")
-    if "qrel" in path_of.name.lower():
-        return "qrels", path_of
-    rows = [line.split() for line in shown]
+    if "qrel" in path.name.lower():
+        return "qrels", path
+    rows = [line.split() for line in lines]
     if all(len(row) == 4 and read_number(row[3]) is not None for row in rows):
-        return "qrels", path_of
+        return "qrels", path
     if all(len(row) >= 6 and row[3].isdigit() and read_number(row[4]) is not None for row in rows):
-        return "run", path_of
-    return "topics", path_of
+        return "run", path
+    return "topics", path
 
 
-def _source(path: Path) -> TextSource:
+def _read_source(path: Path) -> TextSource:
     """The text of a file, decompressed if it is compressed."""
     with open_bytes(path, str(path)) as file:
         content = file.read(MOST_BYTES + 1)
@@ -126,37 +127,44 @@ def _source(path: Path) -> TextSource:
     return decode(content, str(path))
 
 
-def _read_topics(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
-    source = _source(path)
-    begin = next((line.strip() for line in source.lines if line.strip()), "")
-    has_tags = (begin.startswith("<") and "\t" not in begin) or any(map(_TOPIC_TAG.match, source.lines))
-    found = _tagged(source, draft) if has_tags else _one_a_line(source, draft)
-    for number, text, remarks, place in found:
-        if number in known:
+def _read_topics(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> None:
+    source = _read_source(path)
+    first_line = next((line.strip() for line in source.lines if line.strip()), "")
+    # A line of tab-separated topics may begin with "<".
+    has_tags = (first_line.startswith("<") and "\t" not in first_line) or any(map(_TOPIC_TAG.match, source.lines))
+    topics = _read_tagged_topics(source, draft) if has_tags else _read_topic_lines(source, draft)
+    for number, text, remarks, place in topics:
+        if number in queries:
             raise source.make_error(place.line, place.column, f"topic {number!r} is there twice")
-        known[number] = query = draft.add(number, place, text)
+        query = draft.add(number, place, text)
         query.remarks = remarks
+        queries[number] = query
 
 
-def _one_a_line(source: TextSource, draft: Draft) -> Iterator[_Topic]:
+def _read_topic_lines(source: TextSource, draft: Draft) -> Iterator[_Topic]:
+    """The topics of a file with one on each line, and with a header or none."""
     lines = [(number, line) for number, line in enumerate(source.lines, start=1) if line.strip()]
+    # Where only some lines look as if they had a priority, 1:2:text is number 1 with the text "2:text".
     have_priority = all(_WITH_PRIORITY.fullmatch(line) for _, line in lines)
     forms = [form for form in _LINES if have_priority or form is not _WITH_PRIORITY]
     header: list[str] = []
     for number, line in lines:
         place = Mark(source.path, number, 1)
-        match = next((found for form in forms if (found := form.fullmatch(line))), None)
+        match = next(filter(None, (form.fullmatch(line) for form in forms)), None)
         if match is None or _is_json(line):
             message = "found a line that is no topic, expected the number, a tab or a colon, and the text"
             raise source.make_error(number, 1, message)
         if have_priority:
             draft.leave(place, "the priority of topics")
-        text, *others = (cell.strip() for cell in match[2].split("\t"))
+        text, *other_cells = (cell.strip() for cell in match[2].split("\t"))
         if number == lines[0][0] and match[1].lower() in _NUMBER_COLUMNS and text.lower() in _TEXT_COLUMNS:
-            header = others
+            header = other_cells
             continue
-        names = [*header, *(f"column {column}" for column in range(len(header) + 3, len(others) + 3))]
-        remarks = [f"{name}: {other}" for name, other in zip(names, others, strict=False) if other]
+        remarks = []
+        for index, cell in enumerate(other_cells):
+            if cell:
+                name = header[index] if index < len(header) else f"column {index + 3}"
+                remarks.append(f"{name}: {cell}")
         yield match[1], text, remarks, place
 
 
@@ -168,31 +176,34 @@ def _is_json(line: str) -> bool:
         return False
 
 
-def _tagged(source: TextSource, draft: Draft) -> Iterator[_Topic]:
+def _read_tagged_topics(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     """The topics of SGML or XML, whose tags need not be closed."""
-    text = _DECLARATION.sub(_blank, _COMMENT.sub(_blank, source.text))
     for comment in _COMMENT.finditer(source.text):
         place = Mark(source.path, *source.find_place(comment.start()))
         draft.leave(place, "comments of the XML", first=repr(shortened(" ".join(comment[0][4:-3].split()))))
-    found = [
-        (*_fields(written, content, draft, place), place) for written, content, place in _parts(source, text, draft)
-    ]
-    if not found:
+    text = _DECLARATION.sub(_replace_by_blanks, _COMMENT.sub(_replace_by_blanks, source.text))
+    topics = []
+    for attributes, content, place in _split_topics(source, text, draft):
+        fields, remarks = _read_fields(attributes, content, draft, place)
+        topics.append((fields, remarks, place))
+    if not topics:
         raise source.make_error(1, 1, "found no <top> or <topic> that is closed")
-    are_labeled = all(_TITLE_LABEL.match(fields["title"]) for fields, _, _ in found if "title" in fields)
-    for fields, remarks, place in found:
+    # Early tracks write "Topic:" before each title. A title that happens to begin with it has others beside it.
+    titles = [fields["title"] for fields, _, _ in topics if "title" in fields]
+    are_labeled = all(map(_TITLE_LABEL.match, titles))
+    for fields, remarks, place in topics:
         if are_labeled and "title" in fields:
             draft.leave(place, "the label of titles", first=repr(fields["title"]))
             fields["title"] = _TITLE_LABEL.sub("", fields["title"], count=1)
-        yield _topic(source, fields, remarks, draft, place)
+        yield _make_topic(source, fields, remarks, draft, place)
 
 
-def _blank(found: re.Match[str]) -> str:
+def _replace_by_blanks(match: re.Match[str]) -> str:
     """Blanks of the same length as the match, so that places stay the same."""
-    return re.sub(r"\S", " ", found[0])
+    return re.sub(r"\S", " ", match[0])
 
 
-def _parts(source: TextSource, text: str, draft: Draft) -> Iterator[tuple[str, str, Mark]]:
+def _split_topics(source: TextSource, text: str, draft: Draft) -> Iterator[tuple[str, str, Mark]]:
     """
     The attributes as written, the content and the place of each topic.
 
@@ -201,19 +212,28 @@ def _parts(source: TextSource, text: str, draft: Draft) -> Iterator[tuple[str, s
     """
     opened: re.Match[str] | None = None
     end = 0
-    for tag in [*_TOPIC_TAG.finditer(text), None]:
-        if opened is None and (tag is None or not tag[1]):
-            _leave_between(text[end : tag.start() if tag else None], draft, Mark(source.path, *source.find_place(end)))
-            opened = tag
-            if tag is not None and tag[3].endswith("/"):
+    for tag in _TOPIC_TAG.finditer(text):
+        is_closing = tag[1] != ""
+        if opened is None:
+            if is_closing:
+                continue
+            _leave_between(text[end : tag.start()], draft, Mark(source.path, *source.find_place(end)))
+            if tag[3].endswith("/"):
                 yield tag[3], "", Mark(source.path, *source.find_place(tag.start()))
-                opened, end = None, tag.end()
-        elif opened is not None and (tag is None or (not tag[1] and tag[2].lower() == opened[2].lower())):
-            message = f"this <{opened[2]}> is not closed"
-            raise source.make_error(*source.find_place(opened.start()), message)
-        elif opened is not None and tag is not None and tag[1] and tag[2].lower() == opened[2].lower():
-            yield opened[3], text[opened.end() : tag.start()], Mark(source.path, *source.find_place(opened.start()))
-            opened, end = None, tag.end()
+                end = tag.end()
+            else:
+                opened = tag
+            continue
+        # Within <topic> a field may be named <top>, and the reverse.
+        if tag[2].lower() != opened[2].lower():
+            continue
+        if not is_closing:
+            break
+        yield opened[3], text[opened.end() : tag.start()], Mark(source.path, *source.find_place(opened.start()))
+        opened, end = None, tag.end()
+    if opened is not None:
+        raise source.make_error(*source.find_place(opened.start()), f"this <{opened[2]}> is not closed")
+    _leave_between(text[end:], draft, Mark(source.path, *source.find_place(end)))
 
 
 def _leave_between(outside: str, draft: Draft, place: Mark) -> None:
@@ -221,84 +241,100 @@ def _leave_between(outside: str, draft: Draft, place: Mark) -> None:
     text = " ".join(re.sub(r"<[^>]*>", " ", outside).split())
     if text:
         draft.leave(place, "text outside of topics", first=repr(shortened(text)))
-    for _, tag, written, _ in _TAG.findall(outside):
-        for name, _ in _attributes(written):
+    for _, tag, attributes, _ in _TAG.findall(outside):
+        for name, _ in _list_attributes(attributes):
             draft.leave(place, f"the attribute {name!r} of <{tag}>")
 
 
-def _fields(written: str, content: str, draft: Draft, place: Mark) -> tuple[dict[str, str], list[str]]:
+def _read_fields(attributes: str, content: str, draft: Draft, place: Mark) -> tuple[dict[str, str], list[str]]:
     """The texts of a topic by tag, with "" for text outside tags; and remarks with other texts of repeated tags."""
     fields: dict[str, str] = {}
     remarks: list[str] = []
-    for name, value in _attributes(written):
+    for name, value in _list_attributes(attributes):
         if name in (*_NUMBERS, *_TEXTS):
-            fields[name] = _plain(value)
+            fields[name] = _simplify(value)
         else:
             draft.leave(place, f"the attribute {name!r} of topics")
-    content = _without_markup(_CDATA.sub(lambda found: html.escape(found[1], quote=False), content), draft, place)
-    direct = [re.split(_TAG_BEGINS, content)[0]]
-    for closing, tag, attributes, text in _TAG.findall(content):
+    # What CDATA holds is text, even where it looks like a tag.
+    content = _CDATA.sub(lambda match: html.escape(match[1], quote=False), content)
+    content = _remove_markup(content, draft, place)
+    outside_tags = [re.split(_TAG_BEGINS, content)[0]]
+    for closing, tag, tag_attributes, text in _TAG.findall(content):
         name = tag.lower()
         if closing:
-            direct.append(text)
+            outside_tags.append(text)
             continue
         if name == "subtopic":
             draft.leave(place, "subtopics; a suite judges documents for the whole query")
             continue
-        for attribute, _ in _attributes(attributes):
+        for attribute, _ in _list_attributes(tag_attributes):
             draft.leave(place, f"the attribute {attribute!r} of <{tag}>")
-        plain = _plain(re.sub(rf"^\s*{_LABELS[name]}\s*:", "", text, flags=re.IGNORECASE) if name in _LABELS else text)
-        if plain and fields.setdefault(name, plain) != plain:
-            remarks.append(f"{name}: {plain}")
-    fields[""] = _plain(" ".join(direct))
+        value = text
+        if name in _LABELS:
+            value = re.sub(rf"^\s*{_LABELS[name]}\s*:", "", text, flags=re.IGNORECASE)
+        value = _simplify(value)
+        if value and fields.setdefault(name, value) != value:
+            remarks.append(f"{name}: {value}")
+    fields[""] = _simplify(" ".join(outside_tags))
     return fields, remarks
 
 
-def _without_markup(content: str, draft: Draft, place: Mark) -> str:
+def _remove_markup(content: str, draft: Draft, place: Mark) -> str:
     """*content* without tags inside a text, such as ``<b>``; they are noted."""
-
-    def unmarked(text: re.Match[str]) -> str:
-        if _FIELD_BEGINS.search(text[3]):
-            return text[0]
-        for tag in re.findall(rf"{_TAG_BEGINS}([A-Za-z][\w.-]*)", text[3]):
+    parts: list[str] = []
+    end = 0
+    for match in _CLOSED_TEXT.finditer(content):
+        opening, _, text = match.groups()
+        parts.append(content[end : match.start()])
+        end = match.end()
+        # A text that holds another field is not closed; the closing tag is that of a later one.
+        if _FIELD_BEGINS.search(text):
+            parts.append(match[0])
+            continue
+        for tag in re.findall(rf"{_TAG_BEGINS}([A-Za-z][\w.-]*)", text):
             draft.leave(place, f"the tag <{tag}> in the text of topics; what is in it is kept")
-        return text[1] + re.sub(rf"{_TAG_BEGINS}[^>]*>", " ", text[3])
+        parts += (opening, re.sub(rf"{_TAG_BEGINS}[^>]*>", " ", text))
+    parts.append(content[end:])
+    return "".join(parts)
 
-    return _CLOSED_TEXT.sub(unmarked, content)
 
-
-def _attributes(written: str) -> Iterator[tuple[str, str]]:
-    for name, *values in _ATTRIBUTE.findall(written):
+def _list_attributes(text: str) -> Iterator[tuple[str, str]]:
+    """The names and values of the attributes in a tag."""
+    for name, *values in _ATTRIBUTE.findall(text):
         yield name.lower(), "".join(values)
 
 
-def _topic(source: TextSource, fields: dict[str, str], remarks: list[str], draft: Draft, place: Mark) -> _Topic:
+def _make_topic(source: TextSource, fields: dict[str, str], remarks: list[str], draft: Draft, place: Mark) -> _Topic:
     """
     The topic of *fields*; fields that are neither its number nor its text are added to its remarks.
 
     Raises:
         FormatError: It has no number or no text.
     """
-    number = next((name for name in _NUMBERS if fields.get(name)), None)
-    text = next((name for name in (*_TEXTS, "", *_DESCRIPTIONS) if fields.get(name)), None)
-    if number is None or text is None:
-        lacking = "number" if number is None else "title or query"
+    number_name = next((name for name in _NUMBERS if fields.get(name)), None)
+    text_name = next((name for name in (*_TEXTS, "", *_DESCRIPTIONS) if fields.get(name)), None)
+    if number_name is None or text_name is None:
+        lacking = "number" if number_name is None else "title or query"
         raise source.make_error(place.line, place.column, f"this topic has no {lacking}")
-    if text in _DESCRIPTIONS:
+    if text_name in _DESCRIPTIONS:
         draft.leave(place, "that the text of a topic is its description; it has no title")
-    if text != "" and fields[""]:
+    if text_name != "" and fields[""]:
         draft.leave(place, "text of topics outside of their tags", first=repr(shortened(fields[""])))
-    used = (fields[number], fields[text])
-    others = [f"{name}: {said}" for name, said in fields.items() if name not in ("", number, text) and said not in used]
-    return fields[number], fields[text], others + remarks, place
+    number, text = fields[number_name], fields[text_name]
+    other_fields = []
+    for name, value in fields.items():
+        # A field may repeat the number or the text, such as <query> the <title>.
+        if name not in ("", number_name, text_name) and value not in (number, text):
+            other_fields.append(f"{name}: {value}")
+    return number, text, other_fields + remarks, place
 
 
-def _plain(text: str) -> str:
+def _simplify(text: str) -> str:
     """*text* on one line, with entities such as ``&amp;`` replaced."""
-    return " ".join(_ENTITY.sub(lambda entity: html.unescape(entity[0]), text).split())
+    return " ".join(_ENTITY.sub(lambda match: html.unescape(match[0]), text).split())
 
 
-def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_topics: bool) -> None:
+def _read_qrels(path: Path, draft: Draft, queries: dict[str, DraftQuery], *, has_topics: bool) -> None:
     """Add judgments; a document that is judged for several subtopics or iterations gets the highest of its grades."""
     judgments = read_subtopic_judgments(path)
     place = Mark(str(path))
@@ -306,36 +342,39 @@ def _read_qrels(path: Path, draft: Draft, known: dict[str, DraftQuery], *, has_t
         table = read_table(path)
         table.used.update(("query", "document", "grade", "subtopic"))
         table.leave_unread(draft.leftovers)
-    lines = [
-        (number, document, subtopic)
-        for number, judged in judgments.items()
-        for document, by_subtopic in judged.items()
-        for subtopic in by_subtopic
-    ]
-    if len({subtopic.removeprefix("Q") for *_, subtopic in lines}) > 1:
+    _leave_subtopics(judgments, draft, place)
+    for number, documents in judgments.items():
+        if number not in queries:
+            if has_topics:
+                what = "judgments of queries that the topics do not have"
+                draft.leave(place, what, sum(map(len, documents.values())), f"query {number!r}")
+                continue
+            queries[number] = draft.add(number, place)
+        for document, by_subtopic in documents.items():
+            draft.judge_highest(queries[number], document, by_subtopic.values(), place)
+
+
+def _leave_subtopics(judgments: Mapping[str, Mapping[str, Mapping[str, float]]], draft: Draft, place: Mark) -> None:
+    """Note the second column of qrels, unless it is the same in all lines, such as 0 or Q0."""
+    lines = []
+    for number, documents in judgments.items():
+        for document, by_subtopic in documents.items():
+            lines += [(number, document, subtopic) for subtopic in by_subtopic]
+    if len({subtopic.removeprefix("Q") for _, _, subtopic in lines}) > 1:
         number, document, subtopic = lines[0]
         first = f"{subtopic!r} of document {document!r} for query {number!r}"
         draft.leave(place, "the second column of qrels, an iteration or a subtopic", len(lines), first)
-    for number, judged in judgments.items():
-        if number not in known and has_topics:
-            what = "judgments of queries that the topics do not have"
-            draft.leave(place, what, sum(map(len, judged.values())), f"query {number!r}")
-            continue
-        query = known.get(number)
-        if query is None:
-            query = known[number] = draft.add(number, place)
-        for document, by_subtopic in judged.items():
-            draft.judge_highest(query, document, by_subtopic.values(), place)
 
 
-def _read_run(path: Path, draft: Draft, known: dict[str, DraftQuery]) -> None:
+def _read_run(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> None:
     """Set the depth and the measures from a run; its rankings are not carried over."""
     rankings = read_run(path)
-    draft.depth = max([draft.depth or 0, *(len(ranking.documents) for ranking in rankings.values())])
+    longest = max((len(ranking.documents) for ranking in rankings.values()), default=0)
+    draft.depth = max(draft.depth or 0, longest)
     draft.measures = ["nDCG@10", "AP"] if draft.depth >= 10 else ["AP"]
-    other = len(rankings.keys() - known.keys())
-    if other:
-        draft.leave(Mark(str(path)), "queries of the run without topics and judgments", other)
+    unknown = len(rankings.keys() - queries.keys())
+    if unknown:
+        draft.leave(Mark(str(path)), "queries of the run without topics and judgments", unknown)
     what = "rankings of the run; score them with 'harness evaluate', compare with 'harness compare', --profile trec"
     draft.leave(Mark(str(path)), what, len(rankings))
 
@@ -361,8 +400,9 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         if not _is_column(query.id):
             exported.leave(query.mark, f"query {query.id!r}; an id in TREC files has no blank")
             continue
+        text = " ".join(query.text.split())
         if query.text:
-            topics.append(f"{query.id}\t{' '.join(query.text.split())}\n")
+            topics.append(f"{query.id}\t{text}\n")
         for document, grade in query.judgments.items():
             if _is_column(document):
                 qrels.append(f"{query.id} 0 {document} {grade:g}\n")
@@ -370,13 +410,13 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
                 exported.leave(query.mark, f"document {document!r} of query {query.id!r}; an id has no blank")
             if grade != int(grade):
                 exported.leave(query.mark, "fractional grades; they are written, and trec_eval cuts them")
-        if query.text and query.text.split() != [query.text] and " ".join(query.text.split()) != query.text:
+        if text != query.text:
             exported.leave(query.mark, f"the blanks in the text of query {query.id!r}")
     name = strip_suite_suffix(suite.path)
     exported.files[f"{name}.topics.tsv"] = "".join(topics)
     exported.files[f"{name}.qrels"] = "".join(qrels)
     if has_baseline(suite, None):
-        exported.files[f"{name}.run"] = "".join(_run_lines(suite, exported))
+        exported.files[f"{name}.run"] = "".join(_format_run(suite, exported))
     return exported
 
 
@@ -385,15 +425,19 @@ def _is_column(text: str) -> bool:
     return text.encode().split() == [text.encode()] and not text.startswith(("#", "\ufeff")) and "\0" not in text
 
 
-def _run_lines(suite: Suite, exported: Exported) -> Iterator[str]:
+def _format_run(suite: Suite, exported: Exported) -> Iterator[str]:
+    """The lines of the baseline of the first request as a run."""
     entry = read_entry(suite, next(iter(suite.requests)), None)
-    for number, kept in entry.queries.items():
+    tag = re.sub(r"\s+", "-", suite.name)
+    for query_id, kept in entry.queries.items():
         scores = [score for _, score in kept.ranking]
-        known = [float(score) for score in scores if score is not None]  # trec_eval reads them as floats
-        falling = len(known) == len(scores) and sorted(set(known), reverse=True) == known
+        # trec_eval sorts by score, and orders hits with equal scores by their ids.
+        numbers = [float(score) for score in scores if score is not None]
+        are_falling = len(numbers) == len(scores) and sorted(set(numbers), reverse=True) == numbers
         for rank, (document, score) in enumerate(kept.ranking, start=1):
-            if _is_column(number) and _is_column(document):
-                shown = score if falling and score is not None else len(scores) - rank + 1
-                yield f"{number} Q0 {document} {rank} {shown!r} {re.sub(chr(92) + 's+', '-', suite.name)}\n"
+            if _is_column(query_id) and _is_column(document):
+                shown_score = score if are_falling else len(scores) - rank + 1
+                yield f"{query_id} Q0 {document} {rank} {shown_score!r} {tag}\n"
             else:
-                exported.leave(suite.mark, f"document {document!r} of query {number!r} in the run; an id has no blank")
+                what = f"document {document!r} of query {query_id!r} in the run; an id has no blank"
+                exported.leave(suite.mark, what)
