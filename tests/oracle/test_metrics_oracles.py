@@ -14,6 +14,10 @@ Where a peer differs, by what it is and not by chance, its test says so and keep
 - scikit-learn averages ties, and builds its ideal from the documents that it is given.
 """
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import json
 import os
 import random
@@ -22,7 +26,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 
 from harness.metrics import parse_measure, score_diverse_query, score_query
 from harness.metrics.evaluate import evaluate

@@ -1,12 +1,15 @@
 """Files give the same scores as columns and as dicts, and are refused in the same words."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import math
 import struct
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 

@@ -1,10 +1,13 @@
 """Laws of a comparison: with itself nothing differs, either way round it says the same, and names are only names."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 from dataclasses import replace
 from datetime import date
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,5 +1,9 @@
 """Whatever a comparison holds, it can be printed, and what is printed cannot command a terminal or a browser."""
 
+import pytest
+
+pytest.importorskip("cmarkgfm")
+
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len

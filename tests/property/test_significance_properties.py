@@ -1,5 +1,9 @@
 """A threshold on a significant drop, whatever the scores: what did not fall passes, what cannot be known is said."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,9 +1,12 @@
 """What holds of every paired test, interval and correction, whatever the differences."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 from itertools import pairwise
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

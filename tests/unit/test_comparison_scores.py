@@ -1,9 +1,12 @@
 """Two runs beside each other: pairing, testing, correcting."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from harness.errors import StatisticError, UsageError
 from harness.model.comparison import TESTS

@@ -1,5 +1,9 @@
 """The download, from a repository on this machine that holds three small files."""
 
+import pytest
+
+pytest.importorskip("pytest_httpserver")
+
 import hashlib
 import re
 import threading
@@ -8,7 +12,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 

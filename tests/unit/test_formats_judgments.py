@@ -1,5 +1,9 @@
 """Judgment files of every form, packed or not, and each line that is wrong in one."""
 
+import pytest
+
+pytest.importorskip("pyarrow")
+
 import gzip
 import random
 from datetime import date
@@ -8,7 +12,6 @@ from functools import partial
 from pathlib import Path
 
 import pyarrow as arrow
-import pytest
 import zstandard
 from pyarrow import parquet
 

@@ -1,10 +1,12 @@
 """Thresholds on how many queries fell, and on whether chance explains a drop; and warnings in place of failures."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import importlib.util
 import re
 from dataclasses import replace
-
-import pytest
 
 import harness.gate.judge_drops
 from builders.gating import TODAY, empty_run, queries_of, reference_of, scores_of, suite_of, threshold

@@ -1,5 +1,9 @@
 """Hooks of installed packages, for the command and for Python."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import json
 import math
 import os
@@ -10,7 +14,6 @@ from pathlib import Path
 from types import MappingProxyType, SimpleNamespace
 
 import numpy
-import pytest
 
 from builders.engine import ScriptedEngine
 from harness.api import Relevance

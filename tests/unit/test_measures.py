@@ -1,5 +1,9 @@
 """The text of a measure: read, made canonical, refused with a sentence that says where and what."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import math
 import subprocess
 import sys
@@ -10,7 +14,6 @@ from itertools import permutations
 from math import e, inf
 
 import numpy as np
-import pytest
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
 from harness.metrics import (

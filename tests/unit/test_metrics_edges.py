@@ -1,7 +1,10 @@
 """Where a formula has no value, and where its input is at an end of what it may be."""
 
-import numpy as np
 import pytest
+
+pytest.importorskip("numpy")
+
+import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,10 +1,13 @@
 """Which files are scored as columns, which as dicts, and that what is wrong is told all the same."""
 
+import pytest
+
+pytest.importorskip("zstandard")
+
 import gzip
 import os
 from threading import Thread
 
-import pytest
 import zstandard
 
 from harness.errors import FormatError, MeasureError

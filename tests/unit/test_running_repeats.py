@@ -1,11 +1,14 @@
 """Repeats of a run: whose ranking is not stable, why, how far figures move, and that what flips decides nothing."""
 
+import pytest
+
+pytest.importorskip("jsonschema")
+
 import json
 from itertools import count
 from pathlib import Path
 
 import jsonschema
-import pytest
 
 from builders.engine import SHARDS, ScriptedEngine
 from builders.reports import without_timing

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("trustme")
+
 import json
 import socket
 import ssl
@@ -9,7 +13,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trustme
 from pytest_httpserver import HTTPServer
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("opensearchpy")
+
 import json
 from typing import Any
 
 import elasticsearch
 import opensearchpy
-import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 

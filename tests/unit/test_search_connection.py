@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("opensearchpy")
+
 import contextlib
 import gzip
 import json
@@ -16,7 +20,6 @@ from urllib.parse import urlencode
 
 import elasticsearch
 import opensearchpy
-import pytest
 
 from builders.engine import SHARDS, Fault, ScriptedEngine
 from harness.errors import EngineUnreachable

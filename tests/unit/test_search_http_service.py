@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("trustme")
+
 import hashlib
 import json
 import re
@@ -12,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import pytest
 import trustme
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response

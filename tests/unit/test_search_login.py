@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("trustme")
+
 import base64
 import json
 import ssl
@@ -10,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
 from pytest_httpserver import HTTPServer

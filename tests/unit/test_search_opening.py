@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("trustme")
+
 import base64
 import hashlib
 import json
@@ -13,7 +17,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 import trustme
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response

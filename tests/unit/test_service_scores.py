@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("pytest_httpserver")
+
 import json
 import math
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pytest_httpserver import HTTPServer
 from werkzeug import Request, Response
 

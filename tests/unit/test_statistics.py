@@ -1,10 +1,13 @@
 """Paired tests, intervals, corrections and power: worked by hand, and against scipy where scipy has the same."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import itertools
 import math
 
 import numpy as np
-import pytest
 from scipy import stats
 
 from harness.errors import StatisticError

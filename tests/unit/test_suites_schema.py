@@ -1,9 +1,12 @@
 """The JSON Schema for editors takes what the loader takes, and refuses what it refuses in shape."""
 
+import pytest
+
+pytest.importorskip("jsonschema")
+
 from pathlib import Path
 
 import jsonschema
-import pytest
 import yaml
 
 from harness.suites import load_suite

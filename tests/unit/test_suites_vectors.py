@@ -1,10 +1,13 @@
 """Vectors of a suite's queries from files: joined to the queries by id, checked when the suite is loaded."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import gzip
 import json
 
 import numpy as np
-import pytest
 
 from builders.executions import run_suite
 from harness.baseline.questions import UsedValues

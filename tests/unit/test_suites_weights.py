@@ -1,11 +1,14 @@
 """What queries weigh: written at each of them or in their file, and never forgotten in silence."""
 
+import pytest
+
+pytest.importorskip("jsonschema")
+
 import json
 import re
 from pathlib import Path
 
 import jsonschema
-import pytest
 import yaml
 
 from harness.errors import SuiteError

@@ -1,9 +1,12 @@
+import pytest
+
+pytest.importorskip("numpy")
+
 import json
 import math
 from decimal import Decimal
 
 import numpy as np
-import pytest
 
 from harness.cli import main
 from harness.metrics import Definition, Needs, register_measure, registry

@@ -1,6 +1,8 @@
-import json
-
 import pytest
+
+pytest.importorskip("numpy")
+
+import json
 
 from harness.cli import main
 from harness.model.comparison import CORRECTIONS, SAMPLES, SEED

@@ -1,11 +1,14 @@
 """What time and transport move stands in `timing`: without it, reports of the same rankings are equal."""
 
+import pytest
+
+pytest.importorskip("jsonschema")
+
 import json
 import time
 from pathlib import Path
 
 import jsonschema
-import pytest
 
 from builders.engine import Fault, ScriptedEngine
 from builders.reports import without_timing

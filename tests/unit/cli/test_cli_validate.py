@@ -1,8 +1,11 @@
+import pytest
+
+pytest.importorskip("jsonschema")
+
 import json
 import re
 
 import jsonschema
-import pytest
 import yaml
 
 from harness.cli import main

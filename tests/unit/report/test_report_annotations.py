@@ -1,12 +1,15 @@
 """Annotations: which there are, in which order, and as GitHub and GitLab take them."""
 
+import pytest
+
+pytest.importorskip("jsonschema")
+
 import json
 import re
 from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 

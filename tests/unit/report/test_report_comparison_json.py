@@ -1,11 +1,14 @@
 """Comparisons as JSON, there and back."""
 
+import pytest
+
+pytest.importorskip("jsonschema")
+
 import json as stdlib_json
 import math
 from dataclasses import replace
 
 import jsonschema
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,9 +1,12 @@
+import pytest
+
+pytest.importorskip("jsonschema")
+
 import json as stdlib_json
 import math
 from dataclasses import replace
 
 import jsonschema
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 

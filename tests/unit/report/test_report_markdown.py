@@ -1,8 +1,10 @@
 """A report as a job summary: what stands in it, in which order, and what is left out where there is too much."""
 
-from dataclasses import replace
-
 import pytest
+
+pytest.importorskip("cmarkgfm")
+
+from dataclasses import replace
 
 from builders.markdown import Page
 from builders.reports import report_of

@@ -1,8 +1,10 @@
 """A comparison as Markdown, read by GitHub's own parser."""
 
-from dataclasses import replace
-
 import pytest
+
+pytest.importorskip("cmarkgfm")
+
+from dataclasses import replace
 
 from builders.comparisons import (
     ODD,

@@ -1,9 +1,12 @@
 """The cells of a report beside one another: what is compared with what, and how it is laid out."""
 
+import pytest
+
+pytest.importorskip("cmarkgfm")
+
 import io
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
