@@ -1,10 +1,12 @@
 """What a comparison says about hits that nobody judged, and thresholds on how many are judged."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import itertools
 import json
 import random
-
-import pytest
 
 from harness.cli import main
 from harness.metrics import parse_measure, score_query

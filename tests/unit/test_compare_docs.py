@@ -1,11 +1,13 @@
 """What docs/compare.md shows is so: its files give its figures, its forms and options are those that there are."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import doctest
 import re
 import shlex
 from pathlib import Path
-
-import pytest
 
 from harness.cli import main
 from harness.compare import read_thresholds

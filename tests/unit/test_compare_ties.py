@@ -1,9 +1,11 @@
 """Files whose lines of equal score are in another order: how far that moves figures, and what it decides."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import itertools
 import json
-
-import pytest
 
 from harness.cli import main
 from harness.compare.scores import use_stored_scores

@@ -1,9 +1,11 @@
 """The pure parts of a comparison: what a report tells of a run, by which scores two runs are compared, what is told."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 from dataclasses import replace
 from datetime import date
-
-import pytest
 
 from harness.compare import CompareOptions, assemble_comparison, read_thresholds
 from harness.compare.assembly import sort_by_change

@@ -1,12 +1,14 @@
 """``harness compare``: what the two sides may be, what is refused with which sentence, and the exit status."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import json
 import os
 import threading
 from collections import Counter
 from pathlib import Path
-
-import pytest
 
 import harness.baseline
 import harness.compare.assembly
