@@ -65,6 +65,7 @@ def test_both_readers_of_runs_agree(text):
 @settings(deadline=None)
 @given(st.binary(max_size=100), st.sampled_from(["qrels", "csv", "jsonl", "parquet", "qrels.gz", "qrels.zst"]))
 def test_any_bytes_are_judgments_or_a_format_error(content, suffix):
+    pytest.importorskip("pyarrow")
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"any.{suffix}"
         path.write_bytes(content)

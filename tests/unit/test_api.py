@@ -236,6 +236,7 @@ def test_unknown_names_are_errors_with_the_nearest():
 
 @pytest.mark.parametrize("name", ["python.md"])
 def test_the_page_s_examples_give_what_they_show(name):
+    pytest.importorskip("numpy")
     outcome = doctest.testfile(str(DOCS / name), module_relative=False)
     assert (outcome.failed, outcome.attempted > 3) == (0, True)
 
@@ -522,6 +523,7 @@ def test_a_folder_and_a_suite_may_be_texts_or_paths():
     ],
 )
 def test_what_is_no_argument_of_compare_is_refused(wrong, sentence):
+    pytest.importorskip("numpy")
     sides = {name: evaluate({"q": ["a"]}, {"q": {"a": 1}}, measures=["P@1"]) for name in ("reference", "candidate")}
     with pytest.raises(UsageError) as refusal:
         Relevance().compare(**{**sides, **wrong})
@@ -529,6 +531,7 @@ def test_what_is_no_argument_of_compare_is_refused(wrong, sentence):
 
 
 def test_two_runs_that_were_asked_something_else_are_not_compared():
+    pytest.importorskip("numpy")
     old, new = suite_run({"q": GOOD, "r": GOOD}), suite_run({"q": GOOD, "r": GOOD}, asked={"r": "red"})
     compared = Relevance().compare(old, new)
     assert compared.agreement.queries == 1
@@ -538,6 +541,7 @@ def test_two_runs_that_were_asked_something_else_are_not_compared():
 
 
 def test_what_was_compared_is_asked_for_by_texts():
+    pytest.importorskip("numpy")
     sides = [evaluate({"q": ["a"], "r": ["a"]}, {"q": {"a": 1}, "r": {"a": 1}}, measures=["P@1"]) for _ in range(2)]
     compared = Relevance().compare(*sides)
     for ask, name in ((compared.difference, "measure"), (compared.query, "query")):
@@ -564,6 +568,7 @@ def test_a_name_that_is_too_long_for_the_system_is_refused():
 
 
 def test_a_gain_of_a_comparison_by_judgments_is_given_as_in_a_suite(tmp_path):
+    pytest.importorskip("numpy")
     (tmp_path / "qrels").write_text("q 0 a 3\nq 0 b 1\n")
     for name, order in (("a.run", "ab"), ("b.run", "ba")):
         lines = [f"q Q0 {document} {rank} {-rank} t" for rank, document in enumerate(order, 1)]

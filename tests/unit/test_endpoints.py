@@ -42,6 +42,7 @@ def listed() -> list[re.Pattern[str]]:
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command[:2]))
 def test_every_request_is_one_that_is_listed(command, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("numpy")
     monkeypatch.chdir(tmp_path)
     Path("shop.relevance.yaml").write_text(SUITE, encoding="utf-8")
     with ScriptedEngine() as engine:

@@ -1,12 +1,14 @@
 """The states of background nodes; a sleeping process stands in for the node where none has to answer."""
 
+import pytest
+
+pytest.importorskip("jpype")
+
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-
-import pytest
 
 from harness import embedded as background
 from harness.embedded import EmbeddedNode, down, find_running, open_node, status, up

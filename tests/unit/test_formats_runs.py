@@ -49,6 +49,7 @@ def test_packed_files_are_unpacked(tmp_path):
 
 
 def test_parquet_gives_the_same_rankings(tmp_path):
+    pytest.importorskip("pyarrow")
     import pyarrow
     import pyarrow.parquet
 

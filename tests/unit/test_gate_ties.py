@@ -270,6 +270,7 @@ def replaced(text, *, of_query=False, closed, tail=(), last=None, queries=6):
 
 @pytest.mark.parametrize("text", EVERY_KIND)
 def test_ten_hits_that_were_all_replaced_fail_where_nothing_else_has_their_score(text):
+    pytest.importorskip("numpy")
     verdict = replaced(text, closed=True)
     assert verdict.status is Status.FAILED
     assert "ties" not in verdict.reason
@@ -277,6 +278,7 @@ def test_ten_hits_that_were_all_replaced_fail_where_nothing_else_has_their_score
 
 @pytest.mark.parametrize("text", EVERY_KIND)
 def test_where_more_may_have_it_that_is_inconclusive(text):
+    pytest.importorskip("numpy")
     verdict = replaced(text, closed=False)
     assert (verdict.status, verdict.observed, len(verdict.blamed)) == (Status.INCONCLUSIVE, None, 6)
     assert verdict.reason.startswith("cannot be decided: with ties at their worst, ")

@@ -1,12 +1,14 @@
 """The server of the judging page: whom it answers, and with what."""
 
+import pytest
+
+pytest.importorskip("werkzeug")
+
 import http.client
 import json
 import socket
 import time
 from dataclasses import replace
-
-import pytest
 
 from harness.errors import UsageError
 from harness.judging.judge_file import JudgeFile

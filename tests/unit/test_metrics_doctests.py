@@ -1,11 +1,13 @@
 """Every example in a docstring of the metrics and measures holds."""
 
+import pytest
+
+pytest.importorskip("numpy")
+
 import doctest
 import importlib
 import inspect
 import pkgutil
-
-import pytest
 
 import harness.metrics
 

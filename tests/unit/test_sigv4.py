@@ -1,12 +1,14 @@
 """The example that signs requests, against a server that checks AWS Signature Version 4."""
 
+import pytest
+
+pytest.importorskip("opensearchpy")
+
 import runpy
 import sys
 from datetime import UTC, datetime
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
-
-import pytest
 
 from builders.engine import ScriptedEngine
 from builders.sigv4 import check, signing_server

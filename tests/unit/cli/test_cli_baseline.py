@@ -97,6 +97,7 @@ def test_that_no_threshold_compares_with_it_is_said(folder, engine, capsys, thre
 
 
 def test_means_are_weighted_and_say_so(folder, engine, capsys):
+    pytest.importorskip("numpy")
     path = folder / "shop.relevance.yaml"
     path.write_text(path.read_text().replace("id: q,", "id: q, weight: 3,").replace("id: r,", "id: r, weight: 1,"))
     harness_baseline("save", path.name, "-q")
@@ -172,6 +173,7 @@ def test_a_baseline_is_of_one_index(folder, engine, capsys):
 
 
 def test_diff_compares_each_request_on_each_index_with_the_request_s_entry(folder, engine, capsys):
+    pytest.importorskip("numpy")
     harness_baseline("save", "shop.relevance.yaml", "-q", "--all-requests")
     capsys.readouterr()
     engine.now(q=["x", "a"])
@@ -468,6 +470,7 @@ def test_show_says_which_suites_have_none(folder, engine, capsys):
 
 
 def test_diff_shows_what_moved_and_decides_and_writes_nothing(folder, engine, capsys):
+    pytest.importorskip("numpy")
     harness_baseline("save", "shop.relevance.yaml", "-q")
     before = (folder / "shop.baseline.json").read_bytes()
     engine.now(q=["x", "y", "a"])
@@ -515,6 +518,7 @@ def test_diff_shows_the_means_where_nothing_can_be_tested(folder, engine, capsys
 
 
 def test_diff_leaves_out_a_measure_that_looks_below_what_is_kept(folder, engine, capsys):
+    pytest.importorskip("numpy")
     harness_baseline("save", "shop.relevance.yaml", "-q")
     path = folder / "shop.relevance.yaml"
     path.write_text(path.read_text().replace('measures: ["RR@3"]', 'measures: ["RR@3", "P@10", "P@20"]'))

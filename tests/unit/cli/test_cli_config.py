@@ -59,6 +59,7 @@ def run_all(words, capsys):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_no_command_sends_a_login_that_the_file_beside_a_suite_names(engine, command, capsys):
+    pytest.importorskip("numpy")
     beside(engine, 'bearer_token_env = "DATABASE_URL"')
     status, printed = run_all(words_of(command), capsys)
     assert status == 2
@@ -68,6 +69,7 @@ def test_no_command_sends_a_login_that_the_file_beside_a_suite_names(engine, com
 
 
 def test_show_compare_and_init_send_no_login_of_the_file_beside_a_suite(engine, capsys):
+    pytest.importorskip("numpy")
     beside(engine, 'bearer_token_env = "DATABASE_URL"')
     for words in (
         ["show", str(SUITE), "q1"],

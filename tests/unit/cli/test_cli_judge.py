@@ -1,13 +1,15 @@
 """``harness judge`` from a suite in a file to grades in it; the browser is a function that gives them."""
 
+import pytest
+
+pytest.importorskip("werkzeug")
+
 import json
 import os
 import sys
 import threading
 import webbrowser
 from types import SimpleNamespace
-
-import pytest
 
 import harness.search
 from builders.pages import JudgingPage
