@@ -126,9 +126,9 @@ def test_suites_with_plain_addresses_run_from_the_root_of_a_repository_and_repor
     suite = json.loads(Path("report.json").read_text(encoding="utf-8"))["suites"][0]
     assert suite["configuration"] == ["harness.toml", "suites/harness.toml"]
     assert "harness.toml and suites/harness.toml" in Path("report.html").read_text(encoding="utf-8")
-    assert "config <code>harness.toml</code> and <code>suites/harness.toml</code>" in Path(
-        "report.markdown"
-    ).read_text(encoding="utf-8")
+    assert "config <code>harness.toml</code> and <code>suites/harness.toml</code>" in Path("report.markdown").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_merge_elsewhere_reads_what_the_parts_were_allowed_to_read(engine, monkeypatch, tmp_path, capsys):
