@@ -12,27 +12,27 @@ runs, and reads baselines as the reference of the gate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness import __version__
 from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.differences import text_diffs
+from harness.baseline.differences import compare_texts
 from harness.baseline.entries import (
-    as_run,
-    changed_questions,
-    changes_since,
+    describe_changes,
+    find_changed_questions,
+    fingerprint_request,
+    group_by_state,
     make_baseline,
-    request_fingerprint,
-    saved_states,
-    with_entry,
+    merge_entry,
+    restore_run,
 )
 from harness.baseline.files import (
     find_baseline,
     is_baseline_file,
     read_baselines,
     refuse_irregular,
-    remedy_for,
+    suggest_save,
     write_baselines,
 )
 from harness.errors import BaselineError, UnwritableBaseline, UsageError
@@ -45,17 +45,17 @@ from harness.words import count, counted, listed
 __all__ = [
     "CI_VARIABLES",
     "BaselineUpdate",
-    "ci_variable",
-    "entry_of",
+    "SaveOptions",
+    "choose_entry",
+    "find_reference",
     "keep_run",
+    "make_reference",
     "read_entry",
-    "reference_for",
-    "reference_to",
     "refuse_in_ci",
 ]
 
 
-def reference_for(
+def find_reference(
     suite: Suite,
     run: Run,
     file: Path | None,
@@ -75,11 +75,12 @@ def reference_for(
     Returns:
         The baseline scored anew; or why there is none to compare with, and what to do about it.
     """
-    remedy = remedy_for(suite.path, file, searched)
+    remedy = suggest_save(suite.path, file, searched)
     try:
-        return replace(reference_to(read_entry(suite, run.request, file), suite, run, others), remedy=remedy)
+        entry = read_entry(suite, run.request, file)
     except BaselineError as error:
         return Reference(problem=f"{error}; {remedy}", remedy=remedy)
+    return replace(make_reference(entry, suite, run, others), remedy=remedy)
 
 
 def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
@@ -90,45 +91,45 @@ def read_entry(suite: Suite, request: str, file: Path | None) -> Baseline:
         BaselineError: There is no baseline, it cannot be read or contradicts itself, or it is another suite's.
     """
     path = find_baseline(suite.path, suite.roots, file)
-    return entry_of(read_baselines(path), path, suite, request)
+    return choose_entry(read_baselines(path), path, suite, request)
 
 
-def entry_of(found: BaselineFile, path: Path, suite: Suite, request: str) -> Baseline:
+def choose_entry(baselines: BaselineFile, path: Path, suite: Suite, request: str) -> Baseline:
     """The baseline of *request* in a file that was read from *path*; raises as `read_entry`."""
-    if found.suite != suite.name:
-        raise BaselineError(_of_another(found, path, suite))
-    if request not in found.requests:
-        known = ", ".join(sorted(found.requests)) or "none"
+    if baselines.suite != suite.name:
+        raise BaselineError(_describe_other_suite(baselines, path, suite))
+    if request not in baselines.requests:
+        known = ", ".join(sorted(baselines.requests)) or "none"
         raise BaselineError(f"there is no baseline of the request {request!r}: {path.as_posix()} has {known}")
-    entry = found.requests[request]
+    entry = baselines.requests[request]
     refuse_contradictions(entry, path.as_posix(), request, suite)
     return entry
 
 
-def reference_to(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Query] | None = None) -> Reference:
+def make_reference(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Query] | None = None) -> Reference:
     """
     *baseline* scored by the judgments, the gain, the profile and the measures of today.
 
     Queries of which the text, the params or the vectors that the request uses changed are left out: their rankings
     answered another query.
     """
-    changed = changed_questions(baseline, suite, run.request, hooked=run.hooked)
+    changed = find_changed_questions(baseline, suite, run.request, hooked=run.hooked)
     same = {query: kept for query, kept in baseline.queries.items() if query not in changed}
-    kept = as_run(replace(baseline, queries=same), run.request, depth=suite.depth)
+    kept_run = restore_run(replace(baseline, queries=same), run.request, depth=suite.depth)
     return Reference(
-        run=kept,
-        scores=score_run(suite, kept),
+        run=kept_run,
+        scores=score_run(suite, kept_run),
         depth=baseline.depth,
         created=baseline.created,
-        same_request=request_fingerprint(suite, run.request) == baseline.template,
-        changes=changes_since(baseline, suite, run, others),
+        same_request=fingerprint_request(suite, run.request) == baseline.template,
+        changes=describe_changes(baseline, suite, run, others),
         changed_questions=changed,
-        diffs=text_diffs(baseline, suite, run),
+        diffs=compare_texts(baseline, suite, run),
     )
 
 
-def _of_another(found: BaselineFile, path: Path, suite: Suite) -> str:
-    return f"{path.as_posix()} holds the baseline of the suite {found.suite!r}, not of {suite.name!r}"
+def _describe_other_suite(baselines: BaselineFile, path: Path, suite: Suite) -> str:
+    return f"{path.as_posix()} holds the baseline of the suite {baselines.suite!r}, not of {suite.name!r}"
 
 
 # Saving.
@@ -148,17 +149,20 @@ CI_VARIABLES = (
 _NO = ("0", "false")
 
 
-def ci_variable(environ: Mapping[str, str]) -> str | None:
+def find_ci_variable(environ: Mapping[str, str]) -> str | None:
     """
     The variable that shows that this is CI; None where there is none, and where CI is false.
 
-    >>> ci_variable({"TF_BUILD": "True"})
+    >>> find_ci_variable({"TF_BUILD": "True"})
     'TF_BUILD'
-    >>> ci_variable({"CI": "false", "TF_BUILD": "True"})
+    >>> find_ci_variable({"CI": "false", "TF_BUILD": "True"})
     """
     if environ.get("CI", "").lower() in _NO:
         return None
-    return next((name for name in CI_VARIABLES if environ.get(name, "").lower() not in ("", *_NO)), None)
+    for name in CI_VARIABLES:
+        if environ.get(name, "").lower() not in ("", *_NO):
+            return name
+    return None
 
 
 def refuse_in_ci(environ: Mapping[str, str], *, option: str, forced: str) -> None:
@@ -173,7 +177,7 @@ def refuse_in_ci(environ: Mapping[str, str], *, option: str, forced: str) -> Non
     Raises:
         UsageError: this is CI; names the variable that says so.
     """
-    variable = ci_variable(environ)
+    variable = find_ci_variable(environ)
     if variable is not None:
         raise UsageError(
             f"{option}: {variable} is set, and a job that saves its own baseline always agrees with it: save it "
@@ -183,18 +187,18 @@ def refuse_in_ci(environ: Mapping[str, str], *, option: str, forced: str) -> Non
 
 @dataclass(frozen=True, slots=True)
 class BaselineUpdate:
-    """
-    The new content of a file after a run: *file* with the entry of *request*, ready to be written to *path*.
-
-    *before* is the entry that it replaces. *notes* are remarks, such as that a file which could not be read is replaced
-    whole, or that kept queries have another text or params by now, or are from an index with other documents.
-    """
+    """The new content of a file after a run: *file* with the entry of *request*, ready to be written to *path*."""
 
     path: Path
     file: BaselineFile
     request: str
     before: Baseline | None = None
+    """The entry that is replaced."""
     notes: tuple[str, ...] = ()
+    """
+    Remarks, such as that a file which could not be read is replaced whole, or that kept queries have another text or
+    params by now, or are from an index with other documents.
+    """
 
     @property
     def entry(self) -> Baseline:
@@ -206,17 +210,23 @@ class BaselineUpdate:
         write_baselines(self.path, self.file)
 
 
-def keep_run(
-    suite: Suite,
-    run: Run,
-    scores: Sequence[Score],
-    *,
-    created: str,
-    partial: bool,
-    others: Sequence[Query] = (),
-    file: Path | None = None,
-    standing: Mapping[Path, BaselineFile] | None = None,
-) -> BaselineUpdate:
+@dataclass(frozen=True, slots=True)
+class SaveOptions:
+    """How a run is added to the baselines of its suite."""
+
+    created: str
+    """The day, as an ISO date."""
+    partial: bool
+    """Whether only a part of the suite's queries was selected."""
+    others: Sequence[Query] = ()
+    """The queries of the suite that were not selected."""
+    file: Path | None = None
+    """The file of baselines; None takes the one beside the suite."""
+    standing: Mapping[Path, BaselineFile] = field(default_factory=dict)
+    """The new contents of files, by path, from earlier runs that are not written yet."""
+
+
+def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptions) -> BaselineUpdate:
     """
     Add a run to the baselines of its suite; nothing is written yet.
 
@@ -224,60 +234,63 @@ def keep_run(
         suite: With the queries that were selected.
         run: Their responses.
         scores: Of the run.
-        created: The day, as an ISO date.
-        partial: Whether only a part of the suite's queries was selected.
-        others: The queries of the suite that were not selected.
-        file: The file of baselines; None takes the one beside the suite.
-        standing: The new contents of files, by path, from earlier runs that are not written yet.
+        options: How it is added.
 
     Raises:
         UnansweredBaseline: A query has no ranking.
-        UnwritableBaseline: No query ran; a part of a suite cannot be merged into the entry; or *file* is another
+        UnwritableBaseline: No query ran; a part of a suite cannot be merged into the entry; or the file is another
             suite's.
     """
-    entry = make_baseline(suite, run, scores, created=created, harness=__version__)
-    path = find_baseline(suite.path, suite.roots, file)
-    kept_before = (standing or {}).get(path)
-    found, notes = (kept_before, []) if kept_before else _found(path, partial=partial)
-    if found is not None and file is not None and found.suite != suite.name:
-        raise UnwritableBaseline(_of_another(found, path, suite))
-    whole = replace(suite, queries=(*suite.queries, *others))
-    if found is not None:
-        found, more = _sound(found, path, run.request, whole, partial=partial)
-        notes += more
-    before = found.requests.get(run.request) if found else None
-    kept = with_entry(found, whole, run.request, entry, partial=partial)
-    entry = kept.requests[run.request]
-    notes += [*_outdated(entry, whole, run), *_of_other_states(entry)]
-    if not needs_baseline(whole):
-        measure = next(iter(common_measures(whole)), DEFAULT_MEASURE)
+    partial = options.partial
+    entry = make_baseline(suite, run, scores, created=options.created, harness=__version__)
+    path = find_baseline(suite.path, suite.roots, options.file)
+    baselines = options.standing.get(path)
+    notes: list[str] = []
+    if baselines is None:
+        baselines, notes = _read_file_so_far(path, partial=partial)
+    # The file beside a suite is its own, which may have been renamed. A file that was named may be another suite's.
+    if baselines is not None and options.file is not None and baselines.suite != suite.name:
+        raise UnwritableBaseline(_describe_other_suite(baselines, path, suite))
+    whole_suite = replace(suite, queries=(*suite.queries, *options.others))
+    before = None
+    if baselines is not None:
+        baselines, more_notes = _drop_contradiction(baselines, path, run.request, whole_suite, partial=partial)
+        notes += more_notes
+        before = baselines.requests.get(run.request)
+    merged = merge_entry(baselines, whole_suite, run.request, entry, partial=partial)
+    notes += _note_changed_questions(merged.requests[run.request], whole_suite, run)
+    notes += _note_other_states(merged.requests[run.request])
+    if not needs_baseline(whole_suite):
+        measure = next(iter(common_measures(whole_suite)), DEFAULT_MEASURE)
         notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
-    return BaselineUpdate(path, kept, run.request, before, tuple(notes))
+    return BaselineUpdate(path, merged, run.request, before, tuple(notes))
 
 
-def _outdated(entry: Baseline, suite: Suite, run: Run) -> Iterator[str]:
+def _note_changed_questions(entry: Baseline, suite: Suite, run: Run) -> Iterator[str]:
     """A note on kept queries of a new entry, which did not run, whose text or params differ from the suite's."""
-    changed = changed_questions(entry, suite, run.request, hooked=run.hooked)
+    changed = find_changed_questions(entry, suite, run.request, hooked=run.hooked)
     if changed:
-        changes = listed([describe_changed_question(query, *both) for query, both in changed.items()])
+        changes = listed([describe_changed_question(query, *questions) for query, questions in changed.items()])
         yield f"what was kept of {count(len(changed), 'query')} that did not run is of a changed query: {changes}"
 
 
-def _of_other_states(entry: Baseline) -> Iterator[str]:
+def _note_other_states(entry: Baseline) -> Iterator[str]:
     """A note on kept queries of a new entry that were saved when the index had another number of documents."""
-    for (created, documents), queries in saved_states(entry, entry.queries).items():
+    now = _count_documents(entry.index.documents)
+    for (created, documents), queries in group_by_state(entry, entry.queries).items():
         if documents != entry.index.documents:
-            before, now = (
-                "an unknown number of documents" if number is None else count(number, "document")
-                for number in (documents, entry.index.documents)
-            )
+            before = _count_documents(documents)
             yield (
                 f"what was kept of {counted(queries, 'query')} that did not run was saved on {created} from an index "
                 f"of {before}, which has {now} now; save the whole suite to compare all with the same documents"
             )
 
 
-def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
+def _count_documents(number: int | None) -> str:
+    return "an unknown number of documents" if number is None else count(number, "document")
+
+
+def _read_file_so_far(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]]:
     """
     The file so far, and notes. A file that cannot be read is replaced, but never by a part of a suite, nor if it is
     another file, such as the suite: neither its name nor its content is that of baselines. A pipe or a device is
@@ -291,24 +304,25 @@ def _found(path: Path, *, partial: bool) -> tuple[BaselineFile | None, list[str]
     except BaselineError as error:
         if not is_baseline_file(path):
             raise UsageError(f"{error}; it is not replaced, as it is no file of baselines: name another file") from None
-        return None, [_replaced(error, partial=partial)]
+        return None, [_note_replacement(error, partial=partial)]
 
 
-def _sound(
-    file: BaselineFile, path: Path, request: str, suite: Suite, *, partial: bool
+def _drop_contradiction(
+    baselines: BaselineFile, path: Path, request: str, suite: Suite, *, partial: bool
 ) -> tuple[BaselineFile, list[str]]:
-    """*file* without the entry of *request* if that contradicts itself and so must not stay, and notes."""
-    if request not in file.requests:
-        return file, []
+    """*baselines* without the entry of *request* if that contradicts itself and so must not stay, and notes."""
+    if request not in baselines.requests:
+        return baselines, []
     try:
-        refuse_contradictions(file.requests[request], path.as_posix(), request, suite)
+        refuse_contradictions(baselines.requests[request], path.as_posix(), request, suite)
     except BaselineError as error:
-        others = {name: entry for name, entry in file.requests.items() if name != request}
-        return replace(file, requests=others), [_replaced(error, partial=partial)]
-    return file, []
+        others = {name: entry for name, entry in baselines.requests.items() if name != request}
+        return replace(baselines, requests=others), [_note_replacement(error, partial=partial)]
+    return baselines, []
 
 
-def _replaced(error: BaselineError, *, partial: bool) -> str:
+def _note_replacement(error: BaselineError, *, partial: bool) -> str:
+    """A note on what is replaced for *error*; refuses where a part of a suite would replace all of it."""
     if partial:
         raise UnwritableBaseline(f"{error}; save the whole suite") from None
     return f"{error}; it is replaced"

@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import date
 
 from harness import __version__
-from harness.baseline.entries import as_run, judgments_fingerprint
+from harness.baseline.entries import fingerprint_judgments, restore_run
 from harness.baseline.questions import fits_fingerprint, fits_fingerprints
 from harness.errors import BaselineError, MeasureError, UsageError
 from harness.gate.grammar import TOLERANCE
@@ -45,25 +45,33 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
         BaselineError: Names the request, the first inconsistent query, and the contradiction.
     """
     entry = f"the baseline {path} contradicts itself: request {request}"
-    for sentence in _of_entry(baseline):
+    for sentence in _check_entry(baseline):
         raise BaselineError(f"{entry}: {sentence}")
-    measures = _measures(baseline)
-    scored = {} if suite is None else _scored_anew(baseline, suite, measures)
-    reach = _reach(baseline, measures)
-    found = [
-        (query, sentence)
-        for query, kept in baseline.queries.items()
-        if (sentence := next(_of_query(kept, baseline, scored.get(query, {}), reach), ""))
-    ]
-    for query, sentence in found:
-        others = f"; and {count(len(found) - 1, 'other query')}" if len(found) > 1 else ""
+    measures = _parse_measures(baseline)
+    computed: dict[str, dict[str, float | None]] = {}
+    if suite is not None:
+        computed = _compute_scores(baseline, suite, measures)
+    ranges = _compute_ranges(baseline, measures)
+    contradictions = {}
+    for query, kept in baseline.queries.items():
+        sentences = [*_check_query(kept, baseline.depth), *_check_scores(kept, baseline, computed.get(query), ranges)]
+        if sentences:
+            contradictions[query] = sentences[0]
+    for query, sentence in contradictions.items():
+        others = ""
+        if len(contradictions) > 1:
+            others = f"; and {count(len(contradictions) - 1, 'other query')}"
         raise BaselineError(f"{entry}, query {query}: {sentence}{others}")
 
 
-def _of_entry(baseline: Baseline) -> Iterator[str]:
+# The entry.
+
+
+def _check_entry(baseline: Baseline) -> Iterator[str]:
+    """The contradictions in what is kept beside the queries, a sentence each."""
     if baseline.depth < 1:
         yield f"its depth is {baseline.depth}"
-    yield from _of_state(baseline.created, baseline.index.documents)
+    yield from _check_state(baseline.created, baseline.index.documents)
     try:
         read_gain(baseline.gain)
     except UsageError as error:
@@ -74,12 +82,14 @@ def _of_entry(baseline: Baseline) -> Iterator[str]:
         "mapping": (index.mapping_json, index.mapping),
         "settings": (index.settings_json, index.settings),
     }
-    for name, (value, digest) in texts.items():
-        if value is not None and not fits_fingerprint(value, digest):
+    for name, (text, fingerprint) in texts.items():
+        # A text that was too large to be kept has a fingerprint only.
+        if text is not None and not fits_fingerprint(text, fingerprint):
             yield f"the fingerprint of its {name} differs"
 
 
-def _of_state(created: str, documents: int | None) -> Iterator[str]:
+def _check_state(created: str, documents: int | None) -> Iterator[str]:
+    """The contradictions in the day of a save, and the number of documents of the index on that day."""
     try:
         date.fromisoformat(created)
     except ValueError:
@@ -88,71 +98,23 @@ def _of_state(created: str, documents: int | None) -> Iterator[str]:
         yield f"its index has {documents:,} documents"
 
 
-def _measures(baseline: Baseline) -> dict[str, Measure]:
-    """The measures of the harness that *baseline* has scores of, by their text; others are left out, known or not."""
-    found = {}
-    for text in {text for kept in baseline.queries.values() for text in kept.scores}:
-        with suppress(MeasureError):
-            measure = parse_measure(text)
-            if is_built_in(measure):
-                found[text] = measure
-    return found
+# Queries.
 
 
-def _reach(baseline: Baseline, measures: Mapping[str, Measure]) -> dict[str, tuple[float, float]]:
-    """The least and the greatest value of each measure."""
-    gain = read_gain(baseline.gain)
-    ranges = {text: measure_range(measure, gain, baseline.profile) for text, measure in measures.items()}
-    return {
-        text: (-math.inf if least is None else least, math.inf if greatest is None else greatest)
-        for text, (least, greatest) in ranges.items()
-    }
-
-
-def _scored_anew(
-    baseline: Baseline, suite: Suite, measures: Mapping[str, Measure]
-) -> dict[str, dict[str, float | None]]:
-    """New scores of the kept rankings by query and measure, with the entry's gain, where judgments did not change."""
-    then = replace(suite, gain=read_gain(baseline.gain), profile=baseline.profile)
-    run = as_run(baseline, "", depth=baseline.depth)
-    found: dict[str, dict[str, float | None]] = {}
-    for query in suite.queries:
-        kept = baseline.queries.get(query.id)
-        if kept is None or kept.judgments != judgments_fingerprint(query):
-            continue
-        scores = {text: score_of(then, query, measures[text], run) for text in kept.scores if text in measures}
-        found[query.id] = {text: score.value for text, score in scores.items() if score.outcome is not Outcome.ERROR}
-    return found
-
-
-def _of_query(
-    kept: BaselineQuery,
-    baseline: Baseline,
-    scored: Mapping[str, float | None],
-    reach: Mapping[str, tuple[float, float]],
-) -> Iterator[str]:
-    """The contradictions in *kept*; *scored* are its ranking's scores, *reach* the ranges, by measure where known."""
+def _check_query(kept: BaselineQuery, depth: int) -> Iterator[str]:
+    """The contradictions in *kept* apart from its scores, a sentence each; *depth* is the number of hits requested."""
     if kept.created is not None:
-        yield from _of_state(kept.created, kept.documents)
+        yield from _check_state(kept.created, kept.documents)
     elif kept.documents is not None:
         yield "it has the number of documents of an index, and no date"
-    yield from _of_numbers(kept)
-    yield from _of_outcome(kept)
-    yield from _of_ranking(kept, baseline.depth)
+    yield from _check_numbers(kept)
+    yield from _check_outcome(kept)
+    yield from _check_ranking(kept, depth)
     if not fits_fingerprints(kept):
         yield "the fingerprint of its text and params differs"
-    version = "" if baseline.harness == __version__ else f" by version {baseline.harness}"
-    for measure, value in kept.scores.items():
-        if measure in scored:
-            if not _same(value, scored[measure]):
-                now = _number(scored[measure])
-                yield f"its {measure} was kept as {_number(value)}{version}, and its ranking has {now}"
-        elif value is not None and not _within(value, reach.get(measure, (-math.inf, math.inf))):
-            yield f"its {measure} is {_number(value)}, which is out of range"
-    yield from _of_bands(kept)
 
 
-def _of_numbers(kept: BaselineQuery) -> Iterator[str]:
+def _check_numbers(kept: BaselineQuery) -> Iterator[str]:
     for document, score in kept.ranking:
         if score is not None and not math.isfinite(score):
             yield f"the engine's score of {document} is {score}"
@@ -163,7 +125,7 @@ def _of_numbers(kept: BaselineQuery) -> Iterator[str]:
         yield f"its weight is {kept.weight}"
 
 
-def _of_outcome(kept: BaselineQuery) -> Iterator[str]:
+def _check_outcome(kept: BaselineQuery) -> Iterator[str]:
     scored = [measure for measure, value in kept.scores.items() if value is not None]
     if kept.outcome not in (*OF_A_SCORE, Outcome.UNDEFINED):
         yield f"{kept.outcome} is not an outcome in a baseline"
@@ -177,11 +139,11 @@ def _of_outcome(kept: BaselineQuery) -> Iterator[str]:
         yield f"it is {kept.outcome}, and none of its scores has a value"
 
 
-def _of_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
-    times = Counter([*(document for document, _ in kept.ranking), *kept.tail])
-    twice = next((document for document, number in times.items() if number > 1), None)
-    if twice is not None:
-        yield f"its ranking has {twice} {times[twice]} times"
+def _check_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
+    documents = [document for document, _ in kept.ranking]
+    for document, times in Counter([*documents, *kept.tail]).items():
+        if times > 1:
+            yield f"its ranking has {document} {times} times"
     if len(kept.ranking) > depth:
         yield f"its ranking has {count(len(kept.ranking), 'hit')}, and {depth} were asked for"
     if kept.sort and len(kept.sort) != len(kept.ranking):
@@ -190,24 +152,95 @@ def _of_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
         yield "it has a tail of ties, and no last hit with a score"
 
 
-def _same(kept: float | None, scored: float | None) -> bool:
-    if kept is None or scored is None:
-        return kept is scored
-    return math.isclose(kept, scored, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+# Scores.
 
 
-def _within(value: float, limits: tuple[float, float]) -> bool:
-    return limits[0] - TOLERANCE <= value <= limits[1] + TOLERANCE
+def _parse_measures(baseline: Baseline) -> dict[str, Measure]:
+    """The measures of the harness that *baseline* has scores of, by their text; others are left out, known or not."""
+    texts: set[str] = set()
+    for kept in baseline.queries.values():
+        texts.update(kept.scores)
+    measures = {}
+    for text in texts:
+        with suppress(MeasureError):
+            measure = parse_measure(text)
+            if is_built_in(measure):
+                measures[text] = measure
+    return measures
 
 
-def _of_bands(kept: BaselineQuery) -> Iterator[str]:
+def _compute_ranges(baseline: Baseline, measures: Mapping[str, Measure]) -> dict[str, tuple[float, float]]:
+    """The least and the greatest value of each measure."""
+    gain = read_gain(baseline.gain)
+    ranges = {}
+    for text, measure in measures.items():
+        least, greatest = measure_range(measure, gain, baseline.profile)
+        ranges[text] = (-math.inf if least is None else least, math.inf if greatest is None else greatest)
+    return ranges
+
+
+def _compute_scores(
+    baseline: Baseline, suite: Suite, measures: Mapping[str, Measure]
+) -> dict[str, dict[str, float | None]]:
+    """The scores of the kept rankings by query and measure, with the entry's gain, where judgments did not change."""
+    suite_then = replace(suite, gain=read_gain(baseline.gain), profile=baseline.profile)
+    run = restore_run(baseline, "", depth=baseline.depth)
+    computed = {}
+    for query in suite.queries:
+        kept = baseline.queries.get(query.id)
+        if kept is None or kept.judgments != fingerprint_judgments(query):
+            continue
+        values = {}
+        for text in kept.scores:
+            if text not in measures:
+                continue
+            score = score_of(suite_then, query, measures[text], run)
+            if score.outcome is not Outcome.ERROR:
+                values[text] = score.value
+        computed[query.id] = values
+    return computed
+
+
+def _check_scores(
+    kept: BaselineQuery,
+    baseline: Baseline,
+    computed: Mapping[str, float | None] | None,
+    ranges: Mapping[str, tuple[float, float]],
+) -> Iterator[str]:
+    """
+    The contradictions in the scores of *kept*, a sentence each.
+
+    Args:
+        kept: The query of the baseline.
+        baseline: Its entry.
+        computed: The scores of its ranking by measure; None, or without a measure, where they are not known.
+        ranges: The least and the greatest value of each known measure.
+    """
+    version = "" if baseline.harness == __version__ else f" by version {baseline.harness}"
+    for measure, value in kept.scores.items():
+        if computed is not None and measure in computed:
+            if not _are_same(value, computed[measure]):
+                computed_text = _format_value(computed[measure])
+                yield f"its {measure} was kept as {_format_value(value)}{version}, and its ranking has {computed_text}"
+        elif value is not None and measure in ranges and not _is_within(value, ranges[measure]):
+            yield f"its {measure} is {_format_value(value)}, which is out of range"
     for measure, (least, greatest) in kept.bands.items():
         value = kept.scores.get(measure)
         if value is None:
             yield f"it has a tie band of {measure}, and no score"
-        elif not (math.isfinite(greatest - least) and _within(value, (least, greatest))):
-            yield f"its {measure} is {_number(value)}, and is not in its tie band from {least} to {greatest}"
+        elif not (math.isfinite(greatest - least) and _is_within(value, (least, greatest))):
+            yield f"its {measure} is {_format_value(value)}, and is not in its tie band from {least} to {greatest}"
 
 
-def _number(value: float | None) -> str:
+def _are_same(kept: float | None, computed: float | None) -> bool:
+    if kept is None or computed is None:
+        return kept is computed
+    return math.isclose(kept, computed, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+
+
+def _is_within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] - TOLERANCE <= value <= limits[1] + TOLERANCE
+
+
+def _format_value(value: float | None) -> str:
     return "no value" if value is None else f"{value:.12g}"

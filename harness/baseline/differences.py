@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import unified_diff
 
-from harness.baseline.entries import request_fingerprint, request_json
+from harness.baseline.entries import build_request_json, fingerprint_request
 from harness.gate.ties import group_ties, pair_groups, truncate_ranking
 from harness.masking import Masker, if_small
 from harness.metrics.ranking import gain_of
@@ -64,15 +64,25 @@ def compare_documents(
         Each document of either ranking once: the candidate's in its order, then those only in the reference.
     """
     first, second = truncate_ranking(reference, depth), truncate_ranking(candidate, depth)
-    before, after = _ranks(first.hits), _ranks(second.hits)
-    tied = _tied(first, second) if ties else frozenset()
-    names = [*after, *(document for document in before if document not in after)]
+    before, after = _number_ranks(first.hits), _number_ranks(second.hits)
+    tied = _find_tied(first, second) if ties else frozenset()
+    ids = [*after, *(document for document in before if document not in after)]
     if below:
-        before, after = _ranks(reference.hits), _ranks(candidate.hits)
-    return tuple(_document(name, before.get(name), after.get(name), notes, name in tied) for name in names)
+        before, after = _number_ranks(reference.hits), _number_ranks(candidate.hits)
+    documents = []
+    for document in ids:
+        grade = notes.grades.get(document)
+        gain = None
+        if grade is not None and notes.gain is not None:
+            gain = gain_of(notes.gain, grade)
+        rank_before, rank_after = before.get(document), after.get(document)
+        has_moved_by_tie = document in tied and rank_before != rank_after
+        title = notes.titles.get(document)
+        documents.append(MovedDocument(document, rank_before, rank_after, grade, gain, title, has_moved_by_tie))
+    return tuple(documents)
 
 
-def changed_ranks(documents: Iterable[MovedDocument]) -> tuple[MovedDocument, ...]:
+def select_moved(documents: Iterable[MovedDocument]) -> tuple[MovedDocument, ...]:
     """Those of *documents* that have another rank in the candidate, or are in only one of the two rankings."""
     return tuple(document for document in documents if document.reference != document.candidate)
 
@@ -82,23 +92,17 @@ def are_only_ties(changed: Sequence[MovedDocument]) -> bool:
     return bool(changed) and all(document.tied for document in changed)
 
 
-def _ranks(hits: Iterable[Hit]) -> dict[str, int]:
+def _number_ranks(hits: Iterable[Hit]) -> dict[str, int]:
     return {hit.id: rank for rank, hit in enumerate(hits, start=1)}
 
 
-def _document(name: str, before: int | None, after: int | None, notes: DocumentNotes, tied: bool) -> MovedDocument:
-    grade = notes.grades.get(name)
-    gain = None if grade is None or notes.gain is None else gain_of(notes.gain, grade)
-    return MovedDocument(name, before, after, grade, gain, notes.titles.get(name), tied and before != after)
-
-
-def _tied(first: Ranking, second: Ranking) -> frozenset[str]:
+def _find_tied(first: Ranking, second: Ranking) -> frozenset[str]:
     """The documents of tie groups that are at the same places with the same documents on both sides."""
-    found: set[str] = set()
+    tied: set[str] = set()
     for group, match in pair_groups(group_ties(second), group_ties(first)):
         if match is not None and group.is_interchangeable_with(match):
-            found.update(group.shown, match.shown)
-    return frozenset(found)
+            tied.update(group.shown, match.shown)
+    return frozenset(tied)
 
 
 # A run and its baseline.
@@ -119,46 +123,51 @@ def compare_queries(
     """
     if reference.run is None:
         return {}
-    now, before = index_scores(scores), index_scores(reference.scores)
-    found = {}
+    scores_now, scores_before = index_scores(scores), index_scores(reference.scores)
+    compared = {}
     for query in suite.queries:
         first, second = reference.run.responses.get(query.id), run.responses.get(query.id)
         if not (isinstance(first, Ranking) and isinstance(second, Ranking)):
             continue
         measures = measures_of(suite, query)
-        depth = min(reference.depth, max((_depth(one, suite) for one in measures), default=suite.depth))
+        depths = [_find_depth(measure, suite) for measure in measures]
+        depth = min(reference.depth, max(depths, default=suite.depth))
         notes = DocumentNotes(query.judgments, suite.gain, titles)
         documents = compare_documents(first, second, depth=depth, notes=notes, ties=reference.same_request, below=True)
-        changed = changed_ranks(documents)
-        reached = [one.text for one in measures if _reaches(reference, one, suite)]
-        comparable = {}
-        for text in reached:
-            old, new = before.get(query.id, {}).get(text), now.get(query.id, {}).get(text)
-            if old is not None and old.value is not None and new is not None and new.value is not None:
-                comparable[text] = old.value
-        found[query.id] = QueryBaseline(comparable, changed, depth, are_only_ties(changed))
-    return found
+        moved = select_moved(documents)
+        values = {}
+        for measure in measures:
+            before = scores_before.get(query.id, {}).get(measure.text)
+            after = scores_now.get(query.id, {}).get(measure.text)
+            if before is None or before.value is None or after is None or after.value is None:
+                continue
+            if _has_depth(reference, measure, suite):
+                values[measure.text] = before.value
+        compared[query.id] = QueryBaseline(values, moved, depth, are_only_ties(moved))
+    return compared
 
 
-def _depth(measure: Measure, suite: Suite) -> int:
+def _find_depth(measure: Measure, suite: Suite) -> int:
     """The number of ranks that *measure* counts."""
     return min(measure.cutoff or suite.depth, suite.depth)
 
 
-def _reaches(reference: Reference, measure: Measure, suite: Suite) -> bool:
+def _has_depth(reference: Reference, measure: Measure, suite: Suite) -> bool:
     """Whether *reference* has as many hits as *measure* counts."""
-    return _depth(measure, suite) <= reference.depth
+    return _find_depth(measure, suite) <= reference.depth
 
 
-def left_out_note(suite: Suite, run: Run, reference: Reference) -> str:
+def describe_left_out(suite: Suite, run: Run, reference: Reference) -> str:
     """Which queries and measures of *run* are not compared with *reference*, and why; empty if all are."""
     if reference.run is None:
         return f"not compared with a baseline: {reference.problem}" if reference.problem else ""
-    parts = "; ".join(_left_out(suite, run, reference, reference.run))
-    return f"not compared with the baseline of {reference.created}: {parts}" if parts else ""
+    parts = list(_list_left_out(suite, run, reference, reference.run))
+    if not parts:
+        return ""
+    return f"not compared with the baseline of {reference.created}: {'; '.join(parts)}"
 
 
-def _left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> Iterator[str]:
+def _list_left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> Iterator[str]:
     answered = [query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking)]
     absent = [query.id for query in answered if query.id not in kept.responses]
     changed = [query for query in absent if query in reference.changed_questions]
@@ -167,11 +176,15 @@ def _left_out(suite: Suite, run: Run, reference: Reference, kept: Run) -> Iterat
         yield f"{counted(changed, 'query')}, of which the text or params changed"
     if unknown:
         yield f"{counted(unknown, 'query')}, which it does not have"
-    measures = {one.text: one for query in answered for one in measures_of(suite, query)}
-    deep = [text for text, one in measures.items() if not _reaches(reference, one, suite)]
-    if deep:
-        verb = "looks" if len(deep) == 1 else "look"
-        yield f"{listed(deep)}, which {verb} at more than the {count(reference.depth, 'hit')} that it keeps per query"
+    deeper: dict[str, None] = {}
+    for query in answered:
+        for measure in measures_of(suite, query):
+            if not _has_depth(reference, measure, suite):
+                deeper[measure.text] = None
+    if deeper:
+        verb = "looks" if len(deeper) == 1 else "look"
+        hits = count(reference.depth, "hit")
+        yield f"{listed(list(deeper))}, which {verb} at more than the {hits} that it keeps per query"
 
 
 # Texts.
@@ -181,30 +194,32 @@ DIFF_LINES = 40
 """The most lines of a difference between two texts that are kept."""
 
 
-def text_diffs(baseline: Baseline, suite: Suite, run: Run) -> tuple[TextDiff, ...]:
+def compare_texts(baseline: Baseline, suite: Suite, run: Run) -> tuple[TextDiff, ...]:
     """
     How the request, the mapping and the settings changed since *baseline*, as far as both texts are known.
 
     Secrets are masked. A change within a masked part, or in a text too large to be kept, is not shown.
     """
     masker, facts = Masker(suite.variables), run.facts or IndexFacts()
-    before, request = baseline.index, request_json(suite, run.request)
-    is_same = request_fingerprint(suite, run.request) == baseline.template
-    pairs: dict[str, tuple[Json, Json]] = {
-        "request": (None, None) if is_same else (baseline.request, if_small(request)),
-        "mapping": (None, None) if before.mapping == facts.mapping else (before.mapping_json, facts.mapping_json),
-        "settings": (None, None) if before.settings == facts.settings else (before.settings_json, facts.settings_json),
-    }
-    found = (_diff(name, then, masker.mask_json(now)) for name, (then, now) in pairs.items())
-    return tuple(diff for diff in found if diff is not None)
+    before = baseline.index
+    pairs: dict[str, tuple[Json, Json]] = {}
+    if fingerprint_request(suite, run.request) != baseline.template:
+        pairs["request"] = (baseline.request, if_small(build_request_json(suite, run.request)))
+    if before.mapping != facts.mapping:
+        pairs["mapping"] = (before.mapping_json, facts.mapping_json)
+    if before.settings != facts.settings:
+        pairs["settings"] = (before.settings_json, facts.settings_json)
+    diffs = []
+    for name, (text_before, text_now) in pairs.items():
+        if text_before is None or text_now is None:
+            continue
+        lines = list(unified_diff(_format_lines(text_before), _format_lines(masker.mask_json(text_now)), lineterm=""))
+        # The first two lines name the files that are compared, and there are none.
+        lines = lines[2:]
+        if lines:
+            diffs.append(TextDiff(name, tuple(lines[:DIFF_LINES]), max(0, len(lines) - DIFF_LINES)))
+    return tuple(diffs)
 
 
-def _diff(name: str, before: Json, now: Json) -> TextDiff | None:
-    if before is None or now is None:
-        return None
-    lines = list(unified_diff(_lines(before), _lines(now), lineterm=""))[2:]
-    return TextDiff(name, tuple(lines[:DIFF_LINES]), max(0, len(lines) - DIFF_LINES)) if lines else None
-
-
-def _lines(value: Json) -> list[str]:
+def _format_lines(value: Json) -> list[str]:
     return json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False).splitlines()

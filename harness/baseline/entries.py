@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import chain, repeat
 
-from harness.baseline.questions import UsedValues
+from harness.baseline.questions import select_all_values, select_request_values, select_run_values
 from harness.errors import UnansweredBaseline, UnwritableBaseline
 from harness.gate.stability import explain_changed_target
 from harness.gate.ties import compute_bands, truncate_ranking
@@ -28,48 +27,57 @@ from harness.model import (
     Score,
     Suite,
 )
-from harness.words import count, counted, grouped, listed
+from harness.words import count, counted, listed
 
 # Fingerprints and changes.
 
 
-def request_fingerprint(suite: Suite, request: str) -> str | None:
-    """The fingerprint of `request_json`; None where the suite has no such request."""
-    found = request_json(suite, request)
-    return None if found is None else fingerprint(found)
+def fingerprint_request(suite: Suite, request: str) -> str | None:
+    """The fingerprint of `build_request_json`; None where the suite has no such request."""
+    parts = build_request_json(suite, request)
+    return None if parts is None else fingerprint(parts)
 
 
-def request_json(suite: Suite, request: str) -> Json:
+def build_request_json(suite: Suite, request: str) -> Json:
     """
     Body, index, URL parameters and HTTP request, as the suite has them; None where it has no such request.
 
     A variable replaces its value from the environment, which may be a secret, or differ between machines.
     """
     template = suite.requests.get(request)
-    if template is None or template.masked is not None:
-        return template and template.masked
-    http = {name: value for name, value in asdict(template.http).items() if value} if template.http else None
-    parameters = dict(template.url_params) or None
-    parts = {"body": template.body, "index": template.index, "http": http, "url_params": parameters}
-    return {name: part for name, part in parts.items() if part is not None}
+    if template is None:
+        return None
+    if template.masked is not None:
+        return template.masked
+    # A part that the request does not have is left out: fingerprints stay as they are when a later version adds one.
+    parts: dict[str, Json] = {}
+    if template.body is not None:
+        parts["body"] = template.body
+    if template.index is not None:
+        parts["index"] = template.index
+    if template.http is not None:
+        parts["http"] = {name: value for name, value in asdict(template.http).items() if value}
+    if template.url_params:
+        parts["url_params"] = dict(template.url_params)
+    return parts
 
 
-def judgments_fingerprint(query: Query) -> str:
+def fingerprint_judgments(query: Query) -> str:
     """The fingerprint of the judgments of *query*."""
     return fingerprint({document: float(grade) for document, grade in query.judgments.items()})
 
 
-def changed_judgments(baseline: Baseline, suite: Suite) -> list[str]:
+def list_rejudged_queries(baseline: Baseline, suite: Suite) -> list[str]:
     """The queries of *suite* that are judged differently than when *baseline* was saved."""
-    kept = baseline.queries
-    return [
-        query.id
-        for query in suite.queries
-        if query.id in kept and kept[query.id].judgments != judgments_fingerprint(query)
-    ]
+    rejudged = []
+    for query in suite.queries:
+        kept = baseline.queries.get(query.id)
+        if kept is not None and kept.judgments != fingerprint_judgments(query):
+            rejudged.append(query.id)
+    return rejudged
 
 
-def changed_questions(
+def find_changed_questions(
     baseline: Baseline, suite: Suite, request: str, *, hooked: bool = False
 ) -> dict[str, tuple[Question, Question]]:
     """
@@ -85,21 +93,24 @@ def changed_questions(
         By query: its question then and now.
     """
     masker = Masker(suite.variables)
-    everything = UsedValues.of_all(suite)
-    used = everything if hooked else UsedValues.of_request(suite, request)
-    used_then = used if request_fingerprint(suite, request) == baseline.template else everything
-    found = {}
+    all_values = select_all_values(suite)
+    used = all_values if hooked else select_request_values(suite, request)
+    # It is not known which values another request used.
+    used_then = used if fingerprint_request(suite, request) == baseline.template else all_values
+    changed = {}
     for query in suite.queries:
         kept = baseline.queries.get(query.id)
         if kept is None or kept.question == used.fingerprint(query):
             continue
-        then, now = used_then.read_question(kept), used.question(query, masker)
+        then, now = used_then.read_question(kept), used.make_question(query, masker)
         if then.is_another(now):
-            found[query.id] = (then, now)
-    return found
+            changed[query.id] = (then, now)
+    return changed
 
 
-def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Query] | None = None) -> tuple[str, ...]:
+def describe_changes(
+    baseline: Baseline, suite: Suite, run: Run, others: Sequence[Query] | None = None
+) -> tuple[str, ...]:
     """
     What changed since *baseline* was saved, a sentence each.
 
@@ -109,68 +120,77 @@ def changes_since(baseline: Baseline, suite: Suite, run: Run, others: Sequence[Q
     """
     facts = run.facts or IndexFacts()
     since = f"since the baseline of {baseline.created}"
-    changes = (*_of_suite(baseline, suite, run), *_of_index(baseline.index, facts))
-    sentences = [f"{since} {change}" for change in changes]
-    sentences += _of_documents(baseline, [query.id for query in suite.queries], facts)
+    sentences = [f"{since} {change}" for change in _list_changes_of_suite(baseline, suite, run)]
+    if _differ(baseline.index.mapping, facts.mapping):
+        sentences.append(f"{since} the mapping of the index changed")
+    if _differ(baseline.index.settings, facts.settings):
+        sentences.append(f"{since} the settings of the index changed")
+    sentences += _describe_document_counts(baseline, [query.id for query in suite.queries], facts)
     if str(run.engine) != baseline.engine:
         sentences.append(f"{since} the engine was {baseline.engine} and is {run.engine}")
-    known = baseline.queries if others is None else {query.id for query in (*suite.queries, *others)}
-    if lost := [query for query in baseline.queries if query not in known]:
-        sentences.append(f"{since} the suite lost {counted(lost, 'query')}")
+    if others is not None:
+        queries = {query.id for query in (*suite.queries, *others)}
+        lost = [query for query in baseline.queries if query not in queries]
+        if lost:
+            sentences.append(f"{since} the suite lost {counted(lost, 'query')}")
     return tuple(sentences)
 
 
-def _of_suite(baseline: Baseline, suite: Suite, run: Run) -> Iterator[str]:
-    if request_fingerprint(suite, run.request) != baseline.template:
+def _list_changes_of_suite(baseline: Baseline, suite: Suite, run: Run) -> Iterator[str]:
+    if fingerprint_request(suite, run.request) != baseline.template:
         yield "the request changed"
-    changed = list(changed_questions(baseline, suite, run.request, hooked=run.hooked))
+    changed = list(find_changed_questions(baseline, suite, run.request, hooked=run.hooked))
     if changed:
         yield f"the text or params changed: {counted(changed, 'query')}"
-    judged = changed_judgments(baseline, suite)
-    if judged:
-        yield f"the judgments changed: {counted(judged, 'query')}"
-    weighed = [query.id for query in suite.queries if _differ(_weight(baseline, query.id), query.weight)]
-    if weighed:
-        yield f"the weights changed: {counted(weighed, 'query')}"
+    rejudged = list_rejudged_queries(baseline, suite)
+    if rejudged:
+        yield f"the judgments changed: {counted(rejudged, 'query')}"
+    reweighted = []
+    for query in suite.queries:
+        kept = baseline.queries.get(query.id)
+        if kept is not None and kept.weight != query.weight:
+            reweighted.append(query.id)
+    if reweighted:
+        yield f"the weights changed: {counted(reweighted, 'query')}"
     if str(suite.gain) != baseline.gain:
         yield f"the gain changed: it was {baseline.gain} and is {suite.gain}"
     if suite.profile is not baseline.profile:
         yield f"the profile changed: it was {baseline.profile} and is {suite.profile}"
 
 
-def _of_index(before: IndexFacts, now: IndexFacts) -> Iterator[str]:
-    if _differ(before.mapping, now.mapping):
-        yield "the mapping of the index changed"
-    if _differ(before.settings, now.settings):
-        yield "the settings of the index changed"
-
-
-def saved_states(baseline: Baseline, queries: Iterable[str]) -> dict[tuple[str, int | None], list[str]]:
+def group_by_state(baseline: Baseline, queries: Iterable[str]) -> dict[tuple[str, int | None], list[str]]:
     """
     The days on which those of *queries* that are in *baseline* were saved, with the number of documents that the index
     had then, None if it is unknown; and the queries of each.
     """
-    own = (baseline.created, baseline.index.documents)
-    kept = ((query, baseline.queries[query]) for query in queries if query in baseline.queries)
-    return grouped((own if one.created is None else (one.created, one.documents), query) for query, one in kept)
+    states: dict[tuple[str, int | None], list[str]] = {}
+    for query in queries:
+        kept = baseline.queries.get(query)
+        if kept is None:
+            continue
+        state = (baseline.created, baseline.index.documents)
+        # A query that a later save left out has a state of its own.
+        if kept.created is not None:
+            state = (kept.created, kept.documents)
+        states.setdefault(state, []).append(query)
+    return states
 
 
-def _of_documents(baseline: Baseline, queries: Sequence[str], now: IndexFacts) -> Iterator[str]:
+def _describe_document_counts(baseline: Baseline, queries: Sequence[str], now: IndexFacts) -> Iterator[str]:
     """How the number of documents changed since each of *queries* was saved; the queries are named if that differs."""
-    states = saved_states(baseline, queries) or {(baseline.created, baseline.index.documents): []}
-    for (created, documents), saved in states.items():
+    states = group_by_state(baseline, queries)
+    # Where none of the queries was saved, the index is that of the baseline.
+    if not states:
+        states = {(baseline.created, baseline.index.documents): []}
+    for (created, documents), queries_of_state in states.items():
         if _differ(documents, now.documents):
-            of_queries = f" of {counted(saved, 'query')}" if len(states) > 1 else ""
+            of_queries = f" of {counted(queries_of_state, 'query')}" if len(states) > 1 else ""
             change = f"the index changed: it had {documents} documents and has {now.documents}"
             yield f"since the baseline of {created}{of_queries} {change}"
 
 
-def _weight(baseline: Baseline, query: str) -> float | None:
-    kept = baseline.queries.get(query)
-    return None if kept is None else kept.weight
-
-
 def _differ(before: object, now: object) -> bool:
+    """Whether a fact changed; None is one that is not known."""
     return before is not None and now is not None and before != now
 
 
@@ -200,7 +220,14 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
     if not run.responses:
         raise UnwritableBaseline(f"{suite.path}: no baseline is saved from a run without queries")
     values = {(score.query, score.measure): score.value for score in scores}
-    masker, used = Masker(suite.variables), UsedValues.of_run(suite, run)
+    masker, used = Masker(suite.variables), select_run_values(suite, run)
+    queries = {}
+    for query in suite.queries:
+        ranking = run.responses.get(query.id)
+        if isinstance(ranking, Ranking):
+            queries[query.id] = _keep_query(suite, query, ranking, values, used.make_question(query, masker))
+    facts = run.facts or IndexFacts(missing=("mapping", "settings", "documents"))
+    mapping, settings = masker.mask_json(facts.mapping_json), masker.mask_json(facts.settings_json)
     return Baseline(
         created=created,
         harness=harness,
@@ -208,20 +235,11 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         gain=str(suite.gain),
         profile=suite.profile,
         depth=suite.depth,
-        template=request_fingerprint(suite, run.request) or "",
-        index=_masked(run.facts or IndexFacts(missing=("mapping", "settings", "documents")), masker),
-        queries={
-            query.id: _keep(suite, query, ranking, values, used.question(query, masker))
-            for query in suite.queries
-            if isinstance(ranking := run.responses.get(query.id), Ranking)
-        },
-        request=masker.mask_json(if_small(request_json(suite, run.request))),
+        template=fingerprint_request(suite, run.request) or "",
+        index=replace(facts, mapping_json=mapping, settings_json=settings),
+        queries=queries,
+        request=masker.mask_json(if_small(build_request_json(suite, run.request))),
     )
-
-
-def _masked(facts: IndexFacts, masker: Masker) -> IndexFacts:
-    mapping, settings = masker.mask_json(facts.mapping_json), masker.mask_json(facts.settings_json)
-    return replace(facts, mapping_json=mapping, settings_json=settings)
 
 
 def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
@@ -233,15 +251,16 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
     Raises:
         UnansweredBaseline: Names the queries, and why the first has no ranking.
     """
-    unanswered = [
-        query
-        for query in suite.queries
-        if not isinstance(run.responses.get(query.id), Ranking)
-        and (query.id in run.responses or outcome_of(query, None)[0] is not Outcome.SKIPPED)
-    ]
+    unanswered = []
+    for query in suite.queries:
+        response = run.responses.get(query.id)
+        outcome, _ = outcome_of(query, response)
+        # A query that was skipped has no response.
+        if not isinstance(response, Ranking) and outcome is not Outcome.SKIPPED:
+            unanswered.append(query)
     if unanswered:
         names = listed([query.id for query in unanswered])
-        reason = outcome_of(unanswered[0], run.responses.get(unanswered[0].id))[1]
+        _, reason = outcome_of(unanswered[0], run.responses.get(unanswered[0].id))
         sentence = f"{suite.path}: {what}: {count(len(unanswered), 'query')} had no answer ({names}): {reason}"
         raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
     moving = explain_changed_target(run)
@@ -251,49 +270,58 @@ def refuse_unanswered(suite: Suite, run: Run, what: str) -> None:
 
 def _refuse_unscored(suite: Suite, scores: Sequence[Score]) -> None:
     """Refuse scores that could not be computed: they must not be kept as undefined, which depends on judgments only."""
-    failed = next((score for score in scores if score.outcome is Outcome.ERROR), None)
-    if failed is not None:
-        sentence = f"{suite.path}: {REFUSAL}: {failed.measure} of query {failed.query!r}: {failed.reason}"
-        raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
+    for score in scores:
+        if score.outcome is Outcome.ERROR:
+            sentence = f"{suite.path}: {REFUSAL}: {score.measure} of query {score.query!r}: {score.reason}"
+            raise UnansweredBaseline(Masker(suite.variables).mask(sentence))
 
 
-def _keep(
+def _keep_query(
     suite: Suite, query: Query, ranking: Ranking, values: Mapping[tuple[str, str], float | None], question: Question
 ) -> BaselineQuery:
     measures = measures_of(suite, query)
     scores = {measure.text: values.get((query.id, measure.text)) for measure in measures}
-    undefined = bool(scores) and all(value is None for value in scores.values())
+    outcome, _ = outcome_of(query, ranking)
+    if scores and all(value is None for value in scores.values()):
+        outcome = Outcome.UNDEFINED
+    sort: tuple[tuple[Json, ...] | None, ...] = ()
+    if any(hit.sort is not None for hit in ranking.hits):
+        sort = tuple(hit.sort for hit in ranking.hits)
     return BaselineQuery(
-        outcome=Outcome.UNDEFINED if undefined else outcome_of(query, ranking)[0],
+        outcome=outcome,
         question=question.fingerprint,
         text=question.text,
         params=question.params,
-        judgments=judgments_fingerprint(query),
+        judgments=fingerprint_judgments(query),
         ranking=tuple((hit.id, hit.score) for hit in ranking.hits),
         scores=scores,
         bands=compute_bands(suite, query, ranking, measures),
         weight=query.weight,
         tail=tuple(hit.id for hit in ranking.tail),
         closed=ranking.closed,
-        sort=() if all(hit.sort is None for hit in ranking.hits) else tuple(hit.sort for hit in ranking.hits),
+        sort=sort,
         exact_scores=ranking.exact_scores,
     )
 
 
-def as_run(baseline: Baseline, request: str, *, depth: int) -> Run:
+def restore_run(baseline: Baseline, request: str, *, depth: int) -> Run:
     """The run that *baseline* was made from, at most *depth* hits of each query, to be scored like any other."""
-    responses = {query: truncate_ranking(_ranking(kept), depth) for query, kept in baseline.queries.items()}
+    responses = {query: truncate_ranking(_restore_ranking(kept), depth) for query, kept in baseline.queries.items()}
     return Run(responses, Engine("baseline", baseline.engine), request, facts=baseline.index)
 
 
-def _ranking(kept: BaselineQuery) -> Ranking:
-    sorts = chain(kept.sort, repeat(None))
-    hits = tuple(Hit(document, score, sort=sort) for (document, score), sort in zip(kept.ranking, sorts, strict=False))
+def _restore_ranking(kept: BaselineQuery) -> Ranking:
+    hits = []
+    for place, (document, score) in enumerate(kept.ranking):
+        # Where the engine sorted by score no sort values are kept.
+        sort = kept.sort[place] if place < len(kept.sort) else None
+        hits.append(Hit(document, score, sort=sort))
+    # Documents of the tail tie with the last hit, and so have its score and its sort values.
     tail = tuple(replace(hits[-1], id=document) for document in kept.tail if hits)
-    return Ranking(hits, tail=tail, closed=kept.closed, exact_scores=kept.exact_scores)
+    return Ranking(tuple(hits), tail=tail, closed=kept.closed, exact_scores=kept.exact_scores)
 
 
-def with_entry(
+def merge_entry(
     file: BaselineFile | None, suite: Suite, request: str, entry: Baseline, *, partial: bool
 ) -> BaselineFile:
     """
@@ -316,20 +344,18 @@ def with_entry(
     requests = dict(file.requests) if file else {}
     old = requests.get(request)
     if old is not None:
-        known = {query.id for query in suite.queries}
-        staying = {
-            query: kept
-            for query, kept in old.queries.items()
-            if query not in entry.queries and (partial or query in known)
-        }
+        queries = {query.id for query in suite.queries}
+        staying = {}
+        for query, kept in old.queries.items():
+            if query not in entry.queries and (partial or query in queries):
+                staying[query] = _set_state(kept, old, entry)
         _refuse_mixture(suite.path, old, entry, list(staying))
-        staying = {query: _with_state(kept, old, entry) for query, kept in staying.items()}
         entry = replace(entry, queries={**staying, **entry.queries})
     requests[request] = entry
     return BaselineFile(suite=suite.name, requests=requests)
 
 
-def _with_state(kept: BaselineQuery, old: Baseline, new: Baseline) -> BaselineQuery:
+def _set_state(kept: BaselineQuery, old: Baseline, new: Baseline) -> BaselineQuery:
     """*kept*, which stays when *new* replaces *old*, with the state in which it was saved if that is not *new*'s."""
     if kept.created is None:
         kept = replace(kept, created=old.created, documents=old.index.documents)

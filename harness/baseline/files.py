@@ -33,11 +33,11 @@ SCHEMA = 2
 """The version that is written, and the only one that is read."""
 
 
-def baseline_path(suite: str | Path) -> Path:
+def build_baseline_path(suite: str | Path) -> Path:
     """
     The path of a suite's baselines: beside the suite.
 
-    >>> baseline_path("suites/products.relevance.yaml").as_posix()
+    >>> build_baseline_path("suites/products.relevance.yaml").as_posix()
     'suites/products.baseline.json'
     """
     path = Path(suite)
@@ -59,7 +59,7 @@ def find_baseline(suite: str | Path, roots: Sequence[str], file: Path | None) ->
     """
     if file is not None:
         return file
-    path = baseline_path(suite)
+    path = build_baseline_path(suite)
     if path.is_symlink():
         folders = list(map(Path, roots)) or [path.parent]
         sentence = Border(path.parent, folders).explain_refusal(path)
@@ -73,10 +73,10 @@ def find_baseline(suite: str | Path, roots: Sequence[str], file: Path | None) ->
 
 def has_baseline(suite: Suite, file: Path | None) -> bool:
     """Whether *file* was named, or there is a file of baselines beside the suite."""
-    return file is not None or (bool(suite.path) and baseline_path(suite.path).exists())
+    return file is not None or (bool(suite.path) and build_baseline_path(suite.path).exists())
 
 
-def remedy_for(suite: str | Path, file: Path | None = None, searched: Mapping[str, str | bool] | None = None) -> str:
+def suggest_save(suite: str | Path, file: Path | None = None, searched: Mapping[str, str | bool] | None = None) -> str:
     """
     What to do about an unusable baseline.
 
@@ -85,8 +85,10 @@ def remedy_for(suite: str | Path, file: Path | None = None, searched: Mapping[st
         file: The file of baselines that was named in place of the one beside the suite.
         searched: `RunOptions.searched` of the run that has no baseline.
     """
-    named = {} if file is None else {"baseline": file.as_posix()}
-    words = option_words({**(searched or {}), **named})
+    options = dict(searched or {})
+    if file is not None:
+        options["baseline"] = file.as_posix()
+    words = option_words(options)
     return f"`{shlex.join(['harness', 'baseline', 'save', Path(suite).as_posix(), *words])}` saves one"
 
 
@@ -129,26 +131,33 @@ def loads(text: str, path: str) -> BaselineFile:
     version = raw.get("schema") if isinstance(raw, dict) else None
     if version != SCHEMA or isinstance(version, bool):
         found = "has no schema version" if version is None else f"has schema version {version!r}"
-        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: {_written_by(version)}")
+        writer = "another version of the harness wrote it"
+        if version == 1:
+            writer = "an older version of the harness wrote it, without the texts of queries"
+        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: {writer}")
     try:
-        baselines = _adapter().validate_python(raw)
+        baselines = _make_adapter().validate_python(raw)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"]))
         raise BaselineError(f"the baseline {path} cannot be read: at {place}: {first['msg']}") from None
-    for place in _truth_values(raw["requests"]):
+    # pydantic takes true and false for the numbers 1 and 0.
+    for place in _find_truth_values(raw["requests"]):
         raise BaselineError(f"the baseline {path} cannot be read: at {place}: Input should be a valid number")
     return baselines
 
 
-def _truth_values(requests: Json) -> Iterator[str]:
-    """The places of scores that are true or false, which became numbers."""
+def _find_truth_values(requests: Json) -> Iterator[str]:
+    """The places of scores that are true or false."""
     for request, entry in requests.items():
         for query, kept in entry["queries"].items():
-            at = f"requests.{request}.queries.{query}"
-            yield from (f"{at}.scores.{name}" for name, score in kept.get("scores", {}).items() if type(score) is bool)
-            hits = enumerate(kept.get("ranking") or ())
-            yield from (f"{at}.ranking.{place}.1" for place, (_, score, *_) in hits if type(score) is bool)
+            query_place = f"requests.{request}.queries.{query}"
+            for measure, score in kept.get("scores", {}).items():
+                if isinstance(score, bool):
+                    yield f"{query_place}.scores.{measure}"
+            for place, (_, score, *_) in enumerate(kept.get("ranking") or ()):
+                if isinstance(score, bool):
+                    yield f"{query_place}.ranking.{place}.1"
 
 
 def is_baseline_file(path: Path) -> bool:
@@ -159,12 +168,6 @@ def is_baseline_file(path: Path) -> bool:
         begin = file.read(_FIRST_BYTES)
         return not begin.strip() or (begin.startswith(b"{") and b'"requests"' in begin)
     return False
-
-
-def _written_by(version: object) -> str:
-    if version == 1:
-        return "an older version of the harness wrote it, without the texts of queries"
-    return "another version of the harness wrote it"
 
 
 def refuse_irregular(path: Path) -> None:
@@ -186,13 +189,13 @@ def write_baselines(path: Path, file: BaselineFile) -> None:
         UnwritableBaseline: It cannot be written.
     """
     try:
-        write_whole(path, _encoded(file))
+        write_whole(path, _encode(file))
     except OSError as error:
         reason = error.strerror or error
         raise UnwritableBaseline(f"the baseline {path.as_posix()} cannot be written: {reason}") from None
 
 
-def _encoded(file: BaselineFile) -> bytes:
+def _encode(file: BaselineFile) -> bytes:
     """UTF-8; text with a lone surrogate, which UTF-8 cannot encode, has everything but ASCII escaped."""
     try:
         return dumps(file).encode()
@@ -207,45 +210,58 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     A weight of 1 is left out, and so are params, a tail, sort values and a state of its own where there are none, and
     that scores are not exact.
     """
-    plain = _adapter().dump_python(file, mode="json")
-    for query in (query for entry in plain["requests"].values() for query in entry["queries"].values()):
-        if query["weight"] == 1:
-            del query["weight"]
-        if query["params"] == {}:
-            del query["params"]
-        if query["created"] is None:
-            del query["created"], query["documents"]
-        for name in ("tail", "sort", "exact_scores"):
-            if not query[name]:
-                del query[name]
-    return "\n".join(_lines(plain, "", ascii_only=ascii_only)) + "\n"
+    plain = _make_adapter().dump_python(file, mode="json")
+    for entry in plain["requests"].values():
+        for query in entry["queries"].values():
+            _leave_out_defaults(query)
+    return "\n".join(_format_lines(plain, "", ascii_only=ascii_only)) + "\n"
 
 
-def _lines(value: Json, indent: str, *, ascii_only: bool) -> list[str]:
+def _leave_out_defaults(query: dict[str, Json]) -> None:
+    if query["weight"] == 1:
+        del query["weight"]
+    # None says that params are too large to be kept.
+    if query["params"] == {}:
+        del query["params"]
+    if query["created"] is None:
+        del query["created"], query["documents"]
+    for name in ("tail", "sort", "exact_scores"):
+        if not query[name]:
+            del query[name]
+
+
+def _format_lines(value: Json, indent: str, *, ascii_only: bool) -> list[str]:
     """JSON lines of *value*: anything that contains a mapping takes several lines, other lists and values one."""
     if not _holds_mappings(value):
         return [json.dumps(value, sort_keys=True, ensure_ascii=ascii_only, allow_nan=False)]
-    is_list = isinstance(value, list)
-    begin, end = "[]" if is_list else "{}"
-    names = [""] * len(value) if is_list else [f"{json.dumps(key, ensure_ascii=ascii_only)}: " for key in sorted(value)]
-    items = value if is_list else [value[key] for key in sorted(value)]
+    if isinstance(value, list):
+        begin, end = "[", "]"
+        members = [("", item) for item in value]
+    else:
+        begin, end = "{", "}"
+        members = [(f"{json.dumps(key, ensure_ascii=ascii_only)}: ", value[key]) for key in sorted(value)]
     lines = [begin]
-    for name, item in zip(names, items, strict=True):
-        first, *rest = _lines(item, indent + " ", ascii_only=ascii_only)
-        lines += [f"{indent} {name}{first}", *rest]
+    for name, item in members:
+        first_line, *other_lines = _format_lines(item, indent + " ", ascii_only=ascii_only)
+        lines += [f"{indent} {name}{first_line}", *other_lines]
         lines[-1] += ","
-    return [*lines[:-1], lines[-1].removesuffix(","), indent + end]
+    lines[-1] = lines[-1].removesuffix(",")
+    return [*lines, indent + end]
 
 
 def _holds_mappings(value: Json) -> bool:
-    if not isinstance(value, dict | list):
+    """Whether *value* has a mapping in it, at any depth."""
+    if isinstance(value, dict):
+        items = list(value.values())
+    elif isinstance(value, list):
+        items = value
+    else:
         return False
-    items = value.values() if isinstance(value, dict) else value
     return any(isinstance(item, dict) or _holds_mappings(item) for item in items)
 
 
 @cache
-def _adapter() -> TypeAdapter[BaselineFile]:
+def _make_adapter() -> TypeAdapter[BaselineFile]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(BaselineFile)

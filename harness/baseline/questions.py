@@ -24,22 +24,6 @@ class UsedValues:
     vectors: frozenset[str] = frozenset()
     """The names of params that are vectors from files, of any length."""
 
-    @classmethod
-    def of_request(cls, suite: Suite, request: str) -> UsedValues:
-        """What the request of that name uses; all values if *suite* has no such request."""
-        template = suite.requests.get(request)
-        return cls(None if template is None else template.placeholders, frozenset(suite.vectors))
-
-    @classmethod
-    def of_run(cls, suite: Suite, run: Run) -> UsedValues:
-        """What the request of *run* used; all values if hooks, which see the whole query, could change it."""
-        return cls.of_all(suite) if run.hooked else cls.of_request(suite, run.request)
-
-    @classmethod
-    def of_all(cls, suite: Suite) -> UsedValues:
-        """All values of a query."""
-        return cls(None, frozenset(suite.vectors))
-
     def fingerprint(self, query: Query) -> str:
         """
         The name and a fingerprint of each value of *query* that is used. Logins in a value do not count.
@@ -47,25 +31,29 @@ class UsedValues:
         >>> UsedValues(frozenset({"near"})).fingerprint(Query("q", "tent", {"near": [0.5, 1], "brand": "Acme"}))
         'near:e3d6ebbc8bdf12f7'
         """
-        asked = _masked_values(query)
-        found = {}
-        for name, value in self._select(asked["text"], asked["params"]).items():
-            written = json.dumps(value)
-            variables = {name: each for name, each in asked.get("values", {}).items() if f"${{{name}}}" in written}
-            found[name] = fingerprint([value, variables]) if variables else fingerprint(value)
-        return _join(found)
+        values = _read_masked_values(query)
+        fingerprints = {}
+        for name, value in self._select(values["text"], values["params"]).items():
+            # A value with a variable differs where the variable has another value. Of that a fingerprint is known.
+            text = json.dumps(value)
+            digests = values.get("values", {})
+            variables = {variable: digests[variable] for variable in digests if f"${{{variable}}}" in text}
+            fingerprints[name] = fingerprint([value, variables]) if variables else fingerprint(value)
+        return _join(fingerprints)
 
-    def question(self, query: Query, masker: Masker) -> Question:
+    def make_question(self, query: Query, masker: Masker) -> Question:
         """The text of *query* and the params that are used, with secrets hidden by *masker*."""
-        asked = _masked_values(query)
-        params = self._select(asked["text"], asked["params"])
+        values = _read_masked_values(query)
+        params = self._select(values["text"], values["params"])
         params.pop(TEXT, None)
-        older = [{**asked, "params": without_vectors(each)} for each in (asked["params"], params)]
+        # Older versions of the harness wrote one fingerprint, of all params or of those that the request used.
+        all_values = {**values, "params": without_vectors(values["params"])}
+        used_values = {**values, "params": without_vectors(params)}
         return Question(
             self.fingerprint(query),
-            masker.mask(asked["text"]),
+            masker.mask(values["text"]),
             if_small(masker.mask_json(params)),
-            frozenset(map(fingerprint, older)),
+            frozenset((fingerprint(all_values), fingerprint(used_values))),
         )
 
     def read_question(self, kept: BaselineQuery) -> Question:
@@ -93,6 +81,26 @@ class UsedValues:
         return values
 
 
+def select_request_values(suite: Suite, request: str) -> UsedValues:
+    """What the request of that name uses; all values if *suite* has no such request."""
+    template = suite.requests.get(request)
+    if template is None:
+        return select_all_values(suite)
+    return UsedValues(template.placeholders, frozenset(suite.vectors))
+
+
+def select_run_values(suite: Suite, run: Run) -> UsedValues:
+    """What the request of *run* used; all values if hooks, which see the whole query, could change it."""
+    if run.hooked:
+        return select_all_values(suite)
+    return select_request_values(suite, run.request)
+
+
+def select_all_values(suite: Suite) -> UsedValues:
+    """All values of a query."""
+    return UsedValues(None, frozenset(suite.vectors))
+
+
 def fits_fingerprints(kept: BaselineQuery) -> bool:
     """Whether the fingerprints of *kept* are those of its text and params, as far as these are known and not masked."""
     fingerprints = Question(kept.question, kept.text).fingerprints
@@ -103,7 +111,7 @@ def fits_fingerprints(kept: BaselineQuery) -> bool:
     if not kept.params.keys() <= fingerprints.keys():
         return False
     values = {**kept.params, TEXT: kept.text}
-    return all(name in values and fits_fingerprint(values[name], each) for name, each in fingerprints.items())
+    return all(name in values and fits_fingerprint(values[name], digest) for name, digest in fingerprints.items())
 
 
 def fits_fingerprint(value: Json, expected: str | None) -> bool:
@@ -111,7 +119,8 @@ def fits_fingerprint(value: Json, expected: str | None) -> bool:
     return "${" in json.dumps(value) or fingerprint(value) == expected
 
 
-def _masked_values(query: Query) -> Json:
+def _read_masked_values(query: Query) -> Json:
+    """The text and the params as they are written, where the environment has values of their variables."""
     return {"text": query.text, "params": query.params} if query.masked is None else query.masked
 
 

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from harness.baseline import BaselineUpdate, refuse_in_ci
 from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import changed_questions
-from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, remedy_for
+from harness.baseline.entries import find_changed_questions
+from harness.baseline.files import find_baseline, read_baselines, refuse_irregular, suggest_save
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
@@ -119,7 +119,7 @@ def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
             path = find_baseline(suite, () if loaded is None else loaded.roots, file)
             found = read_baselines(path)
         except BaselineError as error:
-            problems.append(f"{error}; {remedy_for(suite, file)}")
+            problems.append(f"{error}; {suggest_save(suite, file)}")
             continue
         click.echo(printable(f"{found.suite}  {path.as_posix()}"))
         for request in sorted(found.requests):
@@ -127,7 +127,7 @@ def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
             try:
                 refuse_contradictions(entry, path.as_posix(), request, loaded)
             except BaselineError as error:
-                problems.append(f"{error}; {remedy_for(suite, file)}")
+                problems.append(f"{error}; {suggest_save(suite, file)}")
                 continue
             of_suite = loaded is None or loaded.name == found.suite
             otherwise = _asked_otherwise(entry, loaded, request) if of_suite else ()
@@ -175,7 +175,7 @@ def _asked_otherwise(entry: Baseline, suite: Suite | None, request: str) -> Iter
     if suite is None:
         yield Text("  cannot check whether queries changed: the suite cannot be read")
         return
-    for query, both in changed_questions(entry, suite, request).items():
+    for query, both in find_changed_questions(entry, suite, request).items():
         yield Text(printable(f"  changed query: {describe_changed_question(query, *both)}"))
 
 

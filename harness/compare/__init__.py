@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.baseline import read_entry
-from harness.baseline.entries import changes_since, refuse_unanswered
+from harness.baseline.entries import describe_changes, refuse_unanswered
 from harness.compare.assembly import (
     CompareOptions,
     assemble_comparison,
@@ -264,7 +264,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
     options = CompareOptions(answered.cell.options.day())
     request = ComparisonRequest(*pair, options, measures=tuple(measures))
     report = PreparedComparison(request, pair, selection, None).make_report()
-    return replace(report, notes=(*changes_since(entry, suite, run), *notes, *report.notes))
+    return replace(report, notes=(*describe_changes(entry, suite, run), *notes, *report.notes))
 
 
 def compare_files(

@@ -12,8 +12,8 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from harness import __version__
-from harness.baseline.differences import DocumentNotes, are_only_ties, changed_ranks, compare_documents
-from harness.baseline.questions import UsedValues
+from harness.baseline.differences import DocumentNotes, are_only_ties, compare_documents, select_moved
+from harness.baseline.questions import select_all_values
 from harness.compare.coverage import cover_sides
 from harness.compare.scores import ScoredSides, compare_measures, read_depths, tabulate_scores
 from harness.compare.sides import MEASURE, QRELS, SUITE, ComparedSide, may_share_request, read_questions
@@ -337,7 +337,7 @@ def remove_changed_queries(
     reference, candidate = pair
     of_suite: Mapping[str, Question] = {}
     if suite is not None:
-        of_suite = read_questions(suite, UsedValues.of_all(suite))
+        of_suite = read_questions(suite, select_all_values(suite))
     # Only queries of the suite are compared, where there is one that has questions.
     of_candidate = candidate.questions
     if of_suite:
@@ -452,7 +452,7 @@ def _collect_titles(scored: ScoredSides) -> dict[str, str]:
 
 def add_documents(query: QueryComparison, documents: tuple[MovedDocument, ...]) -> QueryComparison:
     """*query* with the *documents* of its two rankings, and how many of them entered, left and moved."""
-    changed = changed_ranks(documents)
+    changed = select_moved(documents)
     entered = sum(document.reference is None for document in changed)
     left = sum(document.candidate is None for document in changed)
     return replace(

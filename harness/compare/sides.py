@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.baseline import entry_of
+from harness.baseline import choose_entry
 from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import as_run, request_fingerprint
+from harness.baseline.entries import fingerprint_request, restore_run
 from harness.baseline.files import find_baseline, read_baselines
-from harness.baseline.questions import UsedValues
+from harness.baseline.questions import UsedValues, select_all_values, select_run_values
 from harness.compare.forms import SideText, SideWord
 from harness.config import Configs
 from harness.errors import Option, UsageError
@@ -116,8 +116,8 @@ def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run) -> Compared
         run,
         suite.depth,
         suite.queries,
-        template=request_fingerprint(suite, run.request),
-        questions=read_questions(suite, UsedValues.of_run(suite, run)),
+        template=fingerprint_request(suite, run.request),
+        questions=read_questions(suite, select_run_values(suite, run)),
     )
 
 
@@ -126,7 +126,7 @@ def read_questions(suite: Suite, used: UsedValues) -> dict[str, Question]:
     if not suite.requests:
         return {}
     masker = Masker(suite.variables)
-    return {query.id: used.question(query, masker) for query in suite.queries}
+    return {query.id: used.make_question(query, masker) for query in suite.queries}
 
 
 # The side of a report.
@@ -300,7 +300,7 @@ def read_baseline_side(name: str, path: Path | None, suite: Suite | None, reques
         if request is None:
             # The only entry, or else that of the suite's first request, which a run without options has.
             request = next(iter(baselines.requests if len(baselines.requests) == 1 else suite.requests))
-        return make_baseline_side(name, entry_of(baselines, file, suite, request), request, suite)
+        return make_baseline_side(name, choose_entry(baselines, file, suite, request), request, suite)
     assert path is not None  # a baseline without a file is that of a suite
     entries = read_baselines(path).requests
     request = _choose_request(name, entries, request)
@@ -322,7 +322,7 @@ def _choose_request(name: str, entries: Iterable[str], request: str | None) -> s
 
 def make_baseline_side(name: str, entry: Baseline, request: str, suite: Suite | None = None) -> ComparedSide:
     """The side of *entry*, the baseline of *request*, called *name*; *suite* is its suite as it is today."""
-    used = UsedValues(None) if suite is None else UsedValues.of_all(suite)
+    used = UsedValues(None) if suite is None else select_all_values(suite)
     side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
     queries: list[Query] = []
     scores: list[Score] = []
@@ -332,7 +332,7 @@ def make_baseline_side(name: str, entry: Baseline, request: str, suite: Suite | 
             scores.append(Score(query, measure, value, Outcome.UNDEFINED if value is None else kept.outcome))
     return ComparedSide(
         side,
-        as_run(entry, request, depth=entry.depth),
+        restore_run(entry, request, depth=entry.depth),
         entry.depth,
         tuple(queries),
         tuple(scores),

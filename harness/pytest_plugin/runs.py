@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from harness.baseline import reference_for
-from harness.baseline.questions import UsedValues
+from harness.baseline import find_reference
+from harness.baseline.questions import select_run_values
 from harness.config import Configs
 from harness.errors import HarnessError, Problem, SuiteError, UsageError
 from harness.gate.selection import QueryFilter, needs_baseline, select
@@ -126,7 +126,7 @@ class SessionRuns:
             whole_suite = self.load(path, Environment(os.environ))
             selection = select(whole_suite, QueryFilter.from_options(options), self.session.today)
             suite, others = selection.selected, selection.others
-            used_values = UsedValues.of_run(suite, run)
+            used_values = select_run_values(suite, run)
             questions = {query.id: used_values.fingerprint(query) for query in suite.queries}
             # Its responses would be scored as those of other queries.
             if questions != {query.id: query.question for query in cached.report.queries}:
@@ -397,7 +397,7 @@ class SuiteOfItems:
             return Reference(updating=True)
         if not needs_baseline(finished.suite):
             return None
-        return reference_for(finished.suite, finished.run, options.baseline, options.searched(), finished.others)
+        return find_reference(finished.suite, finished.run, options.baseline, options.searched(), finished.others)
 
 
 def _list_own_indexes(suite: Suite) -> dict[str, str | None]:

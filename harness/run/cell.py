@@ -205,18 +205,16 @@ class FinishedSuite:
         self, options: RunOptions, standing: Mapping[Path, BaselineFile] | None = None
     ) -> BaselineUpdate:
         """Its run, which had *options*, added to the baselines of its suite; raises as `keep_run`."""
-        from harness.baseline import keep_run
+        from harness.baseline import SaveOptions, keep_run
 
-        return keep_run(
-            self.suite,
-            self.run,
-            self.scores,
+        save_options = SaveOptions(
             created=options.day().isoformat(),
             partial=QueryFilter.from_options(options).is_part,
             others=self.others,
             file=options.baseline,
-            standing=standing,
+            standing=standing or {},
         )
+        return keep_run(self.suite, self.run, self.scores, save_options)
 
 
 def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> Rerun:
@@ -690,7 +688,7 @@ def _load_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | 
     options, suite = answered.cell.options, answered.cell.selection.selected
     if options.save_baseline:
         return run, Reference(updating=True)
-    from harness.baseline import reference_for
+    from harness.baseline import find_reference
     from harness.baseline.files import has_baseline
 
     informs = run.has_rankings and has_baseline(suite, options.baseline)
@@ -698,7 +696,7 @@ def _load_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | 
         return run, None
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))
-    return run, reference_for(suite, run, options.baseline, options.searched(), answered.cell.selection.others)
+    return run, find_reference(suite, run, options.baseline, options.searched(), answered.cell.selection.others)
 
 
 def _add_shown_titles(

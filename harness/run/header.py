@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from harness import __version__
-from harness.baseline.questions import UsedValues
+from harness.baseline.questions import UsedValues, select_all_values, select_request_values
 from harness.gate.selection import Selection
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
@@ -151,7 +151,7 @@ def make_header(
     request = options.request or next(iter(suite.requests))
     template = suite.requests.get(request)
     # Hooks may use any value of a query.
-    used = UsedValues.of_all(suite) if options.hooks.concern_searches else UsedValues.of_request(suite, request)
+    used = select_all_values(suite) if options.hooks.concern_searches else select_request_values(suite, request)
     values: dict[str, Iterable[Json]] = {
         "judgments": chain([suite.gain, suite.grades], ([query.id, query.judgments] for query in queries)),
         "queries": chain(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from harness.baseline.differences import left_out_note
+from harness.baseline.differences import describe_left_out
 from harness.config import ENGINES
 from harness.gate.selection import QueryFilter, Selection, collect_thresholds, needs_baseline
 from harness.gate.ties import suggest_tie_break
@@ -170,7 +170,7 @@ def describe_baseline(
     if tied:
         queries = counted(tied, "query")
         yield f"since the baseline of {reference.created} only the order of ties changed in {queries}"
-    note = left_out_note(suite, run, reference)
+    note = describe_left_out(suite, run, reference)
     if note:
         yield note
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from harness.baseline.differences import compare_queries
-from harness.baseline.questions import UsedValues
+from harness.baseline.questions import UsedValues, select_run_values
 from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, is_tie
 from harness.metrics.ranking import gain_of
@@ -128,7 +128,7 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         before=before,
         sent=details.sent,
         checks=run.checks,
-        used=UsedValues.of_run(suite, run),
+        used=select_run_values(suite, run),
         template=template,
     )
     return SuiteReport(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.baseline.files import baseline_path
+from harness.baseline.files import build_baseline_path
 from harness.config import Configs, config_path
 from harness.config.trust import FILES_OF_A_CLUSTER
 from harness.errors import HarnessError, InputError
@@ -55,7 +55,7 @@ class RunInputs:
             pass  # the run raises it too
         for suite in self.suites:
             beside = config_path(suite.parent)
-            files += [baseline_path(suite), *([] if beside is None else [beside])]
+            files += [build_baseline_path(suite), *([] if beside is None else [beside])]
             files += _list_named_files(suite, self.environ, configs)
         return [path for path in files if path.exists()]
 

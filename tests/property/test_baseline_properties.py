@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from builders.gating import TODAY, suite_of, threshold
-from harness.baseline import reference_to
+from harness.baseline import make_reference
 from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import as_run, make_baseline, with_entry
+from harness.baseline.entries import make_baseline, merge_entry, restore_run
 from harness.baseline.files import dumps, loads
 from harness.errors import BaselineError
 from harness.gate import decide
@@ -97,7 +97,7 @@ def test_what_was_saved_never_contradicts_itself(suite_and_run, gain, profile):
     entry = loads(dumps(BaselineFile("s", {"current": made(suite, run)})), "x").requests["current"]
     refuse_contradictions(entry, "x", "current", suite)
     refuse_contradictions(entry, "x", "current")
-    assert reference_to(entry, suite, run).changed_questions == {}
+    assert make_reference(entry, suite, run).changed_questions == {}
 
 
 @given(runs(), st.data())
@@ -119,7 +119,7 @@ def test_another_score_than_that_of_the_ranking_is_refused(suite_and_run, data):
 def test_with_the_same_judgments_the_kept_rankings_give_the_kept_scores(suite_and_run):
     suite, run = suite_and_run
     entry = loads(dumps(BaselineFile("s", {"current": made(suite, run)})), "x").requests["current"]
-    again = score_run(suite, as_run(entry, "current", depth=suite.depth))
+    again = score_run(suite, restore_run(entry, "current", depth=suite.depth))
     kept = {(query, name): value for query, one in entry.queries.items() for name, value in one.scores.items()}
     assert {(score.query, score.measure): score.value for score in again} == kept
     assert again == score_run(suite, run)
@@ -131,7 +131,7 @@ def test_a_run_held_against_itself_changed_nothing_and_fell_by_nothing(suite_and
     gated = [threshold(f"drop {measure} <= 0") for measure in suite.measures]
     gated += [threshold(f"drop every {measure} <= 0%") for measure in suite.measures]
     suite = replace(suite, thresholds=tuple(gated), skip_undefined=True)
-    reference = reference_to(made(suite, run), suite, run)
+    reference = make_reference(made(suite, run), suite, run)
     assert reference.changes == ()
     for verdict in decide(suite, run, score_run(suite, run), today=TODAY, reference=reference):
         assert verdict.status is Status.PASSED or "no query is left to compare" in verdict.reason
@@ -153,7 +153,7 @@ def test_another_order_of_ties_never_counts_and_lies_in_the_band(suite_and_run, 
     )
     entry = made(suite, run)
     scores = score_run(suite, other)
-    for verdict in decide(suite, other, scores, today=TODAY, reference=reference_to(entry, suite, other)):
+    for verdict in decide(suite, other, scores, today=TODAY, reference=make_reference(entry, suite, other)):
         assert verdict.status is Status.PASSED or "no query is left to compare" in verdict.reason
     for score in scores:
         kept = entry.queries[score.query]
@@ -169,7 +169,7 @@ def test_a_partial_run_changes_no_other_entry(suite_and_run, data):
     part = replace(suite, queries=tuple(query for query in suite.queries if query.id in chosen))
     again = replace(run, responses={query: data.draw(rankings) for query in sorted(chosen)})
     old, new = made(suite, run), made(part, again)
-    file = with_entry(BaselineFile("shop", {"current": old, "other": old}), part, "current", new, partial=True)
+    file = merge_entry(BaselineFile("shop", {"current": old, "other": old}), part, "current", new, partial=True)
     assert file.requests["other"] == old
     for query, kept in old.queries.items():
         assert file.requests["current"].queries[query] == (new.queries[query] if query in chosen else kept)

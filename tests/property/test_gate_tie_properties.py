@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from builders.executions import search_suite
 from builders.gating import TODAY, suite_of
-from harness.baseline import reference_to
+from harness.baseline import make_reference
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads
 from harness.gate import decide
@@ -74,7 +74,7 @@ def cases(draw, *, same):
     first, second = runs
     kept = make_baseline(suite, first, score_run(suite, first), created="2026-05-01", harness="1")
     entry = loads(dumps(BaselineFile("shop", {"current": kept})), "x").requests["current"]
-    reference = reference_to(entry, suite, second)
+    reference = make_reference(entry, suite, second)
     verdicts = decide(suite, second, score_run(suite, second), today=TODAY, reference=reference)
     rows = [(*one, verdict) for one, verdict in zip(gated, verdicts, strict=True)]
     return Case(was, now, first.responses["q"], second.responses["q"], rows), grades

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.baseline import reference_for, reference_to
-from harness.baseline.entries import as_run, changes_since, make_baseline, refuse_unanswered, with_entry
-from harness.baseline.files import baseline_path, dumps, loads, read_baselines, write_baselines
+from harness.baseline import find_reference, make_reference
+from harness.baseline.entries import describe_changes, make_baseline, merge_entry, refuse_unanswered, restore_run
+from harness.baseline.files import build_baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.compare.forms import parse_side
 from harness.compare.sides import read_report_side
 from harness.errors import BaselineError, UnansweredBaseline, UnwritableBaseline, UsageError
@@ -112,14 +112,14 @@ def test_what_queries_weigh_is_kept_and_written_where_it_is_not_1():
 
 def test_weights_that_changed_are_named_with_their_queries():
     entry = make(suite_of(*WEIGHED))
-    assert changes_since(entry, suite_of(*WEIGHED), run_of()) == ()
-    [sentence] = changes_since(entry, suite_of(), run_of())
+    assert describe_changes(entry, suite_of(*WEIGHED), run_of()) == ()
+    [sentence] = describe_changes(entry, suite_of(), run_of())
     assert sentence == "since the baseline of 2026-05-01 the weights changed: 1 query (shoes)"
 
 
 def test_a_query_that_the_baseline_does_not_have_has_no_weight_that_changed():
     entry = make(suite_of(QUERIES[0]), replace(run_of(), responses={"shoes": run_of().responses["shoes"]}))
-    assert changes_since(entry, suite_of(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
+    assert describe_changes(entry, suite_of(QUERIES[0], replace(QUERIES[1], weight=2.0)), run_of()) == ()
 
 
 def test_sort_values_are_kept_and_where_they_differ_there_are_no_bands():
@@ -131,7 +131,7 @@ def test_sort_values_are_kept_and_where_they_differ_there_are_no_bands():
         run = replace(run_of(), responses={**run_of().responses, "shoes": Ranking(hits)})
         entry = loads(dumps(file_of(make(suite_of(), run))), "b.json").requests["current"]
         assert bool(entry.queries["shoes"].bands) is moved
-        assert as_run(entry, "current", depth=10).responses["shoes"].hits == hits
+        assert restore_run(entry, "current", depth=10).responses["shoes"].hits == hits
         assert entry.queries["boots"].sort == ()
 
 
@@ -222,13 +222,13 @@ def test_no_secret_of_a_service_is_kept(tmp_path):
 def test_another_secret_asks_the_same(secretive):
     entry = make(secretive())
     other = secretive(KEY="other-sentinel")
-    assert changes_since(entry, other, run_of()) == ()
-    assert reference_to(entry, other, run_of()).changed_questions == {}
+    assert describe_changes(entry, other, run_of()) == ()
+    assert make_reference(entry, other, run_of()).changed_questions == {}
 
 
 def test_another_value_of_a_variable_that_is_no_login_asks_something_else(secretive):
     entry = make(secretive())
-    [(query, change)] = reference_to(
+    [(query, change)] = make_reference(
         entry, secretive(RELEVANCE_ACCOUNT="9876543210"), run_of()
     ).changed_questions.items()
     assert describe_changed_question(query, *change) == "shoes (a variable in it has another value)"
@@ -250,14 +250,14 @@ def test_a_variable_of_such_a_name_is_part_of_what_is_asked(name):
 def test_what_reads_like_a_value_from_the_environment_and_is_none_asks_the_same(secretive):
     entry = make(secretive())
     elsewhere = secretive(RELEVANCE_INDEX="products-of-a-pull-request")
-    assert reference_to(entry, elsewhere, run_of()).changed_questions == {}
-    assert reference_to(make(elsewhere), secretive(), run_of()).changed_questions == {}
+    assert make_reference(entry, elsewhere, run_of()).changed_questions == {}
+    assert make_reference(make(elsewhere), secretive(), run_of()).changed_questions == {}
 
 
 def test_a_default_is_another_value_than_that_of_the_environment_unless_they_are_the_same(secretive):
     entry = make(secretive())
-    assert reference_to(entry, secretive(RELEVANCE_TENANT="acme"), run_of()).changed_questions == {}
-    [(query, (before, now))] = reference_to(
+    assert make_reference(entry, secretive(RELEVANCE_TENANT="acme"), run_of()).changed_questions == {}
+    [(query, (before, now))] = make_reference(
         entry, secretive(RELEVANCE_TENANT="globex"), run_of()
     ).changed_questions.items()
     assert (query, before.params["tenant"], now.params["tenant"]) == ("shoes", "acme", "${RELEVANCE_TENANT}")
@@ -291,13 +291,13 @@ def test_where_no_query_ran_nothing_is_kept():
 
 def test_another_request_stays_as_it_is():
     old = replace(make(), created="2025-01-01")
-    file = with_entry(file_of(make(), candidate=old), suite_of(), "current", make(), partial=False)
+    file = merge_entry(file_of(make(), candidate=old), suite_of(), "current", make(), partial=False)
     assert file.requests == {"current": make(), "candidate": old}
 
 
 def test_a_partial_run_leaves_the_other_queries_in_place():
     part = make(suite_of(QUERIES[0]), run_of(shoes=ranking(("a", 9.0))))
-    queries = with_entry(file_of(make()), suite_of(), "current", part, partial=True).requests["current"].queries
+    queries = merge_entry(file_of(make()), suite_of(), "current", part, partial=True).requests["current"].queries
     assert queries["boots"] == make().queries["boots"]
     assert queries["shoes"].ranking == (("a", 9.0),)
 
@@ -306,7 +306,7 @@ def test_a_whole_run_drops_what_the_suite_no_longer_has_and_keeps_what_it_skippe
     old = make(suite_of(*QUERIES, Query("gone", "gone")), run_of(gone=ranking(("x", 1.0))))
     suite = suite_of(QUERIES[0], replace(QUERIES[1], skip=Waiver("winter")))
     run = replace(run_of(), responses={"shoes": run_of().responses["shoes"]})
-    file = with_entry(file_of(old), suite, "current", make(suite, run), partial=False)
+    file = merge_entry(file_of(old), suite, "current", make(suite, run), partial=False)
     assert set(file.requests["current"].queries) == {"shoes", "boots"}
 
 
@@ -325,9 +325,9 @@ def test_a_partial_run_of_something_else_is_not_mixed_in(change, name):
     part = make(suite_of(QUERIES[0]), run_of())
     sentence = rf"1 query \(boots\) that were kept under another {name}; save the whole"
     with pytest.raises(UnwritableBaseline, match=sentence):
-        with_entry(file_of(make()), suite_of(), "current", replace(part, **change), partial=True)
+        merge_entry(file_of(make()), suite_of(), "current", replace(part, **change), partial=True)
     whole = replace(make(), **change)
-    assert with_entry(file_of(make()), suite_of(), "current", whole, partial=True).requests["current"] == whole
+    assert merge_entry(file_of(make()), suite_of(), "current", whole, partial=True).requests["current"] == whole
 
 
 # ------------------------------------------------------------------------------------------------ the file
@@ -415,8 +415,8 @@ def test_a_folder_that_is_not_there_is_told(tmp_path):
 
 
 def test_where_a_baseline_stands():
-    assert baseline_path("a/shop.relevance.yaml").as_posix() == "a/shop.baseline.json"
-    assert baseline_path("a/products.failing.yaml").as_posix() == "a/products.failing.baseline.json"
+    assert build_baseline_path("a/shop.relevance.yaml").as_posix() == "a/shop.baseline.json"
+    assert build_baseline_path("a/products.failing.yaml").as_posix() == "a/products.failing.baseline.json"
 
 
 @pytest.mark.parametrize(
@@ -481,18 +481,18 @@ def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
 
 def test_a_baseline_is_a_run_again_and_its_scores_are_those_that_were_kept():
     suite, entry = suite_of(), make()
-    run = as_run(entry, "current", depth=10)
+    run = restore_run(entry, "current", depth=10)
     kept = {(query, name): value for query, one in entry.queries.items() for name, value in one.scores.items()}
     assert {(score.query, score.measure): score.value for score in score_run(suite, run)} == kept
 
 
 def test_no_more_hits_are_scored_than_the_suite_asks_for_today():
-    assert len(as_run(make(), "current", depth=2).responses["shoes"].hits) == 2
+    assert len(restore_run(make(), "current", depth=2).responses["shoes"].hits) == 2
 
 
 def test_todays_judgments_score_the_baseline_anew():
     suite = suite_of(replace(QUERIES[0], judgments={"c": 1}), QUERIES[1])
-    reference = reference_to(make(), suite, run_of())
+    reference = make_reference(make(), suite, run_of())
     by_name = {(score.query, score.measure): score.value for score in reference.scores}
     assert by_name["shoes", "RR@10"] == pytest.approx(1 / 3)
     assert reference.changes == ("since the baseline of 2026-05-01 the judgments changed: 1 query (shoes)",)
@@ -517,7 +517,7 @@ ASKED = {
 def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have(changed, sentence):
     before = replace(QUERIES[0], params={"size": 1})
     suite = suite_of(replace(before, **changed), QUERIES[1], thresholds=(threshold("drop RR@10 <= 1"),))
-    reference = reference_to(make(suite_of(before, QUERIES[1])), suite, run_of())
+    reference = make_reference(make(suite_of(before, QUERIES[1])), suite, run_of())
     assert set(reference.run.responses) == {"boots"}
     assert describe_changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
     assert reference.changes == ("since the baseline of 2026-05-01 the text or params changed: 1 query (shoes)",)
@@ -529,7 +529,7 @@ def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have
 def test_the_request_that_all_queries_share_may_change():
     suite = suite_of()
     suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match": {"body": "{{text}}"}}})})
-    reference = reference_to(make(), suite, run_of())
+    reference = make_reference(make(), suite, run_of())
     assert (reference.changed_questions, reference.same_request) == ({}, False)
 
 
@@ -553,12 +553,12 @@ def test_what_cannot_be_shown_is_said_to_differ():
     large = {"ids": list(map(str, range(LARGEST_KEPT)))}
     entry = make(suite_of(replace(QUERIES[0], params=large), QUERIES[1]))
     other = suite_of(replace(QUERIES[0], params={"ids": [*large["ids"], "more"]}), QUERIES[1])
-    [change] = reference_to(entry, other, run_of()).changed_questions.values()
+    [change] = make_reference(entry, other, run_of()).changed_questions.values()
     assert describe_changed_question("shoes", *change) == "shoes (its params, which are too large to be stored)"
 
 
 def test_where_nothing_changed_nothing_is_named():
-    assert changes_since(make(), suite_of(), run_of()) == ()
+    assert describe_changes(make(), suite_of(), run_of()) == ()
 
 
 def test_everything_that_changed_is_named():
@@ -566,7 +566,7 @@ def test_everything_that_changed_is_named():
     suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match_all": {}}})})
     run = replace(run_of(), engine=Engine("opensearch", "3.8"), facts=IndexFacts("m2", "s2", 11))
     sentences = [
-        sentence.removeprefix("since the baseline of 2026-05-01 ") for sentence in changes_since(make(), suite, run)
+        sentence.removeprefix("since the baseline of 2026-05-01 ") for sentence in describe_changes(make(), suite, run)
     ]
     assert sentences == [
         "the request changed",
@@ -580,8 +580,8 @@ def test_everything_that_changed_is_named():
 
 
 def test_what_the_login_may_not_read_did_not_change():
-    assert changes_since(make(), suite_of(), replace(run_of(), facts=IndexFacts(missing=("mapping",)))) == ()
-    assert changes_since(make(), suite_of(), replace(run_of(), facts=None)) == ()
+    assert describe_changes(make(), suite_of(), replace(run_of(), facts=IndexFacts(missing=("mapping",)))) == ()
+    assert describe_changes(make(), suite_of(), replace(run_of(), facts=None)) == ()
 
 
 # ------------------------------------------------------------------------------------------------ which entry
@@ -590,7 +590,7 @@ def test_what_the_login_may_not_read_did_not_change():
 def test_a_reference_comes_from_the_file_that_is_given(tmp_path):
     path = tmp_path / "mine.json"
     write_baselines(path, file_of(make()))
-    reference = reference_for(suite_of(), run_of(), path)
+    reference = find_reference(suite_of(), run_of(), path)
     assert (reference.problem, reference.created, reference.depth) == ("", "2026-05-01", 10)
     assert reference.remedy == f"`harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
 
@@ -601,16 +601,16 @@ def test_a_query_that_the_suite_lost_is_told_and_one_that_was_not_selected_is_no
     suite = suite_of()
     first, *others = suite.queries
     less = replace(suite, queries=(first,))
-    [lost] = reference_for(less, run_of(), path).changes
+    [lost] = find_reference(less, run_of(), path).changes
     named = ", ".join(query.id for query in others)
     number = "1 query" if len(others) == 1 else f"{len(others)} queries"
     assert lost == f"since the baseline of 2026-05-01 the suite lost {number} ({named})"
-    assert reference_for(less, run_of(), path, others=others).changes == ()
+    assert find_reference(less, run_of(), path, others=others).changes == ()
 
 
 def test_the_command_that_saves_a_baseline_searches_as_the_run_did():
     searched = RunOptions(embedded=True, request="the candidate").searched()
-    reference = reference_for(suite_of(), run_of(), None, searched)
+    reference = find_reference(suite_of(), run_of(), None, searched)
     remedy = "`harness baseline save suites/shop.relevance.yaml --embedded --request 'the candidate'` saves one"
     assert reference.remedy == remedy
     assert reference.problem.endswith(f"; {remedy}")
@@ -620,12 +620,12 @@ def test_a_missing_file_an_unknown_request_and_another_suites_file_say_what_to_d
     path = tmp_path / "mine.json"
     suite, run = suite_of(), run_of()
     remedy = f"; `harness baseline save suites/shop.relevance.yaml --baseline {path}` saves one"
-    missing = reference_for(suite, run, path)
+    missing = find_reference(suite, run, path)
     assert (missing.run, missing.problem) == (None, f"there is no baseline: {path} does not exist{remedy}")
     write_baselines(path, file_of(make()))
-    other = reference_for(suite, replace(run, request="candidate"), path).problem
+    other = find_reference(suite, replace(run, request="candidate"), path).problem
     assert other == f"there is no baseline of the request 'candidate': {path} has current{remedy}"
-    renamed = reference_for(replace(suite, name="store"), run, path).problem
+    renamed = find_reference(replace(suite, name="store"), run, path).problem
     assert renamed == f"{path} holds the baseline of the suite 'shop', not of 'store'{remedy}"
 
 

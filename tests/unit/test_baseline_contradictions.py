@@ -6,7 +6,7 @@ from math import inf, nan
 import pytest
 
 from harness import __version__
-from harness.baseline import reference_for
+from harness.baseline import find_reference
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads, write_baselines
@@ -252,7 +252,7 @@ def test_it_is_as_one_that_cannot_be_read(tmp_path):
     path = tmp_path / "shop.baseline.json"
     write_baselines(path, BaselineFile("shop", {"current": edited(ranking=())}))
     run = Run(RANKINGS, Engine("fake"), "current", facts=IndexFacts())
-    reference = reference_for(suite_of(), run, path)
+    reference = find_reference(suite_of(), run, path)
     assert reference.run is None
     assert reference.problem == (
         f"the baseline {path} contradicts itself: request current, query shoes: it is scored, and its ranking is "

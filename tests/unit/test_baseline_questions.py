@@ -8,11 +8,11 @@ from pluggy import PluginManager
 
 from builders.executions import finish, run_suite
 from harness import hookspecs
-from harness.baseline import reference_to
+from harness.baseline import make_reference
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import make_baseline
 from harness.baseline.files import dumps, loads
-from harness.baseline.questions import UsedValues
+from harness.baseline.questions import select_request_values
 from harness.compare.assembly import remove_changed_queries
 from harness.compare.sides import make_baseline_side, make_report_side, make_run_side
 from harness.gate.finding import describe_changed_question
@@ -101,7 +101,7 @@ def of_older_harness(entry, suite):
 
 
 def changed_since(entry, suite, request, **options):
-    reference = reference_to(entry, suite, run_of(suite, request, **options).run)
+    reference = make_reference(entry, suite, run_of(suite, request, **options).run)
     return reference.changed_questions
 
 
@@ -331,6 +331,6 @@ def test_grades_that_an_older_version_kept_with_the_vectors_count(load, tmp_path
 def test_a_report_says_what_its_request_used(load):
     suite = load()
     report = run_suite(suite, FakeSearch(ANSWERS), RunOptions(request="vector", locate=False))
-    used = UsedValues.of_request(suite, "vector")
+    used = select_request_values(suite, "vector")
     assert [query.question for query in report.queries] == [used.fingerprint(query) for query in suite.queries]
     assert report.queries[0].sent.body["knn"]["query_vector"] == "2 numbers (fingerprint ac6f844c89adc7ca)"

@@ -10,7 +10,7 @@ import json
 import numpy as np
 
 from builders.executions import run_suite
-from harness.baseline.questions import UsedValues
+from harness.baseline.questions import select_request_values
 from harness.errors import SuiteError
 from harness.masking import Masker
 from harness.model import Report, ReportTiming
@@ -201,9 +201,9 @@ def test_a_query_that_has_such_a_param_is_refused(write):
 def test_a_changed_vector_is_another_question_and_baselines_do_not_hold_it(write):
     long = [0.1] * 384
     suites = [load_suite(write("near.npy", near_npy=np.array([long, [*long[1:], last]])), {}) for last in (0.1, 0.2)]
-    used = UsedValues.of_request(suites[0], "request")
+    used = select_request_values(suites[0], "request")
     assert used.fingerprint(suites[0].queries[1]) != used.fingerprint(suites[1].queries[1])
-    params = used.question(suites[0].queries[1], Masker({})).params
+    params = used.make_question(suites[0].queries[1], Masker({})).params
     assert params["near"].startswith("384 numbers: 0.1, 0.1, 0.1, … (fingerprint ")
 
 

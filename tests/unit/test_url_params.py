@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from builders.engine import ScriptedEngine, item_of
-from harness.baseline.entries import request_fingerprint, request_json
+from harness.baseline.entries import build_request_json, fingerprint_request
 from harness.cli import main
 from harness.errors import SuiteError
 from harness.search.msearch import IN_HEADER, entry_of
@@ -69,9 +69,9 @@ def test_an_msearch_carries_what_both_engines_take(shop):
 
 def test_a_baseline_keeps_them_and_sees_that_they_changed(shop):
     before = load_suite(shop(ROUTED), {})
-    assert request_json(before, "request")["url_params"]["routing"] == "{{shop}}"
+    assert build_request_json(before, "request")["url_params"]["routing"] == "{{shop}}"
     after = load_suite(shop(ROUTED.replace("_local", "_only_local")), {})
-    assert request_fingerprint(before, "request") != request_fingerprint(after, "request")
+    assert fingerprint_request(before, "request") != fingerprint_request(after, "request")
 
 
 def test_a_value_of_the_environment_is_kept_by_its_name(shop):
@@ -79,7 +79,7 @@ def test_a_value_of_the_environment_is_kept_by_its_name(shop):
         shop('  routing: "${RELEVANCE_TENANT_TOKEN}"\n  url_params: {preference: "{{shop}}"}'),
         {"RELEVANCE_TENANT_TOKEN": "hunter2hunter2"},
     )
-    assert request_json(suite, "request")["url_params"] == {
+    assert build_request_json(suite, "request")["url_params"] == {
         "preference": "{{shop}}",
         "routing": "${RELEVANCE_TENANT_TOKEN}",
     }

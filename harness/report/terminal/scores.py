@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Column
 from rich.text import Text
 
-from harness.baseline.entries import saved_states
+from harness.baseline.entries import group_by_state
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
@@ -51,7 +51,7 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
         f"gain     {baseline.gain}, profile {baseline.profile}",
         f"queries  {queries}, at most {hits} of each",
     ]
-    for (created, documents), names in saved_states(baseline, baseline.queries).items():
+    for (created, documents), names in group_by_state(baseline, baseline.queries).items():
         if (created, documents) != (baseline.created, index.documents):
             size = "an unknown number of documents" if documents is None else count(documents, "document")
             facts.append(
