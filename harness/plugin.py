@@ -20,7 +20,7 @@ from harness import hookspecs
 from harness.errors import Problem, UsageError
 from harness.pytest_plugin.options import add_options, describe_options, only_shows_items, read_options
 from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, collect_left_out
-from harness.suites.discovery import is_misnamed, is_suite_name, suites_that_are_no_files
+from harness.suites.discovery import find_broken_links, is_misnamed, is_suite_name
 
 if TYPE_CHECKING:
     from harness.api import Relevance
@@ -154,7 +154,7 @@ def pytest_make_collect_report(
     report = yield
     if report.passed and isinstance(collector, pytest.Directory):
         session = collector.config.stash[SESSION]
-        suites = list(suites_that_are_no_files(collector.path))
+        suites = list(find_broken_links(collector.path))
         if suites:
             from harness.pytest_plugin.items import SuiteFile
 

@@ -24,7 +24,7 @@ from harness.files.writing import write_whole
 from harness.options import baseline_refusal
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import NodeHost
-from harness.suites.discovery import explain_refusal, is_suite_name, misnamed_text, suites_left_in
+from harness.suites.discovery import describe_misnamed, explain_refusal, find_suites_left_in, is_suite_name
 
 if TYPE_CHECKING:
     from harness.model import Suite
@@ -129,7 +129,7 @@ class RelevanceSession:
             if not named.is_relative_to(path):
                 continue
             if named.is_dir():
-                if suites_left_in(named):
+                if find_suites_left_in(named):
                     return True
             elif named.suffix in (".yaml", ".yml"):
                 return True
@@ -177,7 +177,7 @@ class RelevanceSession:
             number = 1
             if path.is_dir():
                 # A link to / would be a search of the whole machine.
-                number = 0 if path.is_symlink() else len(suites_left_in(path))
+                number = 0 if path.is_symlink() else len(find_suites_left_in(path))
             if number:
                 counts[shorten_path(path)] = number
         return counts
@@ -243,7 +243,7 @@ class MisnamedFile(pytest.File):
             CollectError: warnings are errors in this session.
         """
         try:
-            self.warn(RelevanceWarning(misnamed_text(Path(self.nodeid))))
+            self.warn(RelevanceWarning(describe_misnamed(Path(self.nodeid))))
         except RelevanceWarning as warning:
             raise self.CollectError(str(warning)) from None
         yield from ()

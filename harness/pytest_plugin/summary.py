@@ -14,7 +14,7 @@ from harness.pytest_plugin.session import RelevanceSession, shorten_path
 from harness.report.overview import change_cell
 from harness.report.run_sentences import cause_lines, outcome_lines, stability_lines
 from harness.report.sentences import printable, score_text
-from harness.suites.discovery import left_out_text
+from harness.suites.discovery import format_left_out
 from harness.words import count
 
 NO_ITEMS = "it has no thresholds and expectations, so no items; `--relevance-each-query` makes an item of each query"
@@ -35,7 +35,7 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     for path in _list_without_items(session, report):
         terminal.write_line(printable(f"{path}: {NO_ITEMS}"), yellow=True)
     if left_out:
-        terminal.write_line(f"skipped: {left_out_text(left_out)}; pass a path to run its suites")
+        terminal.write_line(f"skipped: {format_left_out(left_out)}; pass a path to run its suites")
     step = session.options.github
     if step is not None:
         lines = step.problems(runs.list_problems())

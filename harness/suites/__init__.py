@@ -39,8 +39,10 @@ def load_suite(
     from harness.suites.loading import load_unchecked
 
     loaded = load_unchecked(path, environ, configs=configs)
-    found = loaded.judgments.problems.found
-    loaded.reading.problems.extend(one for one in found if needs_judgments or one.kind != "no judgments")
+    problems = loaded.judgments.problems.found
+    if not needs_judgments:
+        problems = [problem for problem in problems if problem.kind != "no judgments"]
+    loaded.reading.problems.extend(problems)
     loaded.require_sound()
     return loaded.suite
 
@@ -66,5 +68,6 @@ def load_suites(
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:
-        raise SuiteError(tuple(dict.fromkeys(problems)))  # suites may share a harness.toml
+        # Suites may share a harness.toml, whose problems each of them has.
+        raise SuiteError(tuple(dict.fromkeys(problems)))
     return tuple(suites)

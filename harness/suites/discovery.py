@@ -20,7 +20,7 @@ SUITE_SUFFIX = ".relevance.yaml"
 MISNAMED = (".relevance.yml", SUITE_SUFFIX)
 """Suffixes, in lower case, that are mistaken for that of a suite."""
 
-EDITED = ".#"
+_LOCK_PREFIX = ".#"
 
 LEFT_OUT = ("*.egg", ".*", "_darcs", "build", "CVS", "dist", "node_modules", "venv", "{arch}", "__pycache__")
 """Names of folders that are skipped: pytest's default of `norecursedirs`, and `__pycache__`."""
@@ -48,7 +48,7 @@ def is_suite_name(name: str) -> bool:
     >>> [is_suite_name(name) for name in ("shop.relevance.yaml", "shop.relevance.yml", ".#shop.relevance.yaml")]
     [True, False, False]
     """
-    return name.endswith(SUITE_SUFFIX) and not name.startswith(EDITED)
+    return name.endswith(SUITE_SUFFIX) and not name.startswith(_LOCK_PREFIX)
 
 
 def is_misnamed(name: str) -> bool:
@@ -58,7 +58,7 @@ def is_misnamed(name: str) -> bool:
     >>> [is_misnamed(name) for name in ("shop.relevance.yml", "Shop.Relevance.YAML", "shop.relevance.yaml")]
     [True, True, False]
     """
-    return name.lower().endswith(MISNAMED) and not is_suite_name(name) and not name.startswith(EDITED)
+    return name.lower().endswith(MISNAMED) and not is_suite_name(name) and not name.startswith(_LOCK_PREFIX)
 
 
 def find_suites(paths: Sequence[Path], root: Path | None = None) -> FoundSuites:
@@ -75,26 +75,36 @@ def find_suites(paths: Sequence[Path], root: Path | None = None) -> FoundSuites:
     """
     roots = [path for path in (*paths, root) if path is not None and path.is_dir()]
     walks = [_Walk(path, roots) for path in paths]
-    problems = [problem for walk in walks for problem in walk.problems]
-    named = {_identity(path) for path in paths}
+    named = {_identify(path) for path in paths}
+    problems: list[Problem] = []
     for walk in walks:
-        refused = {path: sentence for path, sentence in walk.refused.items() if _identity(path) not in named}
+        problems += walk.problems
+    for walk in walks:
+        # A link out of the folder is read if the user names it too.
+        refused = {path: sentence for path, sentence in walk.refused.items() if _identify(path) not in named}
         problems += [Problem(str(path), 0, 0, sentence) for path, sentence in refused.items()]
     if problems:
         raise SuiteError(problems)
-    empty = [walk.nothing_found() for walk in walks if not walk.suites]
+    empty = [walk.describe_empty() for walk in walks if not walk.suites]
     if empty:
         raise UsageError("\n".join(empty))
-    found: dict[Path, Path] = {}
-    for suite in (suite for walk in walks for suite in walk.suites):
-        found.setdefault(_identity(suite), suite)
-    if not found:
+    suites: dict[Path, Path] = {}
+    misnamed: list[Path] = []
+    left_out: dict[Path, Sequence[Path]] = {}
+    not_followed: list[Path] = []
+    for walk in walks:
+        for suite in walk.suites:
+            suites.setdefault(_identify(suite), suite)
+        misnamed += walk.misnamed
+        left_out |= walk.left_out
+        not_followed += walk.not_followed
+    if not suites:
         raise UsageError(f"found no suite to run, expected a file named *{SUITE_SUFFIX} or a folder with such files")
     return FoundSuites(
-        suites=tuple(found.values()),
-        misnamed=tuple(dict.fromkeys(path for walk in walks for path in walk.misnamed if _identity(path) not in found)),
-        left_out=_unread({folder: suites for walk in walks for folder, suites in walk.left_out.items()}, found),
-        not_followed=tuple(dict.fromkeys(path for walk in walks for path in walk.not_followed)),
+        suites=tuple(suites.values()),
+        misnamed=tuple(dict.fromkeys(path for path in misnamed if _identify(path) not in suites)),
+        left_out=_count_unread(left_out, suites),
+        not_followed=tuple(dict.fromkeys(not_followed)),
     )
 
 
@@ -110,10 +120,10 @@ def explain_refusal(path: Path, roots: Sequence[Path]) -> str | None:
     parent = path.parent.absolute()
     folder = parent if Path(os.path.realpath(parent)) == parent else roots[0]
     sentence = Border(folder, roots).explain_refusal(path)
-    return sentence and f"this link is not followed: what it leads to {sentence}; {NAME_IT}"
-
-
-NAME_IT = "pass the path of the link itself, or --root DIR (in pytest --relevance-root DIR) to follow links into DIR"
+    if sentence is None:
+        return None
+    remedy = "pass the path of the link itself, or --root DIR (in pytest --relevance-root DIR) to follow links into DIR"
+    return f"this link is not followed: what it leads to {sentence}; {remedy}"
 
 
 class _Walk:
@@ -136,41 +146,40 @@ class _Walk:
         if not path.is_dir():
             self.suites.append(path)
             return
-        seen: set[Path] = set()
+        entered: set[Path] = set()
         links = [path]
-        for linked in links:  # links come after the folders themselves
-            links += self._enter(linked, seen)
-        for found in (self.suites, self.misnamed):
-            found.sort()
+        # Links come after the folders, so that a suite has its path without a link. The list grows meanwhile.
+        for link in links:
+            links += self._enter(link, entered)
+        self.suites.sort()
+        self.misnamed.sort()
 
-    def _enter(self, folder: Path, seen: set[Path]) -> list[Path]:
-        """Search *folder* and those below it, unless they are in *seen*; returns the linked folders."""
+    def _enter(self, folder: Path, entered: set[Path]) -> list[Path]:
+        """Search *folder* and those below it, unless they are in *entered*; returns the linked folders."""
         links: list[Path] = []
         real = folder.resolve()
-        if real in seen:
+        if real in entered:
             return links
-        seen.add(real)
-        for entry in self._entries(folder):
+        entered.add(real)
+        try:
+            entries = _list_entries(folder)
+        except OSError as error:
+            self.problems.append(Problem(str(folder), 0, 0, f"the folder cannot be read: {error.strerror or error}"))
+            return links
+        for entry in entries:
             path = folder / entry.name
             refusal = explain_refusal(path, self.roots) if entry.is_symlink() else None
             if not _is_folder(entry):
                 self._sort_in(path, refusal)
             elif is_left_out(path):
-                self.left_out[path] = [] if refusal else suites_left_in(path)
+                self.left_out[path] = [] if refusal else find_suites_left_in(path)
             elif refusal:
                 self.not_followed.append(path)
             elif entry.is_symlink():
                 links.append(path)
             else:
-                links += self._enter(path, seen)
+                links += self._enter(path, entered)
         return links
-
-    def _entries(self, folder: Path) -> list[os.DirEntry[str]]:
-        try:
-            return _entries(folder)
-        except OSError as error:
-            self.problems.append(Problem(str(folder), 0, 0, f"the folder cannot be read: {error.strerror or error}"))
-            return []
 
     def _sort_in(self, path: Path, refusal: str | None) -> None:
         if is_suite_name(path.name):
@@ -180,15 +189,15 @@ class _Walk:
         elif is_misnamed(path.name):
             self.misnamed.append(path)
 
-    def nothing_found(self) -> str:
+    def describe_empty(self) -> str:
         """The error that the folder has no suite, with misnamed files and skipped folders."""
         sentences = [f"{self.path}: found no suite in this folder, expected files named *{SUITE_SUFFIX}"]
-        sentences += map(misnamed_text, self.misnamed)
-        left_out = _unread(self.left_out, ())
+        sentences += map(describe_misnamed, self.misnamed)
+        left_out = _count_unread(self.left_out, ())
         if left_out:
-            sentences.append(f"left out: {left_out_text(left_out)}")
+            sentences.append(f"left out: {format_left_out(left_out)}")
         if self.not_followed:
-            sentences.append(not_followed_text(self.not_followed))
+            sentences.append(describe_not_followed(self.not_followed))
         return "; ".join(sentences)
 
 
@@ -197,7 +206,7 @@ def is_left_out(folder: Path) -> bool:
     return any(fnmatch(folder.name, pattern) for pattern in LEFT_OUT) or _is_virtual_environment(folder)
 
 
-def suites_left_in(folder: Path) -> list[Path]:
+def find_suites_left_in(folder: Path) -> list[Path]:
     """
     The suites in a skipped folder and all folders below it.
 
@@ -212,34 +221,35 @@ def suites_left_in(folder: Path) -> list[Path]:
     return suites
 
 
-def suites_that_are_no_files(folder: Path) -> list[Path]:
+def find_broken_links(folder: Path) -> list[Path]:
     """
     Broken links in *folder* itself with the name of a suite.
 
     Empty if the folder cannot be read; pytest reports that.
     """
     try:
-        entries = [entry for entry in _entries(folder) if is_suite_name(entry.name) and not _is_folder(entry)]
+        entries = _list_entries(folder)
     except OSError:
         return []
-    return [path for path in (folder / entry.name for entry in entries) if not path.is_file()]
+    paths = [folder / entry.name for entry in entries if is_suite_name(entry.name) and not _is_folder(entry)]
+    return [path for path in paths if not path.is_file()]
 
 
-def left_out_text(left_out: Mapping[Path, int]) -> str:
+def format_left_out(left_out: Mapping[Path, int]) -> str:
     """
     The skipped folders, each with the number of its suites.
 
-    >>> left_out_text({Path("build"): 1, Path("web/node_modules"): 2})
+    >>> format_left_out({Path("build"): 1, Path("web/node_modules"): 2})
     'build (1 suite), web/node_modules (2 suites)'
     """
     return ", ".join(f"{folder.as_posix()} ({count(number, 'suite')})" for folder, number in left_out.items())
 
 
-def not_followed_text(links: Sequence[Path]) -> str:
+def describe_not_followed(links: Sequence[Path]) -> str:
     """
     The links to folders that are not searched, with the remedy.
 
-    >>> not_followed_text([Path("shared")])
+    >>> describe_not_followed([Path("shared")])
     'shared leads out of the folder that is searched; pass its path, or --root DIR to follow links into DIR'
     """
     verb = "leads" if len(links) == 1 else "lead"
@@ -247,23 +257,28 @@ def not_followed_text(links: Sequence[Path]) -> str:
     return f"{shown} {verb} out of the folder that is searched; pass its path, or --root DIR to follow links into DIR"
 
 
-def misnamed_text(path: Path) -> str:
+def describe_misnamed(path: Path) -> str:
     """Why *path* is not read, with the remedy."""
     return f"{path.as_posix()} is not read: the name of a suite ends in {SUITE_SUFFIX}; rename it, or pass its path"
 
 
-def _unread(left_out: Mapping[Path, Sequence[Path]], read: Collection[Path]) -> dict[Path, int]:
+def _count_unread(left_out: Mapping[Path, Sequence[Path]], read: Collection[Path]) -> dict[Path, int]:
     """The number of suites in each folder that are not *read*, without folders that have none."""
-    unread = {folder: sum(_identity(suite) not in read for suite in suites) for folder, suites in left_out.items()}
-    return {folder: number for folder, number in sorted(unread.items()) if number}
+    numbers: dict[Path, int] = {}
+    for folder, suites in sorted(left_out.items()):
+        number = sum(_identify(suite) not in read for suite in suites)
+        if number:
+            numbers[folder] = number
+    return numbers
 
 
-def _identity(suite: Path) -> Path:
+def _identify(suite: Path) -> Path:
     """The identity of a suite: a link is a separate suite, whose files are beside the link."""
-    return Path(os.path.realpath(suite.parent)) / suite.name  # unlike Path.resolve, no error for circular links
+    # Unlike Path.resolve, os.path.realpath raises no error for circular links.
+    return Path(os.path.realpath(suite.parent)) / suite.name
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
+def _list_entries(folder: Path) -> list[os.DirEntry[str]]:
     with os.scandir(folder) as entries:
         return sorted(entries, key=lambda entry: entry.name)
 

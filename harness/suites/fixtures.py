@@ -6,7 +6,7 @@ A misspelled id in a judgment would lower scores silently, and in "not in top" i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import SuiteError
@@ -16,7 +16,7 @@ from harness.search.indexes import read_ids
 from harness.suites.grades import Judgments
 from harness.suites.reading import Reading, SuiteFiles
 from harness.suites.yaml import Problems
-from harness.words import did_you_mean, grouped
+from harness.words import did_you_mean
 
 MOST_SHOWN = 20
 """Missing ids that are listed; with a wrong file all of them are missing."""
@@ -68,49 +68,53 @@ def check_documents(
     file, ids = fixture_file.file, fixture_file.ids
     if ids is None:
         return
-    judged = [(query.id, document) for query in queries for document in query.judgments if document not in ids]
-    expected = [(document, mark) for document, mark in _expected(queries) if document not in ids]
-    shown_judged, shown_expected = judged[:MOST_SHOWN], expected[: MOST_SHOWN - len(judged[:MOST_SHOWN])]
-    similar = _similar_ids(
-        {document for _, document in shown_judged} | {document for document, _ in shown_expected}, ids
-    )
-
-    def sentence(document: str) -> str:
-        return f"the document {document!r} is not in {file}{did_you_mean(document, similar.get(document, ()))}"
-
-    judgments.note({pair: sentence(pair[1]) for pair in shown_judged})
+    judged: list[tuple[str, str]] = []
+    expected: list[tuple[str, Mark]] = []
+    for query in queries:
+        judged += [(query.id, document) for document in query.judgments if document not in ids]
+        for threshold in query.thresholds:
+            documents = [document for document in list_named_documents(threshold.condition) if document not in ids]
+            expected += [(document, threshold.mark) for document in documents]
+    shown_judged = judged[:MOST_SHOWN]
+    shown_expected = expected[: MOST_SHOWN - len(shown_judged)]
+    missing = {document for _, document in shown_judged} | {document for document, _ in shown_expected}
+    similar = _find_similar_ids(missing, ids)
+    sentences = {}
+    for document in missing:
+        guess = did_you_mean(document, similar.get(document, ()))
+        sentences[document] = f"the document {document!r} is not in {file}{guess}"
+    judgments.note({(query_id, document): sentences[document] for query_id, document in shown_judged})
     for document, mark in shown_expected:
-        problems.note(mark, sentence(document))
+        problems.note(mark, sentences[document])
     others = len(judged) + len(expected) - len(shown_judged) - len(shown_expected)
     if others:
+        # The problems of judgments are left out where judgments are not needed.
         collector = judgments.problems if len(judged) > len(shown_judged) else problems
         collector.note_others(f"{others:,} more documents that are not in {file} are not shown", others)
 
 
-def _expected(queries: Sequence[Query]) -> Iterator[tuple[str, Mark]]:
-    for query in queries:
-        for threshold in query.thresholds:
-            for document in list_named_documents(threshold.condition):
-                yield document, threshold.mark
-
-
-def _similar_ids(missing: Collection[str], ids: Collection[str]) -> Mapping[str, list[str]]:
+def _find_similar_ids(missing: Collection[str], ids: Collection[str]) -> Mapping[str, list[str]]:
     """
     For each of *missing* the similar ones of *ids*: one edit away, ignoring case.
 
     Two texts are one edit apart (insertion, deletion, substitution or transposition) only if they are equal after
     deleting at most one character of each. So one pass over the ids is enough, without comparing all pairs.
     """
-    by_shortened = grouped((text, document) for document in missing for text in _shortened(document))
+    if not missing:
+        return {}
+    missing_by_variant: dict[str, list[str]] = {}
+    for document in missing:
+        for variant in _shorten(document):
+            missing_by_variant.setdefault(variant, []).append(document)
     similar: dict[str, list[str]] = {}
-    for known in ids if by_shortened else ():
-        for text in _shortened(known) & by_shortened.keys():
-            for document in by_shortened[text]:
-                similar.setdefault(document, []).append(known)
+    for known_id in ids:
+        for variant in _shorten(known_id) & missing_by_variant.keys():
+            for document in missing_by_variant[variant]:
+                similar.setdefault(document, []).append(known_id)
     return similar
 
 
-def _shortened(text: str) -> set[str]:
+def _shorten(text: str) -> set[str]:
     """*text* in lower case, and each text with one character deleted."""
     folded = text.casefold()
     return {folded, *(folded[:place] + folded[place + 1 :] for place in range(len(folded)))}

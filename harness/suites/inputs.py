@@ -52,10 +52,13 @@ class RunInputs:
             configs = Configs.of(self.options, self.environ)
             files += _list_files_of_configuration(configs)
         except HarnessError:
-            pass  # the run raises it too
+            # The run raises it too.
+            pass
         for suite in self.suites:
-            beside = config_path(suite.parent)
-            files += [build_baseline_path(suite), *([] if beside is None else [beside])]
+            files.append(build_baseline_path(suite))
+            config = config_path(suite.parent)
+            if config is not None:
+                files.append(config)
             files += _list_named_files(suite, self.environ, configs)
         return [path for path in files if path.exists()]
 
@@ -66,7 +69,9 @@ def _list_files_of_configuration(configs: Configs) -> list[Path]:
         return []
     files = [configs.path]
     config = configs.read_trusted()
-    for cluster in [] if config is None else config.clusters.values():
+    if config is None:
+        return files
+    for cluster in config.clusters.values():
         names = [getattr(cluster, key) for key in FILES_OF_A_CLUSTER]
         files += [configs.path.parent / name for name in names if name]
     return files
@@ -95,13 +100,15 @@ def _list_texts_of_suite(root: MappingNode) -> list[str]:
     from harness.suites.shape import SuiteShape
     from harness.suites.yaml import ListNode, MappingNode
 
-    others = SuiteShape.model_fields.keys() - FILE_KEYS
+    keys_without_files = SuiteShape.model_fields.keys() - FILE_KEYS
     texts: list[str] = []
-    for key, node in (*root.items(), *((repeat.key, repeat.value) for repeat in root.repeats)):
-        if key in others:
+    pairs = [*root.items()]
+    pairs += [(repeat.key, repeat.value) for repeat in root.repeats]
+    for key, node in pairs:
+        if key in keys_without_files:
             continue
         if key != "queries":
-            texts += _list_texts(node)
+            texts += _iterate_texts(node)
         # An inline query names no file, even if its text or its id is the name of one.
         elif isinstance(node, MappingNode):
             texts += [value for value in node.values() if isinstance(value, str)]
@@ -112,10 +119,10 @@ def _list_texts_of_suite(root: MappingNode) -> list[str]:
     return texts
 
 
-def _list_texts(node: Node) -> Iterator[str]:
+def _iterate_texts(node: Node) -> Iterator[str]:
     if isinstance(node, str):
         yield node
         return
     children = node.values() if isinstance(node, dict) else node
     for child in children:
-        yield from _list_texts(child)
+        yield from _iterate_texts(child)

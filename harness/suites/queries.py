@@ -24,7 +24,7 @@ from harness.model import Gain, Json, Mark, Profile, Query
 from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
 from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
-from harness.suites.scalars import masked_variables, read_masked
+from harness.suites.scalars import iterate_masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode
@@ -185,7 +185,7 @@ def _find_masked_questions(reading: Reading) -> dict[Mark, Json]:
         if not isinstance(node, MappingNode) or "id" not in node:
             continue
         text, params = node.find_child("text"), node.find_child("params")
-        names = {*masked_variables(text), *masked_variables(params)}
+        names = {*iterate_masked_variables(text), *iterate_masked_variables(params)}
         if not names:
             continue
         # A login may change without changing what is asked, and nothing derived from it is stored.

@@ -26,7 +26,7 @@ from harness.model import (
 from harness.suites.depth import check_window, find_window_problem
 from harness.suites.placeholders import body_node, fill, fill_body, fill_text, format_value, source_node
 from harness.suites.reading import Reading
-from harness.suites.scalars import BESIDE_A_BODY, masked_variables, read_masked
+from harness.suites.scalars import BESIDE_A_BODY, iterate_masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describe
 
@@ -273,7 +273,7 @@ def _explain_refusal(name: str, value: Json) -> str:
 
 def _add_masked(template: RequestTemplate, node: Node) -> RequestTemplate:
     """*template* of *node*, with its masked form if it has values from the environment."""
-    if not any(masked_variables(node)):
+    if not any(iterate_masked_variables(node)):
         return template
     body = body_node(node)
     nodes = {"body": body}

@@ -36,7 +36,10 @@ def refuse(message: str, mark: Mark | None = None) -> NoReturn:
 def expect_scalar(node: Node, expected: str) -> ScalarNode:
     """*node* if it is a scalar that is not empty."""
     if not isinstance(node, ScalarNode) or node.empty:
-        refuse(f"found {describe(node)}, expected {expected}{_braces_hint(node)}", node.mark)
+        # An unquoted placeholder leaves an empty mapping behind.
+        has_braces = isinstance(node, MappingNode) and not node
+        hint = '; put {{text}} in quotes: "{{text}}"' if has_braces else ""
+        refuse(f"found {describe(node)}, expected {expected}{hint}", node.mark)
     return node
 
 
@@ -51,7 +54,8 @@ def read_text(node: Node) -> ScalarNode:
 def read_indexes(node: Node) -> ScalarNode:
     """The name of an index, or several with a comma between."""
     text = read_text(node)
-    if sentence := index_problem(text):
+    sentence = index_problem(text)
+    if sentence:
         refuse(f"found {describe(text)}, {sentence}", text.mark)
     return text
 
@@ -76,19 +80,20 @@ def read_marker(node: Node) -> ScalarNode:
     if not name.isidentifier():
         refuse(f"found {str(name)!r}, expected the name of a pytest marker: letters, digits and _", name.mark)
     if name in PYTESTS_OWN:
-        waiver = f"; write `{name}: {{reason: …, until: …}}` instead" if name in ("skip", "xfail") else ""
+        is_waiver = name in ("skip", "xfail")
+        waiver = f"; write `{name}: {{reason: …, until: …}}` instead" if is_waiver else ""
         refuse(f"found {str(name)!r}, expected a custom marker{waiver}", name.mark)
     return name
 
 
-def number_node(node: Node) -> float:
+def read_number(node: Node) -> float:
     """A finite number; NaN while its variable is not set."""
     scalar = expect_scalar(node, "a number")
     if scalar.unset:
         return math.nan
-    number = resolve_number(scalar) if scalar.plain or scalar.whole else None
-    if number is None:
-        refuse(f"found {describe(scalar)}, expected a number{_number_hint(scalar)}", scalar.mark)
+    number = _resolve_value(scalar)
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        refuse(f"found {describe(scalar)}, expected a number{_suggest_number(scalar)}", scalar.mark)
     try:
         value = float(number)
     except OverflowError:
@@ -98,9 +103,14 @@ def number_node(node: Node) -> float:
     return value
 
 
+def _resolve_value(scalar: ScalarNode) -> str | int | float | bool | None:
+    """The value of *scalar*; None for a text: in quotes, or with a variable among other characters."""
+    return resolve(scalar) if scalar.plain or scalar.whole else None
+
+
 def read_weight(node: Node) -> float:
     """The weight of a query; NaN while its variable is not set."""
-    weight = number_node(node)
+    weight = read_number(node)
     if not math.isnan(weight) and not is_weight(weight):
         refuse(f"found {describe(node)}, {EXPECTED_WEIGHT}", node.mark)
     return weight
@@ -111,9 +121,9 @@ def read_positive(node: Node) -> int | None:
     scalar = expect_scalar(node, "a whole number")
     if scalar.unset:
         return None
-    number = resolve_number(scalar) if scalar.plain or scalar.whole else None
-    if not isinstance(number, int) or number < 1:
-        refuse(f"found {describe(scalar)}, expected a whole number of at least 1{_number_hint(scalar)}", scalar.mark)
+    number = _resolve_value(scalar)
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        refuse(f"found {describe(scalar)}, expected a whole number of at least 1{_suggest_number(scalar)}", scalar.mark)
     return number
 
 
@@ -122,7 +132,7 @@ def read_truth(node: Node) -> bool:
     scalar = expect_scalar(node, "true or false")
     if scalar.unset:
         return True
-    value = resolve(scalar) if scalar.plain or scalar.whole else None
+    value = _resolve_value(scalar)
     if not isinstance(value, bool):
         refuse(f"found {describe(scalar)}, expected true or false", scalar.mark)
     return value
@@ -148,7 +158,8 @@ def read_json(node: Node) -> Json:
         return {str(key): read_json(value) for key, value in node.items()}
     if isinstance(node, ListNode):
         return [read_json(item) for item in node]
-    if not node.plain or (node.variables and not node.whole) or node.unset:
+    is_text = not node.plain or (node.variables and not node.whole)
+    if is_text or node.unset:
         return str(node)
     value = resolve(node)
     if isinstance(value, float) and not math.isfinite(value):
@@ -156,13 +167,17 @@ def read_json(node: Node) -> Json:
     return value
 
 
-def masked_variables(node: Node | None) -> Iterator[str]:
+def iterate_masked_variables(node: Node | None) -> Iterator[str]:
     """The variables of all scalars at *node* and below it that hold a value which may be a secret."""
-    if isinstance(node, ScalarNode):
-        yield from node.variables if node.masked != node else ()
+    if node is None:
         return
-    for child in node.values() if isinstance(node, MappingNode) else node or ():
-        yield from masked_variables(child)
+    if isinstance(node, ScalarNode):
+        if node.masked != node:
+            yield from node.variables
+        return
+    children = node.values() if isinstance(node, MappingNode) else node
+    for child in children:
+        yield from iterate_masked_variables(child)
 
 
 def read_masked(node: Node) -> Json:
@@ -175,7 +190,8 @@ def read_masked(node: Node) -> Json:
         return node.masked
     try:
         return read_json(node)
-    except PydanticCustomError:  # text such as .inf, where text stands in an HTTP request
+    except PydanticCustomError:
+        # A path or a header of an HTTP request may be .inf, which is no value of JSON.
         return str(node)
 
 
@@ -192,12 +208,8 @@ def read_grade(node: Node) -> ScalarNode:
     return expect_scalar(node, "a grade")
 
 
-def _braces_hint(node: Node) -> str:
-    """A hint for an empty mapping, which an unquoted placeholder leaves behind."""
-    return '; put {{text}} in quotes: "{{text}}"' if isinstance(node, MappingNode) and not node else ""
-
-
-def _number_hint(scalar: ScalarNode) -> str:
+def _suggest_number(scalar: ScalarNode) -> str:
+    """A hint for a number that YAML reads as text; empty for other texts."""
     if not scalar.plain and resolve_number(scalar) is not None:
         return "; remove the quotes"
     if len(scalar) > 1 and scalar.isdigit() and scalar.startswith("0"):
@@ -215,7 +227,7 @@ Text = Annotated[Any, PlainValidator(read_text), WithJsonSchema(_SCALAR)]
 Indexes = Annotated[Any, PlainValidator(read_indexes), WithJsonSchema(_SCALAR)]
 Name = Annotated[Any, PlainValidator(read_name), WithJsonSchema(_SCALAR)]
 Marker = Annotated[Any, PlainValidator(read_marker), WithJsonSchema({"type": "string"})]
-Number = Annotated[float, PlainValidator(number_node), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
+Number = Annotated[float, PlainValidator(read_number), WithJsonSchema({"anyOf": [{"type": "number"}, _VARIABLE]})]
 Weight = Annotated[
     Any, PlainValidator(read_weight), WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, _VARIABLE]})
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationInfo, model_validator
@@ -54,20 +55,20 @@ class Shape(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     @classmethod
-    def known_keys(cls) -> list[str]:
+    def list_keys(cls) -> list[str]:
         """The keys as a user writes them."""
         return [field.alias or name for name, field in cls.model_fields.items()]
 
     @classmethod
-    def mistaken(cls, node: Node) -> str | None:  # noqa: ARG003
+    def explain_mistake(cls, node: Node) -> str | None:  # noqa: ARG003
         """A message if *node* is a common mistake; overridden by shapes that know one."""
         return None
 
     @model_validator(mode="before")
     @classmethod
     def _keep_known_keys(cls, node: Node, info: ValidationInfo) -> Node:
-        known = cls.known_keys()
-        sentence = cls.mistaken(node)
+        known = cls.list_keys()
+        sentence = cls.explain_mistake(node)
         if sentence:
             refuse(sentence, node.mark)
         if not isinstance(node, MappingNode):
@@ -82,34 +83,35 @@ class Shape(BaseModel):
         return kept
 
 
-def _kind(node: Node) -> str:
+def _find_tag(node: Node) -> str:
+    """The tag of the branch of a union that takes *node*."""
     if isinstance(node, MappingNode):
         return "<mapping>"
     return "<list>" if isinstance(node, ListNode) else "<text>"
 
 
-def word_of(known: list[str]) -> BeforeValidator:
-    """A validator that accepts one of the *known* words, and suggests the nearest for any other."""
-
-    def read(node: Node) -> str | None:
-        expected = one_of(known)
-        word = expect_scalar(node, expected)
-        if word.unset:
-            return known[0]
-        if word not in known:
-            refuse(f"found {describe(word)}, expected {expected}{did_you_mean(word, known)}", word.mark)
-        return str(word)
-
-    return BeforeValidator(read)
+def _read_word(node: Node, words: list[str]) -> str:
+    expected = one_of(words)
+    word = expect_scalar(node, expected)
+    if word.unset:
+        return words[0]
+    if word not in words:
+        refuse(f"found {describe(word)}, expected {expected}{did_you_mean(word, words)}", word.mark)
+    return str(word)
 
 
-def either(expected: str) -> Discriminator:
+def accept_words(words: list[str]) -> BeforeValidator:
+    """A validator that accepts one of *words*, and suggests the nearest for any other."""
+    return BeforeValidator(partial(_read_word, words=words))
+
+
+def select_branch(expected: str) -> Discriminator:
     """Selects the branch of a union by the kind of node; *expected* is the message if none fits."""
-    return Discriminator(_kind, custom_error_type="either", custom_error_message=expected)
+    return Discriminator(_find_tag, custom_error_type="either", custom_error_message=expected)
 
 
 Markers: TypeAlias = list[Marker]
-Severity = Annotated[Literal["fail", "warn"], word_of(["fail", "warn"])]
+Severity = Annotated[Literal["fail", "warn"], accept_words(["fail", "warn"])]
 
 
 class WaiverShape(Shape):
@@ -127,7 +129,7 @@ class TargetShape(Shape):
     engine: Text = Field(
         None, description="The engine, if the login may not ask the server: elasticsearch 9.4.3, opensearch 2.19."
     )
-    ids: Annotated[Literal["per_index", "unique"], word_of(["per_index", "unique"])] = Field(
+    ids: Annotated[Literal["per_index", "unique"], accept_words(["per_index", "unique"])] = Field(
         "per_index",
         description="Whether an _id identifies a document per index, or in all indexes. Default: per_index.",
     )
@@ -143,12 +145,12 @@ class LineShape(Shape):
     """A threshold or an expectation with more keys."""
 
     @classmethod
-    def mistaken(cls, node: Node) -> str | None:
+    def explain_mistake(cls, node: Node) -> str | None:
         """YAML reads a line with a colon as a mapping."""
         if not isinstance(node, MappingNode) or len(node) != 1:
             return None
         [(key, value)] = node.items()
-        if not isinstance(value, ScalarNode) or value.empty or nearest(key, cls.known_keys()):
+        if not isinstance(value, ScalarNode) or value.empty or nearest(key, cls.list_keys()):
             return None
         line = f"{key} {value}"
         if not line.isprintable():
@@ -178,11 +180,13 @@ class ExpectationShape(LineShape):
 
 ThresholdLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ThresholdShape, Tag("<mapping>")],
-    either("a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity"),
+    select_branch(
+        "a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity"
+    ),
 ]
 ExpectationLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ExpectationShape, Tag("<mapping>")],
-    either("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers, severity"),
+    select_branch("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers, severity"),
 ]
 
 
@@ -227,7 +231,7 @@ class VectorFileShape(Shape):
 class HttpShape(Shape):
     """A request to an HTTP search service, and the paths of the hits in its answer."""
 
-    method: Annotated[Literal["GET", "POST", "PUT"], word_of(["GET", "POST", "PUT"])] = Field(
+    method: Annotated[Literal["GET", "POST", "PUT"], accept_words(["GET", "POST", "PUT"])] = Field(
         "GET", description="The HTTP method."
     )
     path: Text = Field(description="The path below the cluster's URL; placeholders in it are encoded.")
@@ -250,7 +254,7 @@ class RequestShape(Shape):
     http: HttpShape | None = Field(None, description="A request to an HTTP search service.")
 
 
-def _request_kind(node: Node) -> str:
+def _find_request_tag(node: Node) -> str:
     """A mapping with one of these keys is not just a body."""
     if isinstance(node, MappingNode) and node.keys() & set(BESIDE_A_BODY):
         return "<request>"
@@ -258,7 +262,7 @@ def _request_kind(node: Node) -> str:
 
 
 Request = Annotated[
-    Annotated[RequestBody, Tag("<body>")] | Annotated[RequestShape, Tag("<request>")], Discriminator(_request_kind)
+    Annotated[RequestBody, Tag("<body>")] | Annotated[RequestShape, Tag("<request>")], Discriminator(_find_request_tag)
 ]
 
 
@@ -276,22 +280,24 @@ class JudgmentFilesShape(Shape):
 
     files: Annotated[
         Annotated[Text, Tag("<text>")] | Annotated[list[Text], Tag("<list>")],
-        either("the path of a judgment file, or a list of paths"),
+        select_branch("the path of a judgment file, or a list of paths"),
     ] = Field(description="Paths relative to the suite: TREC qrels, CSV, JSON lines, YAML.")
-    other_queries: Annotated[Literal["refuse", "ignore"], word_of(["refuse", "ignore"])] = Field(
+    other_queries: Annotated[Literal["refuse", "ignore"], accept_words(["refuse", "ignore"])] = Field(
         "refuse", description="Judgments for queries that the suite does not have. Default: refuse."
     )
-    ungraded: Annotated[Literal["refuse", "ignore"], word_of(["refuse", "ignore"])] = Field(
+    ungraded: Annotated[Literal["refuse", "ignore"], accept_words(["refuse", "ignore"])] = Field(
         "refuse", description="Documents without a grade; ignored ones are unjudged. Default: refuse."
     )
 
 
 GainValue = Annotated[
     Annotated[
-        Literal["exponential", "linear"], word_of([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]), Tag("<text>")
+        Literal["exponential", "linear"],
+        accept_words([GainKind.EXPONENTIAL.value, GainKind.LINEAR.value]),
+        Tag("<text>"),
     ]
     | Annotated[dict[Key, Number], Tag("<mapping>")],
-    either("exponential, linear, or a mapping of grade to gain"),
+    select_branch("exponential, linear, or a mapping of grade to gain"),
 ]
 
 
@@ -302,7 +308,7 @@ class SuiteShape(Shape):
     target: TargetShape | None = Field(None, description="The cluster and the index.")
     grades: dict[Key, Number] = Field({}, description="Names for grades.")
     gain: GainValue | None = Field(None, description="The gain of a grade.")
-    profile: Annotated[str, word_of([profile.value for profile in Profile])] = Field(
+    profile: Annotated[str, accept_words([profile.value for profile in Profile])] = Field(
         Profile.STANDARD.value,
         description="The system whose scores are reproduced.",
         json_schema_extra={"enum": [profile.value for profile in Profile]},
@@ -317,25 +323,27 @@ class SuiteShape(Shape):
         Annotated[Text, Tag("<text>")]
         | Annotated[list[QueryShape], Tag("<list>")]
         | Annotated[QueryFileShape, Tag("<mapping>")],
-        either("a list of queries, the path of a query file, or a mapping with file and inline"),
+        select_branch("a list of queries, the path of a query file, or a mapping with file and inline"),
     ] = Field(None, description="The queries, or a query file: .tsv, .csv or .jsonl.")
     vectors: dict[
         Key,
         Annotated[
             Annotated[Text, Tag("<text>")] | Annotated[VectorFileShape, Tag("<mapping>")],
-            either("the path of a file of vectors, or a mapping with file and ids"),
+            select_branch("the path of a file of vectors, or a mapping with file and ids"),
         ],
     ] = Field({}, description="Vectors of the queries from files, each by the name of the placeholder that it fills.")
     judgments: Annotated[
         Annotated[Text, Tag("<text>")]
         | Annotated[list[Text], Tag("<list>")]
         | Annotated[JudgmentFilesShape, Tag("<mapping>")],
-        either("the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded"),
+        select_branch(
+            "the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded"
+        ),
     ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines, YAML.")
-    undefined: Annotated[Literal["fail", "skip"], word_of(["fail", "skip"])] = Field(
+    undefined: Annotated[Literal["fail", "skip"], accept_words(["fail", "skip"])] = Field(
         "fail", description="Whether a query with an undefined measure fails or is skipped. Default: fail."
     )
-    baseline: Annotated[Literal["required", "optional"], word_of(["required", "optional"])] = Field(
+    baseline: Annotated[Literal["required", "optional"], accept_words(["required", "optional"])] = Field(
         "required",
         description="Whether a threshold on a drop fails or warns if there is no baseline. Default: required.",
     )
@@ -365,7 +373,7 @@ def suite_schema() -> dict[str, Any]:
     It describes the shape of a suite. Checks that involve several places, such as names of grades, are in the loader
     only.
     """
-    schema: dict[str, Any] = _tidied(SuiteShape.model_json_schema(by_alias=True))
+    schema: dict[str, Any] = _tidy(SuiteShape.model_json_schema(by_alias=True))
     schema.update(
         {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -378,22 +386,23 @@ def suite_schema() -> dict[str, Any]:
     return schema
 
 
-def _tidied(node: Any) -> Any:
+def _tidy(node: Any) -> Any:
     """
     The schema without the parts that are specific to Python.
 
     A missing key is None in the models, but no key of a suite may be null; class names are not titles.
     """
     if isinstance(node, list):
-        return [_tidied(item) for item in node]
+        return [_tidy(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {key: _tidied(value) for key, value in node.items() if not _is_noise(key, value)}
-    branches = [branch for branch in kept.get("anyOf", ()) if branch != {"type": "null"}]
+    tidied = {}
+    for key, value in node.items():
+        is_class_name = key == "title" and isinstance(value, str)
+        is_no_default = key == "default" and value in (None, [], {})
+        if not is_class_name and not is_no_default:
+            tidied[key] = _tidy(value)
+    branches = [branch for branch in tidied.pop("anyOf", ()) if branch != {"type": "null"}]
     if len(branches) == 1:
-        return {**{key: value for key, value in kept.items() if key != "anyOf"}, **branches[0]}
-    return {**kept, "anyOf": branches} if branches else kept
-
-
-def _is_noise(key: str, value: Any) -> bool:
-    return (key == "title" and isinstance(value, str)) or (key == "default" and value in (None, [], {}))
+        return {**tidied, **branches[0]}
+    return {**tidied, "anyOf": branches} if branches else tidied

@@ -7,7 +7,7 @@ import pytest
 
 from harness.errors import SuiteError, UsageError
 from harness.suites import discovery
-from harness.suites.discovery import LEFT_OUT, FoundSuites, find_suites, suites_that_are_no_files
+from harness.suites.discovery import LEFT_OUT, FoundSuites, find_broken_links, find_suites
 
 
 def suite(path: Path) -> Path:
@@ -115,7 +115,7 @@ def test_a_link_that_leads_nowhere_and_what_is_no_file_are_found(tmp_path):
     there = suite(tmp_path / "there.relevance.yaml")
     (tmp_path / "folder.relevance.yaml").mkdir()
     assert find_suites([tmp_path]).suites == (circle, gone, pipe, there)
-    assert suites_that_are_no_files(tmp_path) == [circle, gone, pipe]
+    assert find_broken_links(tmp_path) == [circle, gone, pipe]
 
 
 def test_what_emacs_leaves_beside_a_file_is_no_suite(tmp_path):
@@ -123,7 +123,7 @@ def test_what_emacs_leaves_beside_a_file_is_no_suite(tmp_path):
     for name in (".#a.relevance.yaml", ".#c.relevance.yml"):
         (tmp_path / name).symlink_to("me@here.4711:1")
     assert find_suites([tmp_path]) == FoundSuites((seen,))
-    assert suites_that_are_no_files(tmp_path) == []
+    assert find_broken_links(tmp_path) == []
 
 
 @pytest.mark.parametrize("name", ["c.relevance.yml", "C.Relevance.YAML", "c.RELEVANCE.YML"])
@@ -157,14 +157,14 @@ def test_every_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
     suite(tmp_path / "a.relevance.yaml")
     for name in ("one", "two"):
         suite(tmp_path / name / "b.relevance.yaml")
-    entries = discovery._entries
+    entries = discovery._list_entries
 
     def refuse(folder):
         if folder.name in ("one", "two"):
             raise PermissionError(13, "Permission denied")
         return entries(folder)
 
-    monkeypatch.setattr(discovery, "_entries", refuse)
+    monkeypatch.setattr(discovery, "_list_entries", refuse)
     with pytest.raises(SuiteError) as caught:
         find_suites([tmp_path])
     assert [str(problem) for problem in caught.value.problems] == [

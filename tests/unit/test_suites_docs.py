@@ -69,8 +69,8 @@ def test_the_harness_toml_of_the_reference_is_read(tmp_path):
 @pytest.mark.parametrize(
     ("heading", "keys"),
     [
-        ("Keys of a suite", SuiteShape.known_keys()),
-        ("Queries", QueryShape.known_keys()),
+        ("Keys of a suite", SuiteShape.list_keys()),
+        ("Queries", QueryShape.list_keys()),
         ("harness.toml", list(_ClusterShape.model_fields)),
     ],
 )
