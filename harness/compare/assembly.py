@@ -112,7 +112,10 @@ def assemble_comparison(
     verdicts = _decide_thresholds(pair, scored, depth, options)
     sides = [_select_failures(side.side, suite) for side in pair]
     only_reference, only_candidate, absent = _list_incomplete(pair, scored)
-    notes = [*scored.notes, *untested, *_note_changed_request(pair)]
+    notes = [*scored.notes, *untested]
+    request = pair[0].side.request
+    if not may_share_request(*pair) and request == pair[1].side.request:
+        notes.append(f"the request {request} is not the same on both sides")
     if absent:
         notes.append(f"on neither side: {counted(absent, 'query')}")
     moving = explain_changed_target(scored.runs[1], scored.runs[0])
@@ -215,12 +218,6 @@ def _list_incomplete(
         elif query.id not in first and query.id not in second:
             absent.append(query.id)
     return only_reference, only_candidate, absent
-
-
-def _note_changed_request(pair: tuple[ComparedSide, ComparedSide]) -> Iterator[str]:
-    """A sentence where both sides have a request of the same name with another content."""
-    if not may_share_request(*pair) and pair[0].side.request == pair[1].side.request:
-        yield f"the request {pair[0].side.request} is not the same on both sides"
 
 
 # Thresholds.
@@ -471,13 +468,15 @@ def sort_by_change(queries: Sequence[QueryComparison], measure: str | None) -> l
 
     Equal ones keep their order.
     """
-    keyed = []
-    for place, query in enumerate(queries):
-        before, after = query.scores.get(measure or "", (None, None))
-        change = None
-        if before is not None and after is not None:
-            change = abs(after - before)
-        # What is within the tolerance is rounding, and must not order queries before their rankings do.
-        size = 0.0 if change is None or change <= TOLERANCE else change
-        keyed.append((query.rbo is None, change is None, -size, query.rbo or 0.0, place))
-    return [queries[place] for *_, place in sorted(keyed)]
+    return sorted(queries, key=lambda query: _rate_change(query, measure))
+
+
+def _rate_change(query: QueryComparison, measure: str | None) -> tuple[bool, bool, float, float]:
+    """What to sort queries by: the less, the more changed."""
+    before, after = query.scores.get(measure or "", (None, None))
+    change = None
+    if before is not None and after is not None:
+        change = abs(after - before)
+    # A change within the tolerance is rounding, and must not order queries before their rankings do.
+    size = 0.0 if change is None or change <= TOLERANCE else change
+    return query.rbo is None, change is None, -size, query.rbo or 0.0

@@ -374,8 +374,12 @@ def add_empty_rankings(side: ComparedSide, queries: Iterable[str]) -> ComparedSi
     absent = [query for query in queries if query not in side.run.responses]
     if side.side.kind is not SideKind.RUN or not absent:
         return side
-    run = replace(side.run, responses={**side.run.responses, **dict.fromkeys(absent, Ranking())})
-    return replace(side, run=run, queries=(*side.queries, *(Query(query, query) for query in absent)))
+    responses = dict(side.run.responses)
+    all_queries = list(side.queries)
+    for query in absent:
+        responses[query] = Ranking()
+        all_queries.append(Query(query, query))
+    return replace(side, run=replace(side.run, responses=responses), queries=tuple(all_queries))
 
 
 def truncate_run(run: Run, depth: int | None) -> Run:
