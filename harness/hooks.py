@@ -35,7 +35,7 @@ from harness.model import (
 )
 from harness.search import ResponseStream, Search, StreamedResponse, in_order
 from harness.search.definitions import References
-from harness.search.hits import MalformedAnswer, is_text, unique_hits
+from harness.search.hits import MalformedAnswer, drop_repeated_hits, is_text
 from harness.search.protocol import Inspector
 
 CLIENT, REQUEST, RESPONSE = "pytest_relevance_client", "pytest_relevance_request", "pytest_relevance_response"
@@ -172,7 +172,7 @@ def _checked(ranking: Ranking) -> Ranking:
     Raises:
         MalformedAnswer: A value in it has the wrong type for its field.
     """
-    hits, again = unique_hits(_checked_hits(ranking.hits, "hits"))
+    hits, again = drop_repeated_hits(_checked_hits(ranking.hits, "hits"))
     tail, before = tuple(_checked_hits(ranking.tail, "tail")), ranking.duplicates
     if not isinstance(before, (tuple, list)) or not all(map(is_text, before)):
         raise MalformedAnswer(f"`duplicates` is {before!r}, expected a tuple of texts")

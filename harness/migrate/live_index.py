@@ -17,7 +17,7 @@ from harness.model import Json, Mark, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections
 from harness.search import find_dialect
-from harness.search.fields import parents_of
+from harness.search.fields import list_parents
 from harness.search.protocol import IndexField, Inspector, SampledDocument
 from harness.words import did_you_mean, listed
 
@@ -213,9 +213,9 @@ def _text_fields(fields: Mapping[str, IndexField]) -> list[str]:
         if field.searchable
         and field.types & TEXT_TYPES
         and not field.types - TEXT_TYPES - {"keyword", "unmapped"}
-        and not nested.intersection(parents_of(name))
+        and not nested.intersection(list_parents(name))
     }
-    return sorted(name for name in found if not found.intersection(parents_of(name)))
+    return sorted(name for name in found if not found.intersection(list_parents(name)))
 
 
 def _identities(fields: Mapping[str, IndexField]) -> list[str]:

@@ -210,7 +210,7 @@ class _Verifying:
         found: dict[str, RatedQuery | str] = {}
         for (index, url_params), entries in by_target.items():
             spec = {"requests": entries, "metric": metric, "templates": list_templates(templates)}
-            found |= self._inspector.rate(index, spec, dict(url_params))
+            found |= self._inspector.rate_requests(index, spec, dict(url_params))
         return found
 
     def _compared(

@@ -37,7 +37,7 @@ from harness.model import (
 from harness.search import find_dialect
 from harness.search.answers import BAD_REQUEST, exceeds_window
 from harness.search.batches import split_into_batches
-from harness.search.fields import parents_of
+from harness.search.fields import list_parents
 from harness.search.lookup import find_documents, find_texts
 from harness.search.protocol import LookUpOptions
 from harness.words import count, difference, nearest, other_names, other_spellings
@@ -317,7 +317,7 @@ class TargetCheck:
         """Look up the types of fields and of those that contain them, which were not looked up before."""
         wanted: dict[str, None] = {}
         for name in names:
-            wanted.update(dict.fromkeys([*parents_of(name), name]))
+            wanted.update(dict.fromkeys([*list_parents(name), name]))
         not_asked = [name for name in wanted if name not in self._known.fields_asked]
         if self._index is None or not not_asked or self._known.field_problem:
             return

@@ -31,7 +31,7 @@ from harness.options import RunOptions
 from harness.run import Runner
 from harness.run.cell import AnsweredCell, conclude_cell
 from harness.search import find_dialect
-from harness.search.score_parts import part_differences
+from harness.search.score_parts import find_part_differences
 from harness.words import did_you_mean
 
 
@@ -106,7 +106,7 @@ def _inspect(answered: AnsweredCell, environ: Mapping[str, str], documents: Sequ
         contributions=None if ranking is None else contributions_of(suite, query, ranking),
         ties=() if ranking is None else _list_ties(ranking),
         explanations=explanations,
-        differences=part_differences(explanations[0].parts, explanations[1].parts) if has_two else (),
+        differences=find_part_differences(explanations[0].parts, explanations[1].parts) if has_two else (),
         baseline=report.baseline,
         checks=report.checks,
         notes=report.notes,

@@ -33,7 +33,7 @@ from harness.run.plan import count_requested_hits
 from harness.run.report import find_missing_documents
 from harness.run.tails import SEARCHED
 from harness.search import find_dialect
-from harness.search.answers import with_window_hint
+from harness.search.answers import add_window_hint
 from harness.search.batches import split_into_batches
 from harness.search.lookup import find_texts
 from harness.search.protocol import LookUpOptions
@@ -153,7 +153,7 @@ def locate_worst(
     hooked = options.hooks.around(search)
     located, reason = locate_missing(suite, run, hooked, queries[:QUERIES_LOCATED], hooks=options.hooks)
     if reason:
-        return located, [f"the ranks of missing documents are unknown: {with_window_hint(reason)}"]
+        return located, [f"the ranks of missing documents are unknown: {add_window_hint(reason)}"]
     return located, []
 
 

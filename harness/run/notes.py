@@ -43,10 +43,10 @@ def describe_run(
 def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str]:
     """What is insecure about the connection to *cluster*, and what the login may not read about *engine*."""
     from harness.search.client_object import UNKNOWN_ENGINE
-    from harness.search.login import remarks_on
+    from harness.search.login import list_remarks
 
     if cluster is not None:
-        yield from remarks_on(cluster)
+        yield from list_remarks(cluster)
     if engine.kind in ENGINES and not engine.version and not engine.stated:
         yield f"the version of {engine.kind} is unknown, because the login may not use `GET /`"
     if engine == UNKNOWN_ENGINE:

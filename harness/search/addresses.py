@@ -110,16 +110,16 @@ def refuse_address(url: str, origin: AddressOrigin) -> None:
     Raises:
         UsageError: It is.
     """
-    host = _host_of(url)
+    host = _read_host(url)
     if host in METADATA_NAMES:
         raise UsageError(f"{url} was not connected to: {host} is a cloud's metadata service")
     address = read_address(host)
-    problem = None if address is None else _problem_of(address, origin)
+    problem = None if address is None else _find_problem(address, origin)
     if problem:
         raise UsageError(f"{url} was not connected to: {address} ", *problem)
 
 
-def _host_of(url: str) -> str:
+def _read_host(url: str) -> str:
     """The host of *url* in lower case, as the libraries read it that connect to it; empty where it has none."""
     try:
         host = parse_url(url).host or ""
@@ -150,9 +150,9 @@ def read_address(host: str) -> Address | None:
         return None
 
 
-def _problem_of(address: Address, origin: AddressOrigin) -> Sentence | None:
+def _find_problem(address: Address, origin: AddressOrigin) -> Sentence | None:
     """Why *address* may not be connected to where *origin* wrote it, as the end of a sentence; None if it may."""
-    for form in _forms_of(address):
+    for form in _list_forms(address):
         if form in METADATA_ADDRESSES:
             return ("is the address of a cloud's metadata service",)
         if form.is_link_local and origin is AddressOrigin.SUITE:
@@ -161,7 +161,7 @@ def _problem_of(address: Address, origin: AddressOrigin) -> Sentence | None:
     return None
 
 
-def _forms_of(address: Address) -> Iterator[Address]:
+def _list_forms(address: Address) -> Iterator[Address]:
     """*address*, and the IPv4 addresses that are within an IPv6 address because packets to it reach them."""
     yield address
     if isinstance(address, ipaddress.IPv4Address):
@@ -230,7 +230,7 @@ class AddressBook:
             raise LocationParseError(f"{host!r}, label empty or too long") from error
         for *_, place in found:
             address = read_address(str(place[0]))
-            problem = None if address is None else _problem_of(address, self._origin)
+            problem = None if address is None else _find_problem(address, self._origin)
             if problem:
                 raise AddressRefused(f"{host} was not connected to: its address {address} ", *problem)
         return found

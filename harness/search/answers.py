@@ -12,7 +12,7 @@ from typing import Any
 
 from harness.model import Failure, FailureKind, Json, Response
 from harness.search.connection import Answer
-from harness.search.hits import MalformedAnswer, count_of, excerpt, kind_of, read_ranking, shown
+from harness.search.hits import MalformedAnswer, describe_kind, describe_value, make_excerpt, read_count, read_ranking
 from harness.search.msearch import Entry
 
 BUSY = frozenset({429, 502, 503})
@@ -21,16 +21,16 @@ BUSY = frozenset({429, 502, 503})
 BAD_REQUEST = 400
 """The status of a search that the engine refuses, and of a document that it cannot index."""
 
-WHOLE = frozenset({200, 201, 203})
+COMPLETE = frozenset({200, 201, 203})
 """Statuses of a complete answer: 202 is pending, 206 is partial."""
 
 TOO_SLOW = frozenset({408, 504})
 """A proxy in front of the engine timed out."""
 
-OF_ALL = frozenset({401, 403, 404, 405, 406, 410, 415})
+FAULTS_OF_ALL = frozenset({401, 403, 404, 405, 406, 410, 415})
 """Statuses that a single search of a batch cannot cause."""
 
-REFUSED = frozenset({401, 403})
+LOGIN_REFUSALS = frozenset({401, 403})
 """Statuses of a refused login, unless the error is one of `BLOCKED`."""
 
 BLOCKED = ("cluster_block_exception", "index_closed_exception")
@@ -47,71 +47,76 @@ TIME_SPENT = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The result of one search: *again* if a retry may succeed, *after* the seconds of a Retry-After header."""
+class RetriableResponse:
+    """The response to one search, and whether it may be sent again."""
 
     response: Response
-    again: bool = False
-    after: float | None = None
+    may_retry: bool = False
+    """Whether a retry may succeed."""
+    server_pause: float | None = None
+    """Seconds of a Retry-After header."""
 
     @property
     def cause(self) -> str:
-        """Why it is sent again."""
+        """Why the search is sent again."""
         status = self.response.status if isinstance(self.response, Failure) else None
         return "connection closed" if status is None else f"status {status}"
 
-    def noted(self, attempt: int) -> Response:
-        """The response; the reason of a failure after several attempts gives their number."""
-        if attempt == 1 or not self.again or not isinstance(self.response, Failure):
+    def with_attempts(self, attempts: int) -> Response:
+        """The response; the reason of a failure after several *attempts* gives their number."""
+        if attempts == 1 or not self.may_retry or not isinstance(self.response, Failure):
             return self.response
-        return replace(self.response, reason=f"{self.response.reason} ({attempt} attempts)")
+        return replace(self.response, reason=f"{self.response.reason} ({attempts} attempts)")
 
 
-def may_be_one_at_fault(answer: Answer) -> bool:
+def may_be_fault_of_one(answer: Answer) -> bool:
     """Whether parts of the batch may succeed although the whole failed: one invalid body makes all of them fail."""
-    if answer.status < 400 or answer.status in BUSY | OF_ALL:
+    if answer.status < 400 or answer.status in BUSY | FAULTS_OF_ALL:
         return False
     return not any(words in answer.body for words in (NO_TEMPLATES, NO_TEMPLATE))
 
 
-def as_batch(answer: Answer) -> Answer:
+def wrap_single_answer(answer: Answer) -> Answer:
     """The *answer* to a `_search` in the form of that to an `_msearch` with this search alone."""
-    if answer.status not in WHOLE:
+    if answer.status not in COMPLETE:
         return answer
     return replace(answer, body=b'{"responses": [%b]}' % answer.body)
 
 
-def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[Reply]:
-    """A reply for each of *entries*, in their order; an error of the whole answer is an error of each."""
-    after = retry_after(answer.headers)
-    if answer.status not in WHOLE:
-        return [Reply(failure_of(answer), answer.status in BUSY, after)] * len(entries)
-    content = json_of(answer)
+def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[RetriableResponse]:
+    """The response to each of *entries*, in their order; an error of the whole answer is an error of each."""
+    server_pause = read_retry_after(answer.headers)
+    if answer.status not in COMPLETE:
+        failed = RetriableResponse(read_failure(answer), answer.status in BUSY, server_pause)
+        return [failed] * len(entries)
+    content = read_json(answer)
     if isinstance(content, Mapping) and content.get("error") is not None:
-        return [_reply(content, entry, after) for entry in entries]
-    items = _items(content, answer, len(entries))
+        # An engine may answer with status 200 and one error for all searches.
+        items: list[Json] | Failure = [content] * len(entries)
+    else:
+        items = _find_items(content, answer, len(entries))
     if isinstance(items, Failure):
-        return [Reply(items)] * len(entries)
-    return [_reply(item, entry, after) for item, entry in zip(items, entries, strict=True)]
+        return [RetriableResponse(items)] * len(entries)
+    responses = []
+    for item, entry in zip(items, entries, strict=True):
+        response = read_item(item, entry)
+        responses.append(RetriableResponse(response, may_succeed_again(response, item), server_pause))
+    return responses
 
 
-def _reply(item: Json, entry: Entry, after: float | None) -> Reply:
-    response = read_item(item, entry)
-    return Reply(response, retriable(response, item), after)
-
-
-def _items(content: Json | Failure, answer: Answer, expected: int) -> list[Json] | Failure:
+def _find_items(content: Json | Failure, answer: Answer, expected: int) -> list[Json] | Failure:
+    """The results of the *expected* searches in *content*, that of *answer*; or why they are not there."""
     if isinstance(content, Failure):
         return content
     items = content.get("responses") if isinstance(content, Mapping) else None
     if not isinstance(items, list):
-        return _malformed(f"the answer should have a list `responses`, found {kind_of(items)}", answer)
+        return _make_malformed(f"the answer should have a list `responses`, found {describe_kind(items)}", answer)
     if len(items) != expected:
-        return _malformed(f"{expected} searches were sent, and there are {len(items)} responses", answer)
+        return _make_malformed(f"{expected} searches were sent, and there are {len(items)} responses", answer)
     return items
 
 
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+def read_retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
     """
     Seconds of a Retry-After header, None if there is no valid one.
 
@@ -131,68 +136,68 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
-def json_of(answer: Answer) -> Json | Failure:
+def read_json(answer: Answer) -> Json | Failure:
     """What the body of *answer* holds; a Failure where it is no JSON."""
     try:
-        return _loads(answer.body)
+        try:
+            return json.loads(answer.body)
+        except ValueError:
+            # Python refuses a number of more than 4,300 digits: it is an error only of the value that it is.
+            return json.loads(answer.body, parse_int=_parse_whole_number)
     except (ValueError, RecursionError) as error:
-        text = excerpt(answer.body[:400].decode("utf-8", "replace"), 120)
+        text = make_excerpt(answer.body[:400].decode("utf-8", "replace"), 120)
         found = f'found "{text}"' if text else "it is empty"
-        return _malformed(f"the answer is not JSON ({error}): {found}", answer)
+        return _make_malformed(f"the answer is not JSON ({error}): {found}", answer)
 
 
-def _loads(body: bytes) -> Json:
-    """The JSON in *body*; each number is parsed separately only if Python refuses to read one."""
-    try:
-        return json.loads(body)
-    except ValueError:
-        return json.loads(body, parse_int=_whole_number)
-
-
-def _whole_number(digits: str) -> float:
-    """Python reads at most 4,300 digits; a longer number is an error only of the value that it is."""
+def _parse_whole_number(digits: str) -> float:
     try:
         return int(digits)
     except ValueError:
         return math.inf
 
 
-def failure_of(answer: Answer) -> Failure:
+def read_failure(answer: Answer) -> Failure:
     """The failure of *answer*, whose status is no success, with the engine's reason if there is one."""
     if answer.status < 400:
         place = answer.headers.get("location")
-        redirect = (
-            f"the server redirects to {excerpt(place, 200)}; no redirect is followed: correct the URL" if place else ""
-        )
-        return _malformed(redirect or "the server did not return a complete answer", answer)
+        if not place:
+            return _make_malformed("the server did not return a complete answer", answer)
+        sentence = f"the server redirects to {make_excerpt(place, 200)}; no redirect is followed: correct the URL"
+        return _make_malformed(sentence, answer)
     kind = FailureKind.TIMEOUT if answer.status in TOO_SLOW else FailureKind.ERROR
-    return Failure(kind, _words(answer), answer.status)
+    return Failure(kind, _read_reason(answer), answer.status)
 
 
-def refusal_text(answer: Answer) -> str:
-    """The reason of `failure_of` as a text that begins with the status."""
-    return f"status {answer.status}: {failure_of(answer).reason}"
+def describe_refusal(answer: Answer) -> str:
+    """The reason of `read_failure` as a text that begins with the status."""
+    return f"status {answer.status}: {read_failure(answer).reason}"
 
 
-def error_kinds(answer: Answer) -> frozenset[str]:
+def list_error_kinds(answer: Answer) -> frozenset[str]:
     """The types of all errors in *answer*, as the engine names them."""
-    content = json_of(answer)
+    content = read_json(answer)
     error = content.get("error") if isinstance(content, Mapping) else None
     return frozenset(str(cause.get("type")) for cause in walk_causes(error))
 
 
-def _words(answer: Answer) -> str:
-    content = json_of(answer)
+def _read_reason(answer: Answer) -> str:
+    """The reason that the engine gives, or else the beginning of the answer."""
+    content = read_json(answer)
     if isinstance(content, Mapping) and content.get("error"):
-        reason = reason_of(content["error"])
-        return reason + _template_hint(answer.body)
-    text = excerpt(answer.body[:2000].decode("utf-8", "replace"), 200)
+        reason = explain_error(content["error"])
+        if NO_TEMPLATES in answer.body and b"template" in answer.body:
+            reason += "; this server has no search templates (its module lang-mustache is missing)"
+        elif NO_TEMPLATE in answer.body:
+            reason += "; the engine has no search template with that id, or cannot render it"
+        return reason
+    text = make_excerpt(answer.body[:2000].decode("utf-8", "replace"), 200)
     return text or "the server gave no reason"
 
 
-def refusal_of(response: Response) -> Failure | None:
+def find_login_refusal(response: Response) -> Failure | None:
     """*response* if it is a refusal of the login."""
-    if not isinstance(response, Failure) or response.status not in REFUSED:
+    if not isinstance(response, Failure) or response.status not in LOGIN_REFUSALS:
         return None
     return None if is_blocked(response) else response
 
@@ -204,7 +209,7 @@ def is_blocked(failure: Failure) -> bool:
 
 def refuses_login(answer: Answer) -> bool:
     """Whether the whole *answer* is a refusal of the login."""
-    return answer.status in REFUSED and refusal_of(failure_of(answer)) is not None
+    return answer.status in LOGIN_REFUSALS and find_login_refusal(read_failure(answer)) is not None
 
 
 WINDOW = "index.max_result_window"
@@ -216,22 +221,14 @@ def exceeds_window(response: Response) -> bool:
     return isinstance(response, Failure) and WINDOW in response.reason
 
 
-def with_window_hint(reason: str) -> str:
+def add_window_hint(reason: str) -> str:
     """*reason*, why a search was refused whose size is not that of the suite, with who chose the size."""
     if WINDOW not in reason:
         return reason
     return f"{reason.rstrip('.')}; the harness chose that number of hits, which this setting of the index limits"
 
 
-def _template_hint(body: bytes) -> str:
-    if NO_TEMPLATES in body and b"template" in body:
-        return "; this server has no search templates (its module lang-mustache is missing)"
-    if NO_TEMPLATE in body:
-        return "; the engine has no search template with that id, or cannot render it"
-    return ""
-
-
-def _malformed(sentence: str, answer: Answer) -> Failure:
+def _make_malformed(sentence: str, answer: Answer) -> Failure:
     return Failure(FailureKind.MALFORMED, sentence, answer.status)
 
 
@@ -250,78 +247,83 @@ def read_item(item: Json, entry: Entry) -> Response:
         entry: The search that was sent.
     """
     if not isinstance(item, Mapping):
-        return Failure(FailureKind.MALFORMED, f"an answer should be an object, found {kind_of(item)}")
+        return Failure(FailureKind.MALFORMED, f"an answer should be an object, found {describe_kind(item)}")
     try:
-        return _failure(item) or read_ranking(item, entry, stopped_early=_stopped_early(item, entry))
+        return _find_failure(item) or read_ranking(item, entry, stopped_early=_has_stopped_early(item, entry))
     except MalformedAnswer as error:
-        return Failure(FailureKind.MALFORMED, str(error), _status(item))
+        return Failure(FailureKind.MALFORMED, str(error), _read_status(item))
 
 
-def retriable(response: Response, item: Json) -> bool:
+def may_succeed_again(response: Response, item: Json) -> bool:
     """Whether a retry may succeed: the engine was busy, and the query was neither wrong nor slow."""
     if not isinstance(response, Failure) or response.kind in (FailureKind.TIMEOUT, FailureKind.MALFORMED):
         return False
-    return _status(item) in BUSY
+    return _read_status(item) in BUSY
 
 
-def _failure(item: Mapping[str, Any]) -> Failure | None:
-    status, error, timed_out = _status(item), item.get("error"), item.get("timed_out")
+def _find_failure(item: Mapping[str, Any]) -> Failure | None:
+    """Why *item* has no ranking of all shards; None if it has one."""
+    status, error, timed_out = _read_status(item), item.get("error"), item.get("timed_out")
     if error is not None or (status is not None and status >= 400):
-        return _error(error, status)
+        return _read_error(error, status)
+    # A status that is no number counts as none, so it is compared with what is there.
     if status != item.get("status") or status not in (None, 200):
-        raise MalformedAnswer(f"`status` should be 200, or an error status, found {shown(item['status'])}")
+        raise MalformedAnswer(f"`status` should be 200, or an error status, found {describe_value(item['status'])}")
     if not isinstance(timed_out, bool):
-        raise MalformedAnswer(f"`timed_out` should be true or false, found {shown(timed_out)}")
+        raise MalformedAnswer(f"`timed_out` should be true or false, found {describe_value(timed_out)}")
     if timed_out:
         return Failure(FailureKind.TIMEOUT, "the search timed out and covered only a part of the index", status)
-    return _lacking_clusters(item, status) or lacking_shards(item, status)
+    return _find_missing_clusters(item, status) or find_missing_shards(item, status)
 
 
-def _stopped_early(item: Mapping[str, Any], entry: Entry) -> bool:
+def _has_stopped_early(item: Mapping[str, Any], entry: Entry) -> bool:
     """Whether the engine stopped at `terminate_after` documents of a shard."""
     stopped = item.get("terminated_early")
     if stopped is not None and not isinstance(stopped, bool):
-        raise MalformedAnswer(f"`terminated_early` should be true or false, found {shown(stopped)}")
+        raise MalformedAnswer(f"`terminated_early` should be true or false, found {describe_value(stopped)}")
     if stopped and not entry.may_stop_early:
         raise MalformedAnswer("`terminated_early` is true, and the request sets no `terminate_after`")
     return bool(stopped)
 
 
-def _error(error: Json, status: int | None) -> Failure:
-    causes = list(walk_causes(error))
-    kinds = {str(cause.get("type")) for cause in causes}
-    reason = reason_of(error)
-    if kinds & OUT_OF_TIME or any(map(_is_timeout, causes)):
+def _read_error(error: Json, status: int | None) -> Failure:
+    kinds: set[str] = set()
+    is_timeout = False
+    for cause in walk_causes(error):
+        kinds.add(str(cause.get("type")))
+        # Elasticsearch has a member for it, OpenSearch a sentence; both may use the status of another error.
+        if cause.get("timed_out") is True or cause.get("reason") == "Time exceeded":
+            is_timeout = True
+    reason = explain_error(error)
+    if is_timeout or not kinds.isdisjoint(OUT_OF_TIME):
         return Failure(FailureKind.TIMEOUT, reason, status)
-    partial = isinstance(error, Mapping) and error.get("reason") == "Partial shards failure"
-    if partial or kinds & NO_SHARD or _no_shard_left(error):
-        return Failure(FailureKind.SHARDS, f"{_failed_places(error)}{reason}", status)
+    if not kinds.isdisjoint(NO_SHARD) or _lacks_shards(error):
+        return Failure(FailureKind.SHARDS, f"{_list_failed_shards(error)}{reason}", status)
     return Failure(FailureKind.ERROR, reason, status)
 
 
-def _is_timeout(cause: Mapping[str, Any]) -> bool:
-    """Elasticsearch has a member for it, OpenSearch a sentence; both may use the status of another error."""
-    return cause.get("timed_out") is True or cause.get("reason") == "Time exceeded"
-
-
-def _no_shard_left(error: Json) -> bool:
-    """All copies of a shard are missing: the engine then returns neither a root cause nor a failed shard."""
-    if not isinstance(error, Mapping) or error.get("type") != "search_phase_execution_exception":
+def _lacks_shards(error: Json) -> bool:
+    """Whether *error* is that of a search of which some shards failed, or have no copy."""
+    if not isinstance(error, Mapping):
         return False
-    return not error.get("root_cause") and not error.get("failed_shards")
+    if error.get("reason") == "Partial shards failure":
+        return True
+    # Where all copies of a shard are missing, the engine returns neither a root cause nor a failed shard.
+    has_cause = error.get("root_cause") or error.get("failed_shards")
+    return error.get("type") == "search_phase_execution_exception" and not has_cause
 
 
-def _failed_places(error: Json) -> str:
+def _list_failed_shards(error: Json) -> str:
+    """The failed shards in *error* as the beginning of a sentence; empty if none is named."""
     shards = error.get("failed_shards") if isinstance(error, Mapping) else None
-    places = [
-        f"{shard.get('index', 'index')}[{shard.get('shard', '?')}]"
-        for shard in (shards if isinstance(shards, list) else ())
-        if isinstance(shard, Mapping)
-    ]
+    if not isinstance(shards, list):
+        return ""
+    failed = [shard for shard in shards if isinstance(shard, Mapping)]
+    places = [f"{shard.get('index', 'index')}[{shard.get('shard', '?')}]" for shard in failed]
     return f"shard {', '.join(places)} failed: " if places else ""
 
 
-def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
+def find_missing_shards(item: Mapping[str, Any], status: int | None) -> Failure | None:
     """
     Shards that failed or were not searched. Skipped shards have no match and count as successful.
 
@@ -332,9 +334,9 @@ def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | Non
     """
     shards = item.get("_shards")
     if not isinstance(shards, Mapping):
-        raise MalformedAnswer(f"`_shards` should be an object, found {kind_of(shards)}")
-    total, successful, failed = (count_of(shards, name) for name in ("total", "successful", "failed"))
-    count_of(shards, "skipped", 0)
+        raise MalformedAnswer(f"`_shards` should be an object, found {describe_kind(shards)}")
+    total, successful, failed = (read_count(shards, name) for name in ("total", "successful", "failed"))
+    read_count(shards, "skipped", 0)
     failures = shards.get("failures")
     if not total and not failed:
         return Failure(FailureKind.ERROR, "nothing was searched: no index matches the target's pattern", status)
@@ -342,51 +344,54 @@ def lacking_shards(item: Mapping[str, Any], status: int | None) -> Failure | Non
         raise MalformedAnswer(f"`_shards` counts {successful} successful and {failed} failed of {total}")
     if successful == total and failures in (None, []):
         return None
-    because = _first_reason(failures)
+    because = _read_first_reason(failures)
     if successful == total:
         return Failure(FailureKind.SHARDS, f"`_shards` lists failures but counts none{because}", status)
     return Failure(FailureKind.SHARDS, f"{total - successful} of {total} shards did not answer{because}", status)
 
 
-def _lacking_clusters(item: Mapping[str, Any], status: int | None) -> Failure | None:
+def _find_missing_clusters(item: Mapping[str, Any], status: int | None) -> Failure | None:
     """A search across clusters has status 200 even if an optional remote cluster is missing or incomplete."""
     clusters = item.get("_clusters")
     if clusters is None:
         return None
     if not isinstance(clusters, Mapping):
-        raise MalformedAnswer(f"`_clusters` should be an object, found {kind_of(clusters)}")
-    total, successful = count_of(clusters, "total"), count_of(clusters, "successful")
-    counted = sum(count_of(clusters, name, 0) for name in ("skipped", "partial", "failed", "running"))
+        raise MalformedAnswer(f"`_clusters` should be an object, found {describe_kind(clusters)}")
+    total, successful = read_count(clusters, "total"), read_count(clusters, "successful")
+    counted = sum(read_count(clusters, name, 0) for name in ("skipped", "partial", "failed", "running"))
     if successful > total:
         raise MalformedAnswer(f"`_clusters` counts {successful} successful of {total}")
     details = clusters.get("details", {})
     if not isinstance(details, Mapping):
-        raise MalformedAnswer(f"`_clusters.details` should be an object, found {kind_of(details)}")
-    broken = {name: each for name, each in details.items() if not _is_whole(each)}
-    lacking = max(total - successful, counted, len(broken))
+        raise MalformedAnswer(f"`_clusters.details` should be an object, found {describe_kind(details)}")
+    incomplete = 0
+    because = ""
+    for name, cluster in details.items():
+        is_cluster = isinstance(cluster, Mapping)
+        if is_cluster and cluster.get("status") == "successful":
+            continue
+        incomplete += 1
+        reason = _read_first_reason(cluster.get("failures") if is_cluster else None)
+        if reason and not because:
+            because = f": {name}{reason}"
+    # The counts and the details of an engine may differ: the larger number is the safe one.
+    lacking = max(total - successful, counted, incomplete)
     if not lacking:
         return None
-    reasons = (f": {name}{why}" for name, each in broken.items() if (why := _first_reason(_failures(each))))
-    return Failure(
-        FailureKind.SHARDS, f"{lacking} of {total} clusters did not answer in full{next(reasons, '')}", status
-    )
+    return Failure(FailureKind.SHARDS, f"{lacking} of {total} clusters did not answer in full{because}", status)
 
 
-def _first_reason(failures: Json) -> str:
+def _read_first_reason(failures: Json) -> str:
     """The reason of the first of *failures* behind a colon; empty if there is none."""
-    first = next(iter(failures), None) if isinstance(failures, list) else None
-    return f": {reason_of(first['reason'])}" if isinstance(first, Mapping) and first.get("reason") else ""
+    if not isinstance(failures, list) or not failures:
+        return ""
+    first = failures[0]
+    if not isinstance(first, Mapping) or not first.get("reason"):
+        return ""
+    return f": {explain_error(first['reason'])}"
 
 
-def _failures(cluster: Json) -> Json:
-    return cluster.get("failures") if isinstance(cluster, Mapping) else None
-
-
-def _is_whole(cluster: Json) -> bool:
-    return isinstance(cluster, Mapping) and cluster.get("status") == "successful"
-
-
-def _status(item: Json) -> int | None:
+def _read_status(item: Json) -> int | None:
     status = item.get("status") if isinstance(item, Mapping) else None
     return status if type(status) is int else None
 
@@ -413,36 +418,39 @@ BLOCKS: Mapping[str, str] = {
 """Remedies by what the reason of a `cluster_block_exception` contains, such as "FORBIDDEN/7/index read (api)"."""
 
 
-def reason_of(error: Json) -> str:
+def explain_error(error: Json) -> str:
     """
     Type and reason of the root cause, its place in the body, and the cause below it if that has more information.
 
     *error* is the ``error`` member of an answer: an object, or a plain text.
 
-    >>> reason_of({"type": "parsing_exception", "reason": "unknown query [mtch]", "line": 1, "col": 18})
+    >>> explain_error({"type": "parsing_exception", "reason": "unknown query [mtch]", "line": 1, "col": 18})
     'parsing_exception: unknown query [mtch], at line 1, column 18 of the request'
     """
     if not isinstance(error, Mapping):
-        return (excerpt(str(error)) if error else "") or NO_REASON
-    root = _root(error)
-    parts = [_sentence(root)]
+        return (make_excerpt(str(error)) if error else "") or NO_REASON
+    root = _find_root_cause(error)
+    parts = [_describe_cause(root)]
     line, column = root.get("line"), root.get("col")
-    deeper = _deepest_reason(error)
+    deeper = _find_deepest_reason(error)
     if isinstance(line, int) and isinstance(column, int) and line > 0:
         parts.append(f"at line {line}, column {column} of the request")
     elif deeper and deeper not in parts[0]:
         parts.append(f"because of {deeper}")
-    hint = _hint(root)
-    if hint:
+    hint = _find_hint(root)
+    if hint is not None:
         parts.append(hint)
-    return excerpt(", ".join(parts)) or NO_REASON
+    return make_excerpt(", ".join(parts)) or NO_REASON
 
 
-def _hint(root: Mapping[str, Any]) -> str | None:
-    kind = str(root.get("type"))
+def _find_hint(cause: Mapping[str, Any]) -> str | None:
+    kind = str(cause.get("type"))
     if kind != "cluster_block_exception":
         return HINTS.get(kind)
-    return next((remedy for part, remedy in BLOCKS.items() if part in str(root.get("reason"))), None)
+    for block, remedy in BLOCKS.items():
+        if block in str(cause.get("reason")):
+            return remedy
+    return None
 
 
 def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
@@ -451,39 +459,39 @@ def walk_causes(error: Json, depth: int = 0) -> Iterator[Mapping[str, Any]]:
         return
     yield error
     for name in ("root_cause", "failed_shards", "failures"):
-        inner = error.get(name)
-        for one in inner if isinstance(inner, list) else ():
-            yield from walk_causes(one, depth + 1)
+        causes = error.get(name)
+        if isinstance(causes, list):
+            for cause in causes:
+                yield from walk_causes(cause, depth + 1)
     for name in ("caused_by", "reason"):
         yield from walk_causes(error.get(name), depth + 1)
 
 
-def _root(error: Mapping[str, Any]) -> Mapping[str, Any]:
+def _find_root_cause(error: Mapping[str, Any]) -> Mapping[str, Any]:
     causes = error.get("root_cause")
     if isinstance(causes, list) and causes and isinstance(causes[0], Mapping):
         return causes[0]
     return error
 
 
-def _sentence(error: Mapping[str, Any]) -> str:
+def _describe_cause(error: Mapping[str, Any]) -> str:
     kind, reason = error.get("type"), error.get("reason")
     if kind and isinstance(reason, str) and reason:
         return f"{kind}: {reason.rstrip(';')}"
     return str(kind or reason or NO_REASON)
 
 
-def _deepest_reason(error: Mapping[str, Any]) -> str | None:
+def _find_deepest_reason(error: Mapping[str, Any]) -> str | None:
     """The last cause of the chain, often the most useful one, such as a script's exception."""
-    link: Json = _first_shard_reason(error) or error
-    depth = 0
-    while isinstance(link, Mapping) and isinstance(link.get("caused_by"), Mapping) and depth < DEEPEST:
-        link, depth = link["caused_by"], depth + 1
-    reason = link.get("reason") if isinstance(link, Mapping) else None
-    return reason if depth and isinstance(reason, str) else None
-
-
-def _first_shard_reason(error: Mapping[str, Any]) -> Json:
+    cause: Json = error
     shards = error.get("failed_shards")
     if isinstance(shards, list) and shards and isinstance(shards[0], Mapping):
-        return shards[0].get("reason")
-    return None
+        cause = shards[0].get("reason") or error
+    depth = 0
+    while isinstance(cause, Mapping) and isinstance(cause.get("caused_by"), Mapping) and depth < DEEPEST:
+        cause = cause["caused_by"]
+        depth += 1
+    if depth == 0 or not isinstance(cause, Mapping):
+        return None
+    reason = cause.get("reason")
+    return reason if isinstance(reason, str) else None

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from harness.model import Json, Ranking, SearchRequest, iterate_members
-from harness.search.fields import runtime_fields
-from harness.search.msearch import WHICH_INDEXES, pinned_of
+from harness.search.fields import select_runtime_fields
+from harness.search.msearch import INDEX_PARAMS, find_point
 from harness.search.protocol import IDS_ONLY, LookUpOptions
 
 COSTLY_KEYS = frozenset(
@@ -170,10 +170,10 @@ def make_sample_request(request: SearchRequest, size: int) -> SearchRequest:
 
 def _look_up(request: SearchRequest, body: dict[str, Json]) -> SearchRequest:
     """*body* as a request to what *request* searches, of no query."""
-    point = pinned_of(request.body)
+    point = find_point(request.body)
     if point is not None:
         body["pit"] = point
-    body |= runtime_fields(request.body)
+    body |= select_runtime_fields(request.body)
     return SearchRequest(
         "",
         request.index if point is None else None,
@@ -191,7 +191,7 @@ def make_ids_query(ids: Sequence[str], id_field: str | None) -> Json:
 
 def select_index_params(url_params: Mapping[str, str]) -> dict[str, str]:
     """Those of *url_params* that say which indexes are searched; a look-up by id is not routed."""
-    return {name: value for name, value in url_params.items() if name in WHICH_INDEXES}
+    return {name: value for name, value in url_params.items() if name in INDEX_PARAMS}
 
 
 def filter_to_ids(request: SearchRequest, ids: Sequence[str]) -> SearchRequest:

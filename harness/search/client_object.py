@@ -20,9 +20,9 @@ from harness.search.connection import (
     Answer,
     ConnectionClosed,
     NoAnswerInTime,
-    was_closed,
-    why_unreachable,
-    within,
+    explain_unreachable,
+    is_closed_connection,
+    run_within,
 )
 
 Send: TypeAlias = Callable[[str, str, bytes | None, str, float | None], Any]
@@ -33,16 +33,16 @@ UNKNOWN_ENGINE = Engine("unknown")
 """That of a client object that cannot be asked, if the target does not state it."""
 
 
-def adapt(client: Any) -> ClientConnection:
+def adapt_client(client: Any) -> ClientConnection:
     """
     A connection through *client*.
 
     Raises:
         UsageError: It is an asynchronous client, or has nothing to search with.
     """
-    if _is(client, "elasticsearch", "Elasticsearch"):
+    if _is_instance(client, "elasticsearch", "Elasticsearch"):
         return ClientConnection(_elasticsearch(client))
-    if _is(client, "opensearchpy", "OpenSearch"):
+    if _is_instance(client, "opensearchpy", "OpenSearch"):
         return ClientConnection(_opensearch(client))
     search = getattr(client, "msearch", None)
     if not callable(search):
@@ -54,27 +54,27 @@ def adapt(client: Any) -> ClientConnection:
 
 def is_thread_safe(client: Any) -> bool:
     """Whether *client* may be used from several threads: the clients of the engines say so."""
-    return _is(client, "elasticsearch", "Elasticsearch") or _is(client, "opensearchpy", "OpenSearch")
+    return _is_instance(client, "elasticsearch", "Elasticsearch") or _is_instance(client, "opensearchpy", "OpenSearch")
 
 
-def says_engine(client: Any) -> bool:
+def knows_engine(client: Any) -> bool:
     """Whether *client* can be asked for its engine: the clients of the engines can, others if they have `info()`."""
     return is_thread_safe(client) or callable(getattr(client, "info", None))
 
 
-def _is(client: Any, module: str, name: str) -> bool:
+def _is_instance(client: Any, module: str, name: str) -> bool:
     """Whether *client* is of that class. The module is not imported: it already is if there is such a client."""
     known = getattr(sys.modules.get(module), name, None)
     return known is not None and isinstance(client, known)
 
 
-def _content_type(body: bytes | None, mime: str) -> dict[str, str]:
+def _make_content_type(body: bytes | None, mime: str) -> dict[str, str]:
     return {} if body is None else {"content-type": mime}
 
 
 def _elasticsearch(client: Any) -> Send:
     def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:
-        headers = {"accept": PLAIN_JSON, **_content_type(body, mime)}
+        headers = {"accept": PLAIN_JSON, **_make_content_type(body, mime)}
         options = {} if timeout is None else {"request_timeout": timeout}
         return client.options(**options).perform_request(method, path, headers=headers, body=body)
 
@@ -84,7 +84,7 @@ def _elasticsearch(client: Any) -> Send:
 def _opensearch(client: Any) -> Send:
     def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:
         text = None if body is None else body.decode()
-        headers = _content_type(body, mime)
+        headers = _make_content_type(body, mime)
         return client.transport.perform_request(method, path, body=text, timeout=timeout, headers=headers)
 
     return send
@@ -125,14 +125,14 @@ class ClientConnection:
     ) -> Answer:
         """See `Connection.perform`."""
         try:
-            content = within(timeout, lambda: self._send(method, path, body, mime, timeout))
-            return Answer(_status_of(content), _dump(getattr(content, "body", content)))
+            content = run_within(timeout, lambda: self._send(method, path, body, mime, timeout))
+            return Answer(_read_status(content), _encode(getattr(content, "body", content)))
         except (HarnessError, KeyboardInterrupt):
             raise
         except TimeoutError as error:
             raise NoAnswerInTime(f"the given client had no answer within {timeout:g} s") from error
         except BaseException as error:  # what a client raises is its own affair, `pytest.skip` and `sys.exit` too
-            return _answer_in(error)
+            return _read_raised_answer(error)
 
     def mask(self, text: str) -> str:
         """The client does not reveal its login."""
@@ -142,7 +142,7 @@ class ClientConnection:
         """Do nothing: the user closes the client."""
 
 
-def _answer_in(error: BaseException) -> Answer:
+def _read_raised_answer(error: BaseException) -> Answer:
     """
     The answer that the client raised instead of returning it.
 
@@ -156,23 +156,23 @@ def _answer_in(error: BaseException) -> Answer:
     if isinstance(status, int):
         content = getattr(error, "body", None) or getattr(error, "info", None)
         headers = {name.lower(): value for name, value in dict(getattr(meta, "headers", None) or {}).items()}
-        return Answer(status, _dump(content or {"error": str(error)}), headers)
+        return Answer(status, _encode(content or {"error": str(error)}), headers)
     if "Timeout" in type(error).__name__:
         raise NoAnswerInTime("the given client had no answer in time") from error
-    kind = ConnectionClosed if was_closed(error) else EngineUnreachable
-    raise kind(f"the given client failed ({type(error).__name__}): {why_unreachable(error)}") from error
+    kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
+    raise kind(f"the given client failed ({type(error).__name__}): {explain_unreachable(error)}") from error
 
 
-def _status_of(content: Any) -> int:
+def _read_status(content: Any) -> int:
     """The status of an answer that has one, as those of elasticsearch; other clients raise errors."""
     status = getattr(getattr(content, "meta", None), "status", 200)
     return status if isinstance(status, int) else 200
 
 
-def _dump(content: Any) -> bytes:
+def _encode(content: Any) -> bytes:
     """*content* as JSON, so that it is read like any other answer; the client's own types become their values."""
-    return content.encode() if isinstance(content, str) else json.dumps(content, default=_json_value).encode()
+    return content.encode() if isinstance(content, str) else json.dumps(content, default=_convert_value).encode()
 
 
-def _json_value(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
     return value.body if hasattr(value, "body") else str(value)

@@ -11,11 +11,18 @@ from typing import ClassVar, Generic, TypeVar
 
 from harness.errors import EngineUnreachable, LoginRefused, RequestRefused
 from harness.model import Engine, Failure, Json, Response, SearchRequest
-from harness.search.answers import WHOLE, error_kinds, json_of, refusal_of, refusal_text, refuses_login
+from harness.search.answers import (
+    COMPLETE,
+    describe_refusal,
+    find_login_refusal,
+    list_error_kinds,
+    read_json,
+    refuses_login,
+)
 from harness.search.connection import Answer, Connection, MaskingConnection
-from harness.search.hits import printable
+from harness.search.hits import make_printable
 from harness.search.protocol import ResponseStream, Search, StreamedResponse
-from harness.search.server_health import Retries, ServerHealth, ask_one
+from harness.search.server_health import Retries, ServerHealth, ServerRequest, ask_one
 
 ConnectionT = TypeVar("ConnectionT", bound=MaskingConnection)
 
@@ -53,17 +60,22 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
             LoginRefused: It refuses the login in all responses.
         """
         self._check(requests, budget=budget)
-        health = ServerHealth(self.retries, timeout=self.timeout, budget=budget)
+        health = ServerHealth(self.retries, timeout=self.timeout, budget=budget, nodes=self._nodes)
         refusals: set[Failure | None] = set()
         with closing(self._send_all(requests, health)) as responses:
             for place, response in responses:
                 if isinstance(response, Failure):
-                    response = replace(response, reason=printable(self.connection.mask(response.reason)))
-                refusals.add(refusal_of(response))
+                    response = replace(response, reason=make_printable(self.connection.mask(response.reason)))
+                refusals.add(find_login_refusal(response))
                 yield StreamedResponse(place, requests[place], response, health.resent.get(place, ""))
         if health.given_up and not health.answered:
             raise EngineUnreachable(self.connection.mask(health.given_up.reason))
         self._raise_if_refused(refusals)
+
+    @property
+    def _nodes(self) -> int:
+        """The number of nodes to try before the server is unreachable."""
+        return 1
 
     @abstractmethod
     def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
@@ -76,7 +88,7 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         """Send *requests*, and yield each response once, with the place of its request."""
 
     def _raise_if_refused(self, refusals: Collection[Failure | None]) -> None:
-        """Raise if the login was refused in all responses; *refusals* has the `refusal_of` each of them, once."""
+        """Raise if the login was refused in all responses; *refusals* has what `find_login_refusal` says of each."""
         refusal = next(iter(refusals), None)
         if refusal is None or None in refusals:
             return
@@ -95,9 +107,9 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
 STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'
 
 
-def login_refused(answer: Answer, connection: Connection) -> LoginRefused:
+def make_login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     """The error for a 401 or 403, with a remedy."""
-    reason = refusal_text(answer)
+    reason = describe_refusal(answer)
     if answer.status == 401:
         remedy = "are the variables of the cluster's login set and correct, and has an API key not expired?"
     else:
@@ -116,11 +128,11 @@ def ask_json(
         RequestRefused: It refuses the request, or its answer is no object; *refused* begins the sentence.
     """
     sent = None if body is None else json.dumps(body).encode()
-    answer = ask_one(search.connection, search.retries, method, path, body=sent)
+    answer = ask_one(search.connection, search.retries, ServerRequest(method, path, sent))
     if refuses_login(answer):
-        raise login_refused(answer, search.connection)
-    content = json_of(answer)
-    if answer.status not in WHOLE or not isinstance(content, Mapping):
-        why = content.reason if isinstance(content, Failure) else refusal_text(answer)
-        raise RequestRefused(search.connection.mask(f"{refused}{why}"), answer.status, error_kinds(answer))
+        raise make_login_refused(answer, search.connection)
+    content = read_json(answer)
+    if answer.status not in COMPLETE or not isinstance(content, Mapping):
+        why = content.reason if isinstance(content, Failure) else describe_refusal(answer)
+        raise RequestRefused(search.connection.mask(f"{refused}{why}"), answer.status, list_error_kinds(answer))
     return content

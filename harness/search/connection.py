@@ -85,7 +85,7 @@ class Connection(MaskingConnection, Protocol):
         ...
 
 
-LOGGERS = ("urllib3.connectionpool", "elastic_transport.node", "elastic_transport.transport", "opensearch")
+REQUEST_LOGGERS = ("urllib3.connectionpool", "elastic_transport.node", "elastic_transport.transport", "opensearch")
 """Of the libraries that log the URLs, and some the bodies, of requests."""
 
 _IS_OURS: ContextVar[bool] = ContextVar("request of the harness", default=False)
@@ -95,13 +95,13 @@ def _is_loggable(record: logging.LogRecord) -> bool:  # noqa: ARG001
     return not _IS_OURS.get()
 
 
-def _unlogged(call: Callable[[], T]) -> T:
+def _call_unlogged(call: Callable[[], T]) -> T:
     """
     The result of *call*, a request that no library logs: variables of the environment may stand in its URL.
 
     Nothing else that these libraries send is left out of their logs.
     """
-    for name in LOGGERS:
+    for name in REQUEST_LOGGERS:
         logging.getLogger(name).addFilter(_is_loggable)  # the same filter is added once
     token = _IS_OURS.set(True)
     try:
@@ -110,7 +110,7 @@ def _unlogged(call: Callable[[], T]) -> T:
         _IS_OURS.reset(token)
 
 
-def within(seconds: float | None, call: Callable[[], T]) -> T:
+def run_within(seconds: float | None, call: Callable[[], T]) -> T:
     """
     The result of *call*, a request, if it takes at most *seconds*; no library logs it.
 
@@ -125,13 +125,13 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
         TimeoutError: It took longer.
     """
     if seconds is None:
-        return _unlogged(call)
+        return _call_unlogged(call)
     outcome: Future[T] = Future()
     context = copy_context()
 
     def work() -> None:
         try:
-            outcome.set_result(context.run(_unlogged, call))
+            outcome.set_result(context.run(_call_unlogged, call))
         except BaseException as error:  # it is the caller's, whatever it is
             outcome.set_exception(error)
 
@@ -142,7 +142,7 @@ def within(seconds: float | None, call: Callable[[], T]) -> T:
 CHUNK = 256 * 1024
 """Bytes of an answer that are read at once."""
 
-MOST_ANSWERED = 256 * 2**20
+LARGEST_ANSWER = 256 * 2**20
 """Bytes of an answer, after decompression, that are read."""
 
 
@@ -151,15 +151,15 @@ def read_in_time(chunks: Iterable[bytes], end: float) -> bytes:
     *chunks* joined, which are read until *end*, a time of `time.monotonic`.
 
     Raises:
-        AnswerTooLarge: They have more than `MOST_ANSWERED` bytes.
+        AnswerTooLarge: They have more than `LARGEST_ANSWER` bytes.
         TimeoutError: It is later than *end*.
     """
     held, size = [], 0
     for chunk in chunks:
         held.append(chunk)
         size += len(chunk)
-        if size > MOST_ANSWERED:
-            raise AnswerTooLarge(f"the answer has more than {MOST_ANSWERED // 2**20} MB")
+        if size > LARGEST_ANSWER:
+            raise AnswerTooLarge(f"the answer has more than {LARGEST_ANSWER // 2**20} MB")
         if time.monotonic() > end:
             raise TimeoutError
     return b"".join(held)
@@ -195,7 +195,7 @@ LARGE_REQUEST = 16 * 1024
 """Bytes of a request that a proxy may find too large."""
 
 
-def why_unreachable(error: BaseException, *, answered: bool = False, sent: int = 0) -> str:
+def explain_unreachable(error: BaseException, *, answered: bool = False, sent: int = 0) -> str:
     """
     The cause of *error*, which a client library raised, as a sentence with a remedy.
 
@@ -207,13 +207,13 @@ def why_unreachable(error: BaseException, *, answered: bool = False, sent: int =
     The libraries wrap the system's errors in their own and have no codes for TLS errors, so this inspects the chain of
     causes and their messages.
     """
-    chain = list(_chain(error))
+    chain = list(_walk_causes(error))
     text = " ".join(str(link) for link in chain)
-    if any(isinstance(link, socket.gaierror) for link in chain) or "NameResolution" in _types(chain):
+    if any(isinstance(link, socket.gaierror) for link in chain) or "NameResolution" in _join_type_names(chain):
         return "unknown host name; check its spelling and the network of this machine"
-    if "ProxyError" in _types(chain):
-        return _proxy_reason(text)
-    tls = _tls(text)
+    if "ProxyError" in _join_type_names(chain):
+        return _explain_proxy(text)
+    tls = _explain_tls(text)
     if tls:
         return tls
     if any(isinstance(link, ConnectionRefusedError) for link in chain):
@@ -228,7 +228,7 @@ def why_unreachable(error: BaseException, *, answered: bool = False, sent: int =
     return f"the connection failed: {str(error.__cause__ or error)[:300]}"
 
 
-def _proxy_reason(text: str) -> str:
+def _explain_proxy(text: str) -> str:
     """Why there is no way through the proxy: its answer to CONNECT stands in the message of the library."""
     answer = re.search(r"Tunnel connection failed: (\d{3}[^'\")]*)", text)
     if answer and answer[1].startswith(str(PROXY_LOGIN)):
@@ -244,12 +244,12 @@ def raise_if_proxy_refuses(answer: Answer) -> None:
         raise LoginRefused(PROXY_REFUSES)
 
 
-def was_closed(error: BaseException) -> bool:
+def is_closed_connection(error: BaseException) -> bool:
     """Whether *error* is due to a server that accepted the connection and then closed it."""
-    return any(isinstance(link, CLOSED) for link in _chain(error))
+    return any(isinstance(link, CLOSED) for link in _walk_causes(error))
 
 
-def _tls(text: str) -> str | None:
+def _explain_tls(text: str) -> str | None:
     lowered = text.lower()
     if "fingerprints did not match" in lowered:
         return "the SHA-256 of its certificate differs from `fingerprint`; was the certificate renewed?"
@@ -268,7 +268,7 @@ def _tls(text: str) -> str | None:
     return f"TLS failed: {text[:300]}" if "ssl" in lowered and "error" in lowered else None
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _walk_causes(error: BaseException) -> Iterator[BaseException]:
     """*error*, its causes, and the errors that the libraries keep as `reason` or as arguments."""
     seen: set[int] = set()
     waiting: list[BaseException] = [error]
@@ -282,5 +282,5 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
         waiting.extend(one for one in carried if isinstance(one, BaseException))
 
 
-def _types(chain: list[BaseException]) -> str:
+def _join_type_names(chain: list[BaseException]) -> str:
     return " ".join(type(link).__name__ for link in chain)

@@ -18,11 +18,11 @@ from urllib.parse import quote, urlencode
 from harness.errors import SearchError
 from harness.masking import fingerprint
 from harness.model import Definitions, Json, SearchRequest, iterate_members
-from harness.search.answers import json_of
+from harness.search.answers import read_json
 from harness.search.connection import Connection
-from harness.search.fields import LISTING, parents_of
-from harness.search.hits import printable
-from harness.search.msearch import WHICH_INDEXES, index_path
+from harness.search.fields import LISTING, list_parents
+from harness.search.hits import make_printable
+from harness.search.msearch import INDEX_PARAMS, make_index_path
 
 # What requests name.
 
@@ -84,34 +84,34 @@ def find_references(body: Json, url_params: Mapping[str, Json], values: Iterable
         url_params: Its parameters.
         values: The texts and params of the queries, which may name fields too.
     """
-    words = set(_words_in([body, url_params]))
+    words = set(_walk_words([body, url_params]))
     for value in values:
-        words.update(_words_in(value))
-    parents = {parent for word in words for parent in parents_of(word)}
-    objects = {*_objects_in(body), *_objects_in(url_params)}
-    return References(frozenset(words | parents), frozenset(_patterns_in(body)), frozenset(objects))
+        words.update(_walk_words(value))
+    parents = {parent for word in words for parent in list_parents(word)}
+    objects = {*_walk_objects(body), *_walk_objects(url_params)}
+    return References(frozenset(words | parents), frozenset(_walk_patterns(body)), frozenset(objects))
 
 
-def _strings_in(value: Json) -> Iterator[str]:
+def _walk_strings(value: Json) -> Iterator[str]:
     """Each key and each text in *value*, at any depth."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for key, member in value.items():
             yield key
-            yield from _strings_in(member)
+            yield from _walk_strings(member)
     elif isinstance(value, list) and not (value and isinstance(value[0], float)):
         for item in value:
-            yield from _strings_in(item)
+            yield from _walk_strings(item)
 
 
-def _words_in(value: Json) -> Iterator[str]:
-    for text in _strings_in(value):
+def _walk_words(value: Json) -> Iterator[str]:
+    for text in _walk_strings(value):
         for word in _WORD.findall(text):
             yield word.rstrip(".-")
 
 
-def _patterns_in(body: Json) -> Iterator[str]:
+def _walk_patterns(body: Json) -> Iterator[str]:
     """The patterns of fields in *body*, and `*` where a query without fields searches all of them."""
     for key, value in iterate_members(body):
         if key in ("fields", "default_field"):
@@ -122,14 +122,14 @@ def _patterns_in(body: Json) -> Iterator[str]:
         elif key in LISTING and isinstance(value, Mapping) and not {"fields", "default_field"} & value.keys():
             yield ANY_FIELD
         elif key == "source" and isinstance(value, str):
-            yield from _patterns_in_source(value)
-    for text in _strings_in(body):
+            yield from _walk_source_patterns(value)
+    for text in _walk_strings(body):
         pattern = _PLACEHOLDER.sub("*", text)
         if pattern != text and _PATTERN.fullmatch(pattern) and _WORD.search(pattern):
             yield pattern
 
 
-def _patterns_in_source(source: str) -> Iterator[str]:
+def _walk_source_patterns(source: str) -> Iterator[str]:
     """The same for the source of a search template, a text."""
     for match in _QUOTED_PATTERN.finditer(source):
         yield match[1]
@@ -137,7 +137,7 @@ def _patterns_in_source(source: str) -> Iterator[str]:
         yield ANY_FIELD
 
 
-def _objects_in(content: Json) -> Iterator[StoredObject]:
+def _walk_objects(content: Json) -> Iterator[StoredObject]:
     for key, value in iterate_members(content):
         name = value.get("id") if isinstance(value, Mapping) else None
         if key.endswith("script") and isinstance(name, str):
@@ -157,15 +157,15 @@ def find_objects(requests: Iterable[SearchRequest]) -> frozenset[StoredObject]:
     """The stored objects that *requests*, which have no placeholders any more, name."""
     objects: set[StoredObject] = set()
     for request in requests:
-        objects.update(_objects_in(request.body))
-        objects.update(_objects_in(request.url_params))
+        objects.update(_walk_objects(request.body))
+        objects.update(_walk_objects(request.url_params))
     return frozenset(objects)
 
 
 # What a server has.
 
 
-NO_EFFECT = frozenset(
+HARMLESS_PARAMETERS = frozenset(
     {
         "coerce", "copy_to", "dynamic", "eager_global_ordinals", "fields", "ignore_above", "ignore_malformed", "meta",
         "properties",
@@ -173,10 +173,10 @@ NO_EFFECT = frozenset(
 )  # fmt: skip
 """Parameters of a field that change no search of documents that are there, and those that hold other fields."""
 
-COMPUTED = ("derived", "runtime")
+COMPUTED_FIELDS = ("derived", "runtime")
 """The keys of a mapping with fields that are computed for each search."""
 
-SETTINGS = ("analysis", "knn", "query", "query_string", "similarity")
+SEARCH_SETTINGS = ("analysis", "knn", "query", "query_string", "similarity")
 """The settings of an index that searches depend on. All others are about storage, writes, limits and lifecycles."""
 
 
@@ -220,7 +220,7 @@ class _DefinitionsReader:
         if self._is_answering:
             try:
                 answer = self._connection.perform("GET", path, timeout=self._timeout)
-                return answer.status, json_of(answer)
+                return answer.status, read_json(answer)
             except SearchError:
                 self._is_answering = False
         return 0, None
@@ -231,12 +231,12 @@ class _DefinitionsReader:
         """The *key*, "settings" or "mappings", of each index behind *index*; nothing where it cannot be read."""
         if index is None:
             return {}
-        which = urlencode({name: url_params[name] for name in WHICH_INDEXES if name in url_params})
+        which = urlencode({name: url_params[name] for name in INDEX_PARAMS if name in url_params})
         endpoint = "_mapping" if key == "mappings" else "_settings"
-        status, content = self._ask(f"{index_path(index)}/{endpoint}{which and '?'}{which}")
+        status, content = self._ask(f"{make_index_path(index)}/{endpoint}{which and '?'}{which}")
         found = {}
         if status == 200 and isinstance(content, Mapping):
-            members_of_each = {printable(name): _member(content[name], key) for name in content}
+            members_of_each = {make_printable(name): _get_member(content[name], key) for name in content}
             found = {name: member for name, member in members_of_each.items() if isinstance(member, Mapping)}
         if not found:
             self._unread.append("the mapping" if key == "mappings" else "the settings")
@@ -246,9 +246,9 @@ class _DefinitionsReader:
         """Take the *settings* of each index; returns the stored objects that they name."""
         objects: list[StoredObject] = []
         for index, held in settings.items():
-            own = _mapping(held.get("index"))
-            parts = {name: own[name] for name in SETTINGS if name in own}
-            pipeline = _member(own, "search", "default_pipeline")
+            own = _as_mapping(held.get("index"))
+            parts = {name: own[name] for name in SEARCH_SETTINGS if name in own}
+            pipeline = _get_member(own, "search", "default_pipeline")
             if isinstance(pipeline, str):
                 parts["search.default_pipeline"] = pipeline
                 if pipeline != "_none":
@@ -266,7 +266,7 @@ class _DefinitionsReader:
         pending = sorted(objects)
         while pending:
             kind, name = pending.pop(0)
-            place = f"{kind} {printable(name)}"
+            place = f"{kind} {make_printable(name)}"
             if place in self._named or f"the {place}" in self._unread:
                 continue
             status, content = self._ask(PATHS[kind].format(quote(name, safe="")))
@@ -284,8 +284,8 @@ class _DefinitionsReader:
     def _take_mappings(self, mappings: Mapping[str, Mapping[str, Json]], references: References) -> None:
         """Take those fields of *mappings* that *references*, or a computed field that they name, name."""
         for index, mapping in mappings.items():
-            fields = list(_fields_in(mapping))
-            references = _with_computed_fields(fields, references)
+            fields = list(_walk_fields(mapping))
+            references = _add_computed_fields(fields, references)
             named: dict[str, str] = {}
             matched: dict[str, str] = {}
             for field in fields:
@@ -308,11 +308,11 @@ class _Field:
 
     @property
     def fingerprint(self) -> str:
-        """A fingerprint of its definition, without `NO_EFFECT`."""
-        return fingerprint({key: value for key, value in self.definition.items() if key not in NO_EFFECT})
+        """A fingerprint of its definition, without `HARMLESS_PARAMETERS`."""
+        return fingerprint({key: value for key, value in self.definition.items() if key not in HARMLESS_PARAMETERS})
 
 
-def _with_computed_fields(fields: Sequence[_Field], references: References) -> References:
+def _add_computed_fields(fields: Sequence[_Field], references: References) -> References:
     """*references*, and what those computed *fields* name that these name, and so on."""
     computed = [field for field in fields if field.is_computed]
     while True:
@@ -327,28 +327,28 @@ def _with_computed_fields(fields: Sequence[_Field], references: References) -> R
         references = extended
 
 
-def _fields_in(mapping: Mapping[str, Json]) -> Iterator[_Field]:
+def _walk_fields(mapping: Mapping[str, Json]) -> Iterator[_Field]:
     """Each field of *mapping*, at any depth."""
-    for key in COMPUTED:
-        for name, definition in _mapping(mapping.get(key)).items():
-            yield _Field(name, _mapping(definition), is_computed=True)
-            for part in _mapping(_mapping(definition).get("fields")):
-                yield _Field(f"{name}.{part}", _mapping(definition), is_computed=True)
+    for key in COMPUTED_FIELDS:
+        for name, definition in _as_mapping(mapping.get(key)).items():
+            yield _Field(name, _as_mapping(definition), is_computed=True)
+            for part in _as_mapping(_as_mapping(definition).get("fields")):
+                yield _Field(f"{name}.{part}", _as_mapping(definition), is_computed=True)
     pending = [("", mapping)]
     while pending:
         path, held = pending.pop()
         for key in ("properties", "fields"):
-            for name, member in _mapping(held.get(key)).items():
-                field, definition = f"{path}.{name}" if path else name, _mapping(member)
+            for name, member in _as_mapping(held.get(key)).items():
+                field, definition = f"{path}.{name}" if path else name, _as_mapping(member)
                 yield _Field(field, definition, is_computed=definition.get("type") == "alias")
                 pending.append((field, definition))
 
 
-def _mapping(value: Json) -> Mapping[str, Json]:
+def _as_mapping(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _member(value: Json, *path: str) -> Json:
+def _get_member(value: Json, *path: str) -> Json:
     for name in path:
-        value = _mapping(value).get(name)
+        value = _as_mapping(value).get(name)
     return value

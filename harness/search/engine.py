@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
@@ -22,20 +22,20 @@ from harness.model import (
     Response,
     SearchRequest,
 )
-from harness.search.answers import json_of, refusal_text, refuses_login
+from harness.search.answers import describe_refusal, read_json, refuses_login
 from harness.search.batches import MOST_SEARCHES, Batches
 from harness.search.bodies import select_index_params
-from harness.search.connected import STATE_IT, ConnectedSearch, login_refused
+from harness.search.connected import STATE_IT, ConnectedSearch, make_login_refused
 from harness.search.connection import Answer, Connection
 from harness.search.definitions import References, read_definitions
 from harness.search.engine_state import read_facts, read_state
 from harness.search.fields import read_field_types
-from harness.search.hits import excerpt, printable
-from harness.search.msearch import Entry, entry_of
+from harness.search.hits import make_excerpt, make_printable
+from harness.search.msearch import Entry, make_entry
 from harness.search.points import PointInTime, close_point, open_point
 from harness.search.protocol import NOTHING_KNOWN, IndexField, Inspector, RatedQuery, SampledDocument
 from harness.search.sending import BatchSender
-from harness.search.server_health import Retries, ServerHealth, ask_one, is_alive
+from harness.search.server_health import Retries, ServerHealth, ServerRequest, ask_one, has_living_node
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its cluster is an engine")
 AT_ONCE = 4
@@ -96,12 +96,17 @@ class EngineSearch(ConnectedSearch[Connection]):
         self._raise_if_gone()
         return super().search(requests, budget=budget)
 
+    @property
+    def _nodes(self) -> int:
+        return self.connection.nodes
+
     def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
         """An engine takes any request."""
 
     def _send_all(
         self, requests: Sequence[SearchRequest], health: ServerHealth
     ) -> Generator[tuple[int, Response], None, None]:
+        # Requests are written while others are under way.
         entries = (self._write_entry(place, request) for place, request in enumerate(requests))
         batches = Batches(entries, len(requests), health, senders=self._concurrency, most=self._batch)
         yield from BatchSender(self.connection, health, batches).send_all(len(requests), self._concurrency)
@@ -111,22 +116,27 @@ class EngineSearch(ConnectedSearch[Connection]):
         """*request* as lines of an `_msearch`, in the point in time that is searched."""
         if request.http is not None:
             return Entry(place, b"", refusal=NO_REQUEST)
-        entry = entry_of(place, request if self._point is None else self._point.pin(request))
-        return entry if isinstance(entry, Entry) else Entry(place, b"", refusal=entry)
+        if self._point is not None:
+            request = self._point.pin(request)
+        entry = make_entry(place, request)
+        return Entry(place, b"", refusal=entry) if isinstance(entry, Failure) else entry
 
-    def _still_gone(self) -> Failure | None:
-        """Why the server was given up, if it does not answer now either."""
-        if self._gone is not None and is_alive(self.connection, lambda: min(self.timeout, SECONDS_TO_COME_BACK)):
+    def _ask_if_gone(self) -> Failure | None:
+        """Why the server was given up, if it does not answer now either; asks it if it was."""
+        if self._gone is not None and has_living_node(self.connection, min(self.timeout, SECONDS_TO_COME_BACK)):
             self._gone = None
         return self._gone
 
     def _raise_if_gone(self) -> None:
-        if failure := self._still_gone():
+        failure = self._ask_if_gone()
+        if failure is not None:
             raise EngineUnreachable(self.connection.mask(failure.reason))
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
-        return NOTHING_KNOWN if self._still_gone() else read_facts(self.connection, index, self.retries)
+        if self._ask_if_gone() is not None:
+            return NOTHING_KNOWN
+        return read_facts(self.connection, index, self.retries)
 
     def field_types(
         self, index: str, names: Sequence[str], url_params: Mapping[str, str]
@@ -137,14 +147,16 @@ class EngineSearch(ConnectedSearch[Connection]):
 
     def index_state(self, index: str | None, *, timeout: float, url_params: Mapping[str, str]) -> IndexState:
         """See `Search.index_state`."""
-        return IndexState() if self._still_gone() else read_state(self.connection, index, timeout, url_params)
+        if self._ask_if_gone() is not None:
+            return IndexState()
+        return read_state(self.connection, index, timeout, url_params)
 
     def read_definitions(
         self, index: str | None, references: References, *, timeout: float, url_params: Mapping[str, str]
     ) -> Definitions:
         """See `Search.read_definitions`."""
-        if self._still_gone():
-            timeout = 0
+        if self._ask_if_gone() is not None:
+            timeout = 0  # so that nothing is asked, and all of it is unread
         return read_definitions(self.connection, index, references, timeout, url_params)
 
     @property
@@ -191,13 +203,13 @@ class EngineInspector(Inspector):
 
         return read_documents(self._search, index)
 
-    def rate(
+    def rate_requests(
         self, index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
     ) -> dict[str, RatedQuery | str]:
-        """See `Inspector.rate`."""
-        from harness.search.rank_eval import rate
+        """See `Inspector.rate_requests`."""
+        from harness.search.rank_eval import rate_requests
 
-        return rate(self._search, index, spec, url_params)
+        return rate_requests(self._search, index, spec, url_params)
 
     def find_homes(self, index: str, ids: Sequence[str], url_params: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
         """See `Inspector.find_homes`."""
@@ -210,14 +222,14 @@ SERVERLESS = "serverless"
 """What stands for the version where the server has none."""
 
 
-def stated_engine(text: str) -> Engine:
+def parse_engine(text: str) -> Engine:
     """
     The engine that *text*, such as "opensearch 2.19", says.
 
     Raises:
         UsageError: It names none that is known.
 
-    >>> str(stated_engine("opensearch 2.19"))
+    >>> str(parse_engine("opensearch 2.19"))
     'opensearch 2.19'
     """
     sentence = engine_problem(text)
@@ -227,7 +239,7 @@ def stated_engine(text: str) -> Engine:
     return Engine(kind, version.strip(), stated=True)
 
 
-def ask_who(
+def identify_engine(
     connection: Connection, retries: Retries, *, timeout: float = math.inf, budget: float | None = None
 ) -> Engine:
     """
@@ -244,33 +256,36 @@ def ask_who(
         EngineUnreachable: No node answers.
         SearchError: The server is neither Elasticsearch nor OpenSearch.
     """
-    answer = ask_one(connection, retries, "GET", "/", timeout=timeout, budget=budget)
-    if answer.status == 403 and (kind := _kind_that_refuses(answer)):
-        return Engine(kind)
+    answer = ask_one(connection, retries, ServerRequest("GET", "/"), timeout=timeout, budget=budget)
+    if answer.status == 403:
+        kind = _find_refusing_engine(answer)
+        if kind is not None:
+            return Engine(kind)
     if refuses_login(answer):
-        raise login_refused(answer, connection)
-    content = json_of(answer)
-    version = content.get("version") if isinstance(content, Mapping) else None
-    if answer.status != 200 or not isinstance(content, Mapping) or not isinstance(version, Mapping):
-        raise SearchError(connection.mask(_no_engine(answer)))
-    if not isinstance(version.get("number", ""), str):
-        raise SearchError(connection.mask(_no_engine(answer)))
-    return _engine(version, content)
+        raise make_login_refused(answer, connection)
+    content = read_json(answer)
+    if answer.status == 200 and isinstance(content, Mapping):
+        version = content.get("version")
+        if isinstance(version, Mapping) and isinstance(version.get("number", ""), str):
+            return _read_engine(version, content)
+    raise SearchError(connection.mask(_explain_no_engine(answer)))
 
 
-def _kind_that_refuses(answer: Answer) -> str | None:
+def _find_refusing_engine(answer: Answer) -> str | None:
     """Which engine says that the login may not ask for its version; None if it may be a proxy that says so."""
     if answer.headers.get("x-elastic-product") == "Elasticsearch":
         return "elasticsearch"
-    reason = refusal_text(answer)
+    reason = describe_refusal(answer)
     if "[cluster:monitor/main]" not in reason:
         return None
     return "opensearch" if "no permissions for" in reason else "elasticsearch"
 
 
-def _engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
-    number = printable(version.get("number", ""))
-    if version.get("build_flavor") == SERVERLESS:  # it has a number for old clients only
+def _read_engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engine:
+    """The engine whose answer to `GET /` is *content*, with its *version*; raises SearchError for another server."""
+    number = make_printable(version.get("number", ""))
+    if version.get("build_flavor") == SERVERLESS:
+        # It has a number for old clients only.
         return Engine("elasticsearch", SERVERLESS)
     if version.get("distribution") == "opensearch":
         return Engine("opensearch", number)
@@ -283,22 +298,27 @@ def is_engine(answer: Answer) -> bool:
     """Whether the *answer* to `GET /` is an engine's, be it that it refuses the login."""
     if "x-elastic-product" in answer.headers or "opensearch" in answer.headers.get("www-authenticate", "").lower():
         return True
-    content = json_of(answer)
+    content = read_json(answer)
     if not isinstance(content, Mapping):
         return False
     version, error = content.get("version"), content.get("error")
     if isinstance(error, Mapping) and "root_cause" in error:
         return True
-    with suppress(SearchError):
-        return isinstance(version, Mapping) and bool(_engine(version, content))
-    return False
+    if not isinstance(version, Mapping):
+        return False
+    try:
+        _read_engine(version, content)
+    except SearchError:
+        return False
+    return True
 
 
-def _no_engine(answer: Answer) -> str:
+def _explain_no_engine(answer: Answer) -> str:
+    """That *answer* is not one of an engine, in words."""
     if answer.status != 200:
-        reason = refusal_text(answer)
+        reason = describe_refusal(answer)
     else:
-        reason = f'it says "{excerpt(answer.body[:400].decode("utf-8", "replace"), 120)}"'
+        reason = f'it says "{make_excerpt(answer.body[:400].decode("utf-8", "replace"), 120)}"'
     return (
         f"`GET /` was not answered by Elasticsearch or OpenSearch: {reason}; is the URL correct? If it is, {STATE_IT}"
     )

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 from harness.model import Cluster, Json, Ranking, RequestTemplate, SearchRequest, SentRequest
 from harness.search import bodies
 from harness.search.definitions import References, StoredObject, find_objects, find_references
-from harness.search.fields import has_fixed_fields, named_fields, unknown_among
-from harness.search.msearch import IN_HEADER, pinned_of, preferring, shard_params, shards_text, single_search
+from harness.search.fields import find_named_fields, has_fixed_fields, list_unknown_fields
+from harness.search.msearch import (
+    HEADER_PARAMS,
+    add_preference,
+    describe_shards,
+    find_point,
+    make_single_search,
+    select_shard_params,
+)
 from harness.search.protocol import IDS_ONLY, ConnectOptions, Dialect, LookUpOptions
 
 if TYPE_CHECKING:
@@ -36,12 +43,12 @@ class EngineDialect(Dialect):
     def connect(self, cluster: Cluster, options: ConnectOptions) -> Search:
         """See `Dialect.connect`."""
         from harness.search.batches import MOST_SEARCHES
-        from harness.search.engine import EngineSearch, ask_who, stated_engine
+        from harness.search.engine import EngineSearch, identify_engine, parse_engine
         from harness.search.login import read_login
         from harness.search.server_health import Retries
 
         engine_text = options.engine or cluster.engine
-        engine = stated_engine(engine_text) if engine_text else None
+        engine = parse_engine(engine_text) if engine_text else None
         concurrency = cluster.concurrency
         connection: Connection
         if options.client is None:
@@ -49,10 +56,10 @@ class EngineDialect(Dialect):
 
             connection = connect(cluster, read_login(cluster, options.environ))
         else:
-            from harness.search.client_object import UNKNOWN_ENGINE, adapt, is_thread_safe, says_engine
+            from harness.search.client_object import UNKNOWN_ENGINE, adapt_client, is_thread_safe, knows_engine
 
-            connection = adapt(options.client)
-            if engine is None and not says_engine(options.client):
+            connection = adapt_client(options.client)
+            if engine is None and not knows_engine(options.client):
                 engine = UNKNOWN_ENGINE
             if not is_thread_safe(options.client):
                 concurrency = 1
@@ -61,7 +68,7 @@ class EngineDialect(Dialect):
             if engine is None:
                 # Without a budget, the connection's own timeout holds.
                 timeout = math.inf if options.budget is None else cluster.timeout
-                engine = ask_who(connection, retries, timeout=timeout, budget=options.budget)
+                engine = identify_engine(connection, retries, timeout=timeout, budget=options.budget)
             return EngineSearch(
                 connection,
                 engine,
@@ -76,11 +83,11 @@ class EngineDialect(Dialect):
 
     def describe(self, request: SearchRequest, cluster: Cluster) -> SentRequest:
         """See `Dialect.describe`."""
-        from harness.search.transport import urls_of
+        from harness.search.transport import list_urls
 
-        path, body = single_search(request)
+        path, body = make_single_search(request)
         has_address = cluster.url or cluster.nodes or cluster.cloud_id
-        url = urls_of(cluster)[0].rstrip("/") if has_address else ""
+        url = list_urls(cluster)[0].rstrip("/") if has_address else ""
         return SentRequest("POST", url + path, {"content-type": "application/json"}, body)
 
     def selects_fields(self, template: RequestTemplate) -> bool:
@@ -89,15 +96,15 @@ class EngineDialect(Dialect):
 
     def list_unbatched_params(self, template: RequestTemplate) -> Sequence[str]:
         """See `Dialect.list_unbatched_params`: an `_msearch` has no place for some parameters."""
-        return sorted(template.url_params.keys() - IN_HEADER)
+        return sorted(template.url_params.keys() - HEADER_PARAMS)
 
     def is_pinned(self, request: SearchRequest | RequestTemplate) -> bool:
         """See `Dialect.is_pinned`."""
-        return pinned_of(request.body) is not None
+        return find_point(request.body) is not None
 
     def read_scope(self, request: SearchRequest) -> Json:
         """See `Dialect.read_scope`."""
-        return [pinned_of(request.body), bodies.select_index_params(request.url_params), request.id_field]
+        return [find_point(request.body), bodies.select_index_params(request.url_params), request.id_field]
 
     def may_request_more(self, template: RequestTemplate) -> bool:
         """See `Dialect.may_request_more`: a body with a size of its own is sent as it is, as is a search template."""
@@ -145,7 +152,7 @@ class EngineDialect(Dialect):
 
     def prefer(self, request: SearchRequest, preference: str) -> SearchRequest:
         """See `Dialect.prefer`."""
-        return preferring(preference, request)
+        return add_preference(preference, request)
 
     def request_documents(
         self, request: SearchRequest, ids: Sequence[str], options: LookUpOptions = IDS_ONLY
@@ -166,16 +173,16 @@ class EngineDialect(Dialect):
 
     def restrict_to_shards(self, look_up: SearchRequest, request: SearchRequest) -> SearchRequest | None:
         """See `Dialect.restrict_to_shards`."""
-        shards = shard_params(request.url_params)
+        shards = select_shard_params(request.url_params)
         return replace(look_up, url_params={**look_up.url_params, **shards}) if shards else None
 
     def describe_shards(self, request: SearchRequest) -> str:
         """See `Dialect.describe_shards`."""
-        return shards_text(request.url_params)
+        return describe_shards(request.url_params)
 
     def find_named_fields(self, request: SearchRequest) -> Mapping[str, str]:
         """See `Dialect.find_named_fields`."""
-        return named_fields(request.body)
+        return find_named_fields(request.body)
 
     def has_fixed_fields(self, template: RequestTemplate) -> bool:
         """See `Dialect.has_fixed_fields`."""
@@ -183,7 +190,7 @@ class EngineDialect(Dialect):
 
     def list_unknown_fields(self, names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
         """See `Dialect.list_unknown_fields`."""
-        return unknown_among(names, types)
+        return list_unknown_fields(names, types)
 
     def find_references(self, template: RequestTemplate, values: Iterable[Json]) -> References:
         """See `Dialect.find_references`."""

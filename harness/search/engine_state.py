@@ -10,15 +10,17 @@ from urllib.parse import urlencode
 from harness.errors import SearchError
 from harness.masking import fingerprint, if_small
 from harness.model import Failure, IndexFacts, IndexState, Json, ShardCopy
-from harness.search.answers import json_of, lacking_shards
+from harness.search.answers import find_missing_shards, read_json
 from harness.search.connection import Answer, Connection
-from harness.search.hits import MalformedAnswer, count_of, printable
-from harness.search.msearch import PREFERENCE, WHICH_INDEXES, index_path
+from harness.search.hits import MalformedAnswer, make_printable, read_count
+from harness.search.msearch import INDEX_PARAMS, PREFERENCE, make_index_path
 from harness.search.protocol import NOTHING_KNOWN
-from harness.search.server_health import Retries, ask_one
+from harness.search.server_health import Retries, ServerRequest, ask_one
 
-OF_ONE_INDEX = frozenset({"creation_date", "history", "provided_name", "resize", "routing", "uuid", "version"})
+OWN_SETTINGS = frozenset({"creation_date", "history", "provided_name", "resize", "routing", "uuid", "version"})
 """Settings that differ between indexes that were built the same."""
+
+# Facts.
 
 
 def read_facts(connection: Connection, index: str | None, retries: Retries) -> IndexFacts:
@@ -29,22 +31,95 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
     """
     if index is None:
         return NOTHING_KNOWN
-    path = index_path(index)
-
-    def ask(what: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
-        return _ask(connection, retries, f"{path}/{what}", read)
-
-    mapping, settings, documents = ask("_mapping", _mappings), ask("_settings", _settings), ask("_count", count_in)
-    found = {"mapping": mapping, "settings": settings, "documents": documents}
-    missing = tuple(name for name, value in found.items() if value is None)
+    path = make_index_path(index)
+    mapping = _ask_fact(connection, retries, f"{path}/_mapping", _read_mappings)
+    settings = _ask_fact(connection, retries, f"{path}/_settings", _read_settings)
+    documents = _ask_fact(connection, retries, f"{path}/_count", read_document_count)
+    facts = {"mapping": mapping, "settings": settings, "documents": documents}
     return IndexFacts(
         mapping=None if mapping is None else fingerprint(mapping),
         settings=None if settings is None else fingerprint(settings),
         documents=documents,
-        missing=missing,
+        missing=tuple(name for name, fact in facts.items() if fact is None),
         mapping_json=if_small(mapping),
         settings_json=if_small(settings),
     )
+
+
+def _ask_fact(connection: Connection, retries: Retries, path: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
+    """The result of *read* for the answer; None if there is none. Facts explain a change and decide nothing."""
+    try:
+        answer = ask_one(connection, retries, ServerRequest("GET", path))
+    except SearchError:
+        return None
+    fact = _read_content(answer, read)
+    try:
+        # A baseline keeps facts: no infinite number and no lone surrogate can be written to its file.
+        json.dumps(fact, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return None
+    return fact
+
+
+def _read_mappings(content: Mapping[str, Json]) -> Json:
+    """The mapping of each index without `_meta`, which does not affect searches; None if one is missing."""
+    mappings = []
+    for member in content.values():
+        mapping = _get_member(member, "mappings")
+        if not isinstance(mapping, Mapping):
+            return None
+        mappings.append({key: value for key, value in mapping.items() if key != "_meta"})
+    return _sort_parts(mappings)
+
+
+def _read_settings(content: Mapping[str, Json]) -> Json:
+    """The settings of each index without its own; None if those of one are missing."""
+    all_settings = []
+    for member in content.values():
+        settings = _get_member(member, "settings", "index")
+        if not isinstance(settings, Mapping):
+            return None
+        all_settings.append({key: value for key, value in settings.items() if key not in OWN_SETTINGS})
+    return _sort_parts(all_settings)
+
+
+def _sort_parts(parts: list[dict[str, Json]]) -> Json:
+    """*parts*, one of each index, in an order that does not depend on the names of the indexes; None if empty."""
+    return sorted(parts, key=fingerprint) if parts else None
+
+
+def read_document_count(content: Mapping[str, Json]) -> int | None:
+    """The number in the answer to `_count`; None if there is none, or if a shard did not answer."""
+    try:
+        return None if find_missing_shards(content, None) else read_count(content, "count")
+    except MalformedAnswer:
+        return None
+
+
+# The state.
+
+SHARD_STATS = {
+    "level": "shards",
+    "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no.max_seq_no,indices.*.shards.*.docs,"
+    "indices.*.shards.*.routing.node",
+}
+"""Parameters of `_stats`; sequence numbers come with whichever statistics."""
+
+NEWEST_DOCUMENT = {
+    "size": "1",
+    "sort": "_seq_no:desc",
+    "_source": "false",
+    "track_total_hits": "false",
+    "allow_partial_search_results": "false",
+    "filter_path": "hits.hits.sort",
+}
+"""Parameters of a search for the document that was written last, of those that searches see."""
+
+SERVING = ("STARTED", "RELOCATING")
+"""The states of copies that answer searches."""
+
+OTHER_FORM = (AttributeError, IndexError, KeyError, OverflowError, StopIteration, TypeError, ValueError)
+"""What is raised by reading an answer that has another form than expected: its part of the state is unknown then."""
 
 
 def read_state(connection: Connection, index: str | None, timeout: float, url_params: Mapping[str, str]) -> IndexState:
@@ -55,97 +130,126 @@ def read_state(connection: Connection, index: str | None, timeout: float, url_pa
     """
     if index is None or timeout <= 0:
         return IndexState()
-    path = index_path(index)
-    which = {name: url_params[name] for name in WHICH_INDEXES if name in url_params}
-    copies = {"preference": url_params.get("preference", PREFERENCE)}
-    shards = copies if "routing" not in url_params else {**copies, "routing": url_params["routing"]}
-    found: list[Any] = []
+    index_params = {name: url_params[name] for name in INDEX_PARAMS if name in url_params}
+    copy_params = {"preference": url_params.get("preference", PREFERENCE)}
+    shard_params = dict(copy_params)
+    if "routing" in url_params:
+        shard_params["routing"] = url_params["routing"]
+    questions: Sequence[tuple[str, Mapping[str, str], Callable[[Mapping[str, Json]], Json]]] = (
+        ("_settings/index.uuid", {}, _read_uuids),
+        ("_count", copy_params, read_document_count),
+        ("_search_shards", shard_params, dict),
+        ("_stats/docs", SHARD_STATS, dict),
+        ("_search", NEWEST_DOCUMENT | shard_params, _read_newest),
+    )
+    answers: list[Any] = []
     try:
-        for what, parameters, read in (
-            ("_settings/index.uuid", {}, _uuids),
-            ("_count", copies, count_in),
-            ("_search_shards", shards, dict),
-            ("_stats/docs", OF_SHARDS, dict),
-            ("_search", NEWEST_FIRST | shards, _newest),
-        ):
-            asked = urlencode({**parameters, **which})
-            answer = connection.perform("GET", f"{path}/{what}{asked and '?' + asked}", timeout=timeout)
-            found.append(_found(answer, read))
+        for endpoint, params, read in questions:
+            query = urlencode({**params, **index_params})
+            path = f"{make_index_path(index)}/{endpoint}"
+            answer = connection.perform("GET", f"{path}?{query}" if query else path, timeout=timeout)
+            answers.append(_read_content(answer, read))
     except SearchError:
-        if len(found) < 2:
+        # Without the indexes and their documents, the rest says nothing.
+        if len(answers) < 2:
             return IndexState()
-    uuids, documents, searched, stats, newest = [*found, None, None, None][:5]
+    answers += [None] * (len(questions) - len(answers))
+    uuids, documents, searched, stats, newest = answers
+    searched, stats = searched or {}, stats or {}
     return IndexState(
         uuids,
         documents,
-        _copies(searched or {}),
-        _writes(stats or {}, searched or {}),
-        _filters(searched or {}),
+        _read_copies(searched),
+        _read_writes(stats, searched),
+        _read_filters(searched),
         newest,
-        _visible(stats or {}, searched or {}),
+        _read_visible(stats, searched),
     )
 
 
-OF_SHARDS = {
-    "level": "shards",
-    "filter_path": "indices.*.uuid,indices.*.shards.*.seq_no.max_seq_no,indices.*.shards.*.docs,"
-    "indices.*.shards.*.routing.node",
-}
-"""Parameters of `_stats`; sequence numbers come with whichever statistics."""
-
-NEWEST_FIRST = {
-    "size": "1",
-    "sort": "_seq_no:desc",
-    "_source": "false",
-    "track_total_hits": "false",
-    "allow_partial_search_results": "false",
-    "filter_path": "hits.hits.sort",
-}
-"""Parameters of a search for the document that was written last, of those that searches see."""
+def _read_uuids(content: Mapping[str, Json]) -> Json:
+    """The UUID of each index, by its name; None if one is missing."""
+    uuids = {name: _get_member(member, "settings", "index", "uuid") for name, member in content.items()}
+    is_known = all(isinstance(uuid, str) for uuid in uuids.values())
+    return uuids if uuids and is_known else None
 
 
-def _newest(content: Mapping[str, Json]) -> int | None:
-    """The sequence number in the answer to `NEWEST_FIRST`; None if there is none."""
+def _read_newest(content: Mapping[str, Json]) -> int | None:
+    """The sequence number in the answer to `NEWEST_DOCUMENT`; None if there is none."""
     try:
         [number] = content["hits"]["hits"][0]["sort"]
-    except (IndexError, KeyError, TypeError, ValueError):
+    except OTHER_FORM:
         return None
     return number if type(number) is int else None
 
 
-def _writes(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
+def _read_copies(searched: Mapping[str, Json]) -> Mapping[str, tuple[ShardCopy, ...]] | None:
+    """The copies of each shard, from an answer to `_search_shards`; None if it has another form."""
+    nodes = searched.get("nodes")
+    copies: dict[str, tuple[ShardCopy, ...]] = {}
+    try:
+        for group in searched["shards"]:
+            copies_of_shard = []
+            for copy in group:
+                if copy["state"] not in SERVING:
+                    continue
+                node = _get_member(nodes, copy["node"], "name") or copy["node"]
+                allocation = _get_member(copy.get("allocation_id"), "id") or ""
+                is_primary = copy["primary"] is True
+                copies_of_shard.append(ShardCopy(make_printable(node), make_printable(allocation), is_primary))
+            name = make_printable(f"{group[0]['index']}[{group[0]['shard']}]")
+            copies[name] = tuple(copies_of_shard)
+    except OTHER_FORM:
+        return None
+    return copies or None
+
+
+def _read_filters(searched: Mapping[str, Json]) -> Mapping[str, str] | None:
+    """A fingerprint of the filter through which each index is searched, from an answer to `_search_shards`."""
+    indices = searched.get("indices")
+    if not isinstance(indices, Mapping) or not indices:
+        return None
+    filters = {}
+    for name, member in indices.items():
+        alias_filter = _get_member(member, "filter")
+        if alias_filter is not None:
+            filters[make_printable(name)] = fingerprint(alias_filter)
+    return filters
+
+
+def _read_writes(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
     """
     The highest sequence number of each shard that is *searched* without the filter of an alias, over its copies.
 
     None if *stats* or *searched* has another form, or if no shard is left.
     """
-    found: dict[str, int] = {}
+    writes: dict[str, int] = {}
     try:
-        for name, _, copies in _unfiltered_shards(stats, searched):
-            found[name] = max(int(copy["seq_no"]["max_seq_no"]) for copy in copies)
-    except (AttributeError, IndexError, KeyError, OverflowError, TypeError, ValueError):
+        for name, _, copies in _walk_unfiltered_shards(stats, searched):
+            writes[name] = max(int(copy["seq_no"]["max_seq_no"]) for copy in copies)
+    except OTHER_FORM:
         return None
-    return found or None
+    return writes or None
 
 
-def _visible(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
+def _read_visible(stats: Mapping[str, Json], searched: Mapping[str, Json]) -> Mapping[str, int] | None:
     """
-    The documents, with those deleted, in the copy of each shard that answers, as far as in `_writes`.
+    The documents, with those deleted, in the copy of each shard that answers, as far as in `_read_writes`.
 
-    Other copies are refreshed at other times. None as for `_writes`.
+    Other copies are refreshed at other times. None as for `_read_writes`.
     """
-    found: dict[str, int] = {}
+    visible: dict[str, int] = {}
     try:
-        for name, group, copies in _unfiltered_shards(stats, searched):
+        for name, group, copies in _walk_unfiltered_shards(stats, searched):
             node = group[0]["node"]
             documents = next(copy["docs"] for copy in copies if copy["routing"]["node"] == node)
-            found[printable(f"{name} {node}")] = int(documents["count"]) + int(documents["deleted"])
-    except (AttributeError, IndexError, KeyError, OverflowError, StopIteration, TypeError, ValueError):
+            visible[make_printable(f"{name} {node}")] = int(documents["count"]) + int(documents["deleted"])
+    except OTHER_FORM:
         return None
-    return found or None
+    return visible or None
 
 
-def _unfiltered_shards(
+def _walk_unfiltered_shards(
     stats: Mapping[str, Json], searched: Mapping[str, Json]
 ) -> Iterator[tuple[str, Sequence[Json], Sequence[Json]]]:
     """
@@ -158,101 +262,21 @@ def _unfiltered_shards(
         name, shard = group[0]["index"], group[0]["shard"]
         if "filter" not in searched["indices"][name]:
             index = stats["indices"][name]
-            yield printable(f"{index['uuid']}[{shard}]"), group, index["shards"][str(shard)]
+            yield make_printable(f"{index['uuid']}[{shard}]"), group, index["shards"][str(shard)]
 
 
-def _filters(content: Mapping[str, Json]) -> Mapping[str, str] | None:
-    """A fingerprint of the filter through which each index is searched, from an answer to `_search_shards`."""
-    indices = content.get("indices")
-    if not isinstance(indices, Mapping) or not indices:
+def _read_content(answer: Answer, read: Callable[[Mapping[str, Json]], Json]) -> Json:
+    """The result of *read* for the content of *answer*; None if that is refused or cannot be read."""
+    if answer.status != 200:
         return None
-    filters = {name: _member(one, "filter") for name, one in indices.items()}
-    return {printable(name): fingerprint(one) for name, one in filters.items() if one is not None}
-
-
-SERVING = ("STARTED", "RELOCATING")
-"""The states of copies that answer searches."""
-
-
-def _copies(content: Mapping[str, Json]) -> Mapping[str, tuple[ShardCopy, ...]] | None:
-    """The copies of each shard, from an answer to `_search_shards`; None if it has another form."""
-    nodes, found = content.get("nodes"), dict[str, tuple[ShardCopy, ...]]()
-    try:
-        for group in content["shards"]:
-            started = [one for one in group if one["state"] in SERVING]
-            copies = (
-                ShardCopy(
-                    printable(_member(_member(nodes, one["node"]), "name") or one["node"]),
-                    printable(_member(one.get("allocation_id"), "id") or ""),
-                    one["primary"] is True,
-                )
-                for one in started
-            )
-            found[printable(f"{group[0]['index']}[{group[0]['shard']}]")] = tuple(copies)
-    except (AttributeError, IndexError, KeyError, TypeError):
+    content = read_json(answer)
+    if isinstance(content, Failure) or not isinstance(content, Mapping):
         return None
-    return found or None
+    return read(content)
 
 
-def _uuids(content: Mapping[str, Json]) -> Json:
-    found = {name: _member(_member(_member(held, "settings"), "index"), "uuid") for name, held in content.items()}
-    return found if found and all(isinstance(uuid, str) for uuid in found.values()) else None
-
-
-def _ask(connection: Connection, retries: Retries, path: str, read: Callable[[Mapping[str, Json]], Json]) -> Json:
-    """The result of *read* for the answer; None if there is none. Facts explain a change and decide nothing."""
-    try:
-        answer = ask_one(connection, retries, "GET", path)
-    except SearchError:
-        return None
-    found = _found(answer, read)
-    return found if _can_be_kept(found) else None
-
-
-def _found(answer: Answer, read: Callable[[Mapping[str, Json]], Json]) -> Json:
-    """The result of *read* for *answer*; None if that is refused or cannot be read."""
-    content = json_of(answer) if answer.status == 200 else None
-    return read(content) if isinstance(content, Mapping) and not isinstance(content, Failure) else None
-
-
-def _can_be_kept(found: Json) -> bool:
-    """Whether *found* can be written to a file: it has no infinite number and no lone surrogate."""
-    try:
-        json.dumps(found, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError:
-        return False
-    return True
-
-
-def _mappings(content: Mapping[str, Json]) -> Json:
-    """The mappings without `_meta`, which does not affect searches."""
-    return _of_each(
-        [_member(held, "mappings") for held in content.values()],
-        lambda mapping: {key: value for key, value in mapping.items() if key != "_meta"},
-    )
-
-
-def _settings(content: Mapping[str, Json]) -> Json:
-    return _of_each(
-        [_member(_member(held, "settings"), "index") for held in content.values()],
-        lambda settings: {key: value for key, value in settings.items() if key not in OF_ONE_INDEX},
-    )
-
-
-def _of_each(found: list[Json], keep: Callable[[Mapping[str, Json]], Json]) -> Json:
-    """What *keep* keeps of each index, in an order that does not depend on their names; None if one is missing."""
-    if not found or not all(isinstance(one, Mapping) for one in found):
-        return None
-    return sorted((keep(one) for one in found), key=fingerprint)
-
-
-def count_in(content: Mapping[str, Json]) -> int | None:
-    """The number in the answer to `_count`; None if there is none, or if a shard did not answer."""
-    try:
-        return None if lacking_shards(content, None) else count_of(content, "count")
-    except MalformedAnswer:
-        return None
-
-
-def _member(held: Json, name: str) -> Json:
-    return held.get(name) if isinstance(held, Mapping) else None
+def _get_member(value: Json, *path: str) -> Json:
+    """What is at *path* in *value*; None where there is nothing."""
+    for name in path:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value

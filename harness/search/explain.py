@@ -21,9 +21,9 @@ from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ra
 from harness.search.bodies import make_ids_query, select_index_params
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection
-from harness.search.hits import MalformedAnswer, excerpt, id_in
-from harness.search.msearch import shard_params, shards_text, single_search
-from harness.search.score_parts import LONGEST_CLAUSE, score_parts
+from harness.search.hits import MalformedAnswer, make_excerpt, read_id
+from harness.search.msearch import describe_shards, make_single_search, select_shard_params
+from harness.search.score_parts import LONGEST_CLAUSE, find_score_parts
 from harness.words import nearest
 
 LEFT_OUT = frozenset({
@@ -79,7 +79,7 @@ def _explain(asker: _Asker, document: str, rank: int | None, known: Iterable[str
 
 
 def _scored(document: str, tree: Json, hit: Mapping[str, Json]) -> Explanation:
-    score, parts = score_parts(tree)
+    score, parts = find_score_parts(tree)
     return Explanation(document, Explained.SCORED, score=score, index=hit.get("_index"), parts=parts)
 
 
@@ -108,7 +108,7 @@ def _unmatched(asker: _Asker, document: str, held: Mapping[str, Json]) -> Explan
 
 
 def _shown(query: Json) -> str:
-    return excerpt(json.dumps(query, ensure_ascii=False), LONGEST_CLAUSE)
+    return make_excerpt(json.dumps(query, ensure_ascii=False), LONGEST_CLAUSE)
 
 
 class _Asker:
@@ -123,7 +123,7 @@ class _Asker:
     def render_template(self) -> None:
         """Fill the search template of the request, which the engine may keep."""
         if "template" in self.body:
-            _, filled = single_search(self._request)
+            _, filled = make_single_search(self._request)
             self.body = self._ask("/_render/template", filled).get("template_output") or {}
 
     def explained(self, document: str, *, in_ranking: bool) -> Mapping[str, Json] | None:
@@ -145,13 +145,13 @@ class _Asker:
 
     def _id_of(self, hit: Mapping[str, Json]) -> str:
         field = self._request.id_field
-        return str(hit.get("_id")) if field is None else id_in(hit, field)
+        return str(hit.get("_id")) if field is None else read_id(hit, field)
 
     def doubt(self, hit: Mapping[str, Json], rank: int | None) -> dict[str, Any]:
         """How the request handles a document that matches its query and is not among the hits."""
         if rank is not None:
             return {}
-        least, (score, _) = self.body.get("min_score"), score_parts(hit["_explanation"])
+        least, (score, _) = self.body.get("min_score"), find_score_parts(hit["_explanation"])
         if "post_filter" in self.body and self.matching(hit, [self.body["post_filter"]]) == [False]:
             return _left_out("the `post_filter` of the request leaves it out")
         if isinstance(least, int | float) and score < least:
@@ -162,9 +162,9 @@ class _Asker:
 
     def what_leaves_out(self, document: str) -> str:
         """What leaves out a document that the query matches, in words."""
-        shards = shard_params(self._request.url_params)
+        shards = select_shard_params(self._request.url_params)
         if shards and self.held(document, shards) is None:
-            return f"the request does not search its shard ({shards_text(shards)})"
+            return f"the request does not search its shard ({describe_shards(shards)})"
         return "something beside the query leaves it out"
 
     def held(self, document: str, shards: Mapping[str, str] = MappingProxyType({})) -> Mapping[str, Json] | None:
@@ -195,7 +195,7 @@ class _Asker:
 
     def _hits(self, body: Json, request: SearchRequest | None = None) -> list[Mapping[str, Json]]:
         """The hits of *body*, sent as the request is or as another one."""
-        path, content = single_search(replace(request or self._request, body=self._pinned(body), title_field=None))
+        path, content = make_single_search(replace(request or self._request, body=self._pinned(body), title_field=None))
         hits = self._ask(path, content).get("hits")
         found = hits.get("hits") if isinstance(hits, Mapping) else None
         if not isinstance(found, list):

@@ -8,10 +8,10 @@ from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError
 from harness.model import Json, iterate_members
-from harness.search.answers import WHOLE, json_of, refusal_text
+from harness.search.answers import COMPLETE, describe_refusal, read_json
 from harness.search.connection import Connection
-from harness.search.msearch import index_path
-from harness.search.server_health import Retries, ask_one
+from harness.search.msearch import make_index_path
+from harness.search.server_health import Retries, ServerRequest, ask_one
 
 # What a request names. Scripts, aggregations and whatever else may hold a name of the user's own are left alone.
 
@@ -52,25 +52,25 @@ COMPOUND: Mapping[str, tuple[str, ...]] = {
 """Queries that hold others, and where."""
 
 
-def runtime_fields(body: Json) -> dict[str, Json]:
+def select_runtime_fields(body: Json) -> dict[str, Json]:
     """The parts of *body* that define fields of its own."""
-    return {key: _mapping(body)[key] for key in ("runtime_mappings", "derived") if key in _mapping(body)}
+    return {key: _as_mapping(body)[key] for key in ("runtime_mappings", "derived") if key in _as_mapping(body)}
 
 
-def named_fields(body: Json) -> dict[str, str]:
+def find_named_fields(body: Json) -> dict[str, str]:
     """
     The fields that a body of `_search` names, each with its first place.
 
     Those that the request itself defines, fields of the engine's own such as `_id`, and wildcards are left out.
 
-    >>> named_fields({"query": {"multi_match": {"fields": ["title^3", "*_en"]}}, "sort": ["_score", "price"]})
+    >>> find_named_fields({"query": {"multi_match": {"fields": ["title^3", "*_en"]}}, "sort": ["_score", "price"]})
     {'title': 'query.multi_match.fields[0]', 'price': 'sort[1]'}
     """
     found: dict[str, str] = {}
     if isinstance(body, Mapping):
-        own = {name for defined in runtime_fields(body).values() for name in _mapping(defined)}
-        for name, place in _of_search(body, ""):
-            defined = own.intersection((*parents_of(name), name))  # a part of a composite runtime field has its name
+        own = {name for defined in select_runtime_fields(body).values() for name in _as_mapping(defined)}
+        for name, place in _walk_search(body, ""):
+            defined = own.intersection((*list_parents(name), name))  # a part of a composite runtime field has its name
             if not name.startswith("_") and "*" not in name and not defined:
                 found.setdefault(name, place)
     return found
@@ -83,49 +83,51 @@ def has_fixed_fields(template: Json) -> bool:
     >>> has_fixed_fields({"query": {"match": {"title": "{{text}}"}}}), has_fixed_fields({"sort": "{{by}}"})
     (True, False)
     """
-    return not any("{{" in name for name in (*named_fields(template), *(key for key, _ in iterate_members(template))))
+    return not any(
+        "{{" in name for name in (*find_named_fields(template), *(key for key, _ in iterate_members(template)))
+    )
 
 
-def _of_search(body: Mapping[str, Json], at: str) -> Iterator[Named]:
+def _walk_search(body: Mapping[str, Json], at: str) -> Iterator[Named]:
     """Of a body, or of a retriever, which has the same keys for what it searches."""
     for key in ("query", "post_filter", "filter"):
-        yield from _queries(body.get(key), f"{at}{key}")
-    for clause, place in _each(body.get("knn"), f"{at}knn"):
-        yield from _nearest(clause, place)
-    for clause, place in _each(body.get("rescore"), f"{at}rescore"):
-        yield from _queries(_mapping(clause.get("query")).get("rescore_query"), f"{place}.query.rescore_query")
-    for clause, place in _each(body.get("sub_searches"), f"{at}sub_searches"):
-        yield from _queries(clause.get("query"), f"{place}.query")
-    yield from _sorts(body.get("sort"), f"{at}sort")
-    yield from _text(_mapping(body.get("collapse")).get("field"), f"{at}collapse.field")
-    for clause, place in _each(body.get("retriever"), f"{at}retriever"):
-        yield from _retriever(clause, place)
+        yield from _walk_queries(body.get(key), f"{at}{key}")
+    for clause, place in _walk_clauses(body.get("knn"), f"{at}knn"):
+        yield from _walk_knn(clause, place)
+    for clause, place in _walk_clauses(body.get("rescore"), f"{at}rescore"):
+        yield from _walk_queries(_as_mapping(clause.get("query")).get("rescore_query"), f"{place}.query.rescore_query")
+    for clause, place in _walk_clauses(body.get("sub_searches"), f"{at}sub_searches"):
+        yield from _walk_queries(clause.get("query"), f"{place}.query")
+    yield from _walk_sorts(body.get("sort"), f"{at}sort")
+    yield from _walk_text(_as_mapping(body.get("collapse")).get("field"), f"{at}collapse.field")
+    for clause, place in _walk_clauses(body.get("retriever"), f"{at}retriever"):
+        yield from _walk_retriever(clause, place)
 
 
-def _retriever(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
+def _walk_retriever(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
     """A retriever of any kind, and those that it holds."""
     for kind, inner in clause.items():
         place = f"{at}.{kind}"
         if kind == "knn":
-            yield from _nearest(_mapping(inner), place)
+            yield from _walk_knn(_as_mapping(inner), place)
         elif isinstance(inner, Mapping):
-            yield from _of_search(inner, f"{place}.")
-            for held, at_held in _each(inner.get("retrievers"), f"{place}.retrievers"):
+            yield from _walk_search(inner, f"{place}.")
+            for held, at_held in _walk_clauses(inner.get("retrievers"), f"{place}.retrievers"):
                 weighted = held.get("retriever")
                 if isinstance(weighted, Mapping):
-                    yield from _retriever(weighted, f"{at_held}.retriever")
+                    yield from _walk_retriever(weighted, f"{at_held}.retriever")
                 else:
-                    yield from _retriever(held, at_held)
+                    yield from _walk_retriever(held, at_held)
 
 
-def _queries(value: Json, at: str) -> Iterator[Named]:
-    for clause, place in _each(value, at):
+def _walk_queries(value: Json, at: str) -> Iterator[Named]:
+    for clause, place in _walk_clauses(value, at):
         for kind, inner in clause.items():
             if isinstance(inner, Mapping):
-                yield from _query(kind, inner, f"{place}.{kind}")
+                yield from _walk_query(kind, inner, f"{place}.{kind}")
 
 
-def _query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
+def _walk_query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
     if kind in KEYED:
         yield from ((name, at) for name in inner if name not in NO_FIELDS)
     elif kind in LISTING:
@@ -133,42 +135,42 @@ def _query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
         for number, name in enumerate(fields if isinstance(fields, list) else ()):
             if isinstance(name, str):
                 yield name.partition("^")[0], f"{at}.fields[{number}]"
-        yield from _text(inner.get("default_field"), f"{at}.default_field")
+        yield from _walk_text(inner.get("default_field"), f"{at}.default_field")
     elif kind in NAMING:
-        yield from _text(inner.get("field"), f"{at}.field")
+        yield from _walk_text(inner.get("field"), f"{at}.field")
     elif kind == "knn":
-        yield from _nearest(inner, at)
+        yield from _walk_knn(inner, at)
     else:
         for key in COMPOUND.get(kind, ()):
             if key == "functions":
-                for function, place in _each(inner.get(key), f"{at}.functions"):
-                    yield from _queries(function.get("filter"), f"{place}.filter")
+                for function, place in _walk_clauses(inner.get(key), f"{at}.functions"):
+                    yield from _walk_queries(function.get("filter"), f"{place}.filter")
             else:
-                yield from _queries(inner.get(key), f"{at}.{key}")
+                yield from _walk_queries(inner.get(key), f"{at}.{key}")
 
 
-def _nearest(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
+def _walk_knn(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
     """The field of a ``knn``: Elasticsearch has the key ``field``; in OpenSearch the field is itself a key."""
-    yield from _text(clause.get("field"), f"{at}.field")
-    yield from _queries(clause.get("filter"), f"{at}.filter")
+    yield from _walk_text(clause.get("field"), f"{at}.field")
+    yield from _walk_queries(clause.get("filter"), f"{at}.filter")
     if "field" not in clause:
         for name, inner in clause.items():
             if isinstance(inner, Mapping) and "vector" in inner:
                 yield name, at
-                yield from _queries(inner.get("filter"), f"{at}.{name}.filter")
+                yield from _walk_queries(inner.get("filter"), f"{at}.{name}.filter")
 
 
-def _sorts(value: Json, at: str) -> Iterator[Named]:
+def _walk_sorts(value: Json, at: str) -> Iterator[Named]:
     """A field that may be unmapped says so."""
     for place, one in enumerate(value if isinstance(value, list) else [value]):
         here = f"{at}[{place}]" if isinstance(value, list) else at
         if isinstance(one, str):
             yield one, here
         elif isinstance(one, Mapping):
-            yield from ((name, here) for name, how in one.items() if "unmapped_type" not in _mapping(how))
+            yield from ((name, here) for name, how in one.items() if "unmapped_type" not in _as_mapping(how))
 
 
-def _each(value: Json, at: str) -> Iterator[tuple[Mapping[str, Json], str]]:
+def _walk_clauses(value: Json, at: str) -> Iterator[tuple[Mapping[str, Json], str]]:
     """The mapping, or those of the list, with its place."""
     if isinstance(value, Mapping):
         yield value, at
@@ -177,12 +179,12 @@ def _each(value: Json, at: str) -> Iterator[tuple[Mapping[str, Json], str]]:
             yield one, f"{at}[{place}]"
 
 
-def _text(value: Json, at: str) -> Iterator[Named]:
+def _walk_text(value: Json, at: str) -> Iterator[Named]:
     if isinstance(value, str):
         yield value, at
 
 
-def _mapping(value: Json) -> Mapping[str, Json]:
+def _as_mapping(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, Mapping) else {}
 
 
@@ -208,12 +210,12 @@ def read_field_types(
     """
     found: dict[str, frozenset[str]] = {}
     query = urlencode({**url_params, "fields": ""})
-    for part in _parts(names):
-        path = f"{index_path(index)}/_field_caps?{query}{part}"
-        answer = ask_one(connection, retries, "GET", path)
-        if answer.status not in WHOLE:
-            raise SearchError(connection.mask(refusal_text(answer)))
-        content = json_of(answer)
+    for part in _split_names(names):
+        path = f"{make_index_path(index)}/_field_caps?{query}{part}"
+        answer = ask_one(connection, retries, ServerRequest("GET", path))
+        if answer.status not in COMPLETE:
+            raise SearchError(connection.mask(describe_refusal(answer)))
+        content = read_json(answer)
         fields = content.get("fields") if isinstance(content, Mapping) and not content.get("failures") else None
         if not isinstance(fields, Mapping):
             raise SearchError("the answer to `_field_caps` is not complete")
@@ -221,10 +223,10 @@ def read_field_types(
     return found
 
 
-def _parts(names: Sequence[str]) -> Iterator[str]:
+def _split_names(names: Sequence[str]) -> Iterator[str]:
     """*names* as they stand in URLs, several in each."""
     part = ""
-    for name in map(_quoted, names):
+    for name in map(_quote, names):
         if part and len(part) + len(name) >= LONGEST_NAMES:
             yield part
             part = ""
@@ -233,24 +235,24 @@ def _parts(names: Sequence[str]) -> Iterator[str]:
         yield part
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return quote(name.encode("utf-8", "surrogatepass"), safe="*")
 
 
-def unknown_among(names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
+def list_unknown_fields(names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
     """The *names* that are not in *types*, and not parts of a field that may have parts of any name."""
     return [
         name
         for name in names
-        if name not in types and not any(types.get(parent, frozenset()) & OPEN_ENDED for parent in parents_of(name))
+        if name not in types and not any(types.get(parent, frozenset()) & OPEN_ENDED for parent in list_parents(name))
     ]
 
 
-def parents_of(name: str) -> list[str]:
+def list_parents(name: str) -> list[str]:
     """
     The names of which *name* may be a part.
 
-    >>> parents_of("attributes.color.name")
+    >>> list_parents("attributes.color.name")
     ['attributes', 'attributes.color']
     """
     parts = name.split(".")

@@ -47,12 +47,12 @@ class Recipe:
     @property
     def index(self) -> str:
         """The name of the index: the suite's, and the beginning of the fingerprint."""
-        return index_name(self.name, self.fingerprint)
+        return make_index_name(self.name, self.fingerprint)
 
 
-def index_name(suite: str, fingerprint: str) -> str:
+def make_index_name(suite: str, fingerprint: str) -> str:
     """The name of the index that *suite* builds from what has *fingerprint*."""
-    return f"{slug(suite)}-{fingerprint[:12]}"
+    return f"{make_slug(suite)}-{fingerprint[:12]}"
 
 
 def read_recipe(fixture: Fixture, base: Path, name: str) -> Recipe:
@@ -69,22 +69,22 @@ def read_recipe(fixture: Fixture, base: Path, name: str) -> Recipe:
     """
     shown = str(base / fixture.documents)
     documents = tuple(read_documents(base / fixture.documents, shown, fixture.id_field))
-    settings = _with_defaults(fixture.settings)
-    fingerprint = _fingerprint(fixture.mappings, settings, documents)
+    settings = _add_defaults(fixture.settings)
+    fingerprint = _compute_fingerprint(fixture.mappings, settings, documents)
     return Recipe(name, shown, fingerprint, fixture.mappings, settings, documents, fixture.mark)
 
 
-def slug(name: str) -> str:
+def make_slug(name: str) -> str:
     """
     *name* as a part of an index's name: lower case, with a dash for what engines do not take there.
 
-    >>> slug("Products, DE")
+    >>> make_slug("Products, DE")
     'products-de'
     """
     return re.sub(r"[^a-z0-9_.]+", "-", name.lower()).strip("-_.")[:150] or "suite"
 
 
-def _fingerprint(mappings: Json, settings: Json, documents: tuple[Document, ...]) -> str:
+def _compute_fingerprint(mappings: Json, settings: Json, documents: tuple[Document, ...]) -> str:
     recipe = json.dumps([BUILD, mappings, settings], sort_keys=True, ensure_ascii=True)
     digest = hashlib.sha256(recipe.encode())
     for document in documents:
@@ -92,16 +92,16 @@ def _fingerprint(mappings: Json, settings: Json, documents: tuple[Document, ...]
     return digest.hexdigest()
 
 
-def _with_defaults(settings: Mapping[str, Json]) -> dict[str, Any]:
-    given = {name if name.startswith("index.") else f"index.{name}" for name in _flat_names(settings)}
+def _add_defaults(settings: Mapping[str, Json]) -> dict[str, Any]:
+    given = {name if name.startswith("index.") else f"index.{name}" for name in _walk_setting_names(settings)}
     return {**settings, **{name: value for name, value in DEFAULTS.items() if name not in given}}
 
 
-def _flat_names(settings: Mapping[str, Json], prefix: str = "") -> Iterator[str]:
+def _walk_setting_names(settings: Mapping[str, Json], prefix: str = "") -> Iterator[str]:
     """The names of all settings, whose dots may be written as objects."""
     for name, value in settings.items():
         if isinstance(value, Mapping):
-            yield from _flat_names(value, f"{prefix}{name}.")
+            yield from _walk_setting_names(value, f"{prefix}{name}.")
         else:
             yield f"{prefix}{name}"
 
@@ -286,8 +286,8 @@ class _Keeper:
 
         A clone has the marker of the index that it was made from, and another name than that marker's.
         """
-        for index, marker in self._indexes.markers(f"{slug(self._recipe.name)}-*").items():
-            if marker is None or index == self._index or index != index_name(marker.name, marker.fingerprint):
+        for index, marker in self._indexes.markers(f"{make_slug(self._recipe.name)}-*").items():
+            if marker is None or index == self._index or index != make_index_name(marker.name, marker.fingerprint):
                 continue
             if self._is_old(marker):
                 self._indexes.delete(index)

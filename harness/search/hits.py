@@ -12,7 +12,7 @@ from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
 from harness.search.msearch import Entry
 from harness.words import count, is_seen
 
-MOST_COUNTED = 2**63 - 1
+LARGEST_COUNT = 2**63 - 1
 """Engines count in 64 bits."""
 
 
@@ -40,18 +40,18 @@ def read_ranking(answer: Mapping[str, Any], entry: Entry, *, stopped_early: bool
     """
     outer = answer.get("hits")
     if not isinstance(outer, dict):
-        raise MalformedAnswer(f"the answer should have an object `hits`, found {kind_of(outer)}")
+        raise MalformedAnswer(f"the answer should have an object `hits`, found {describe_kind(outer)}")
     inner = outer.get("hits")
     if not isinstance(inner, list):
-        raise MalformedAnswer(f"`hits.hits` should be a list, found {kind_of(inner)}")
-    read = _hit if entry.reads_fields else _bare_hit
-    found = [read(hit, place, entry) for place, hit in enumerate(inner)]
-    hits, duplicates = unique_hits(found)
+        raise MalformedAnswer(f"`hits.hits` should be a list, found {describe_kind(inner)}")
+    read = _read_hit if entry.reads_fields else _read_bare_hit
+    all_hits = [read(hit, place, entry) for place, hit in enumerate(inner)]
+    hits, duplicates = drop_repeated_hits(all_hits)
     if duplicates and not entry.unique_ids:
-        reason = _explain_repeated(found, inner, with_id=entry.id_field is not None)
+        reason = _explain_repeated(all_hits, inner, with_id=entry.id_field is not None)
         return Failure(FailureKind.AMBIGUOUS, reason)
-    total, is_lower_bound, total_doubt = _total(outer.get("total"), len(found))
-    took, took_doubt = _took(answer.get("took"))
+    total, is_lower_bound, total_doubt = _read_total(outer.get("total"), len(inner))
+    took, took_doubt = _read_took(answer.get("took"))
     _check_number(len(inner), total, entry.size)
     return Ranking(
         hits,
@@ -74,37 +74,40 @@ def _check_number(returned: int, total: int | None, size: int | None) -> None:
         raise MalformedAnswer(f"`hits.hits` has {returned} hits, and {size} were asked for")
 
 
-def _bare_hit(hit: Json, place: int, entry: Entry) -> Hit:
-    """As `_hit`, in two thirds of the time, if only ids and scores are read: a run has many hits."""
+def _read_bare_hit(hit: Json, place: int, entry: Entry) -> Hit:
+    """As `_read_hit`, in two thirds of the time, if only ids and scores are read: a run has many hits."""
     if type(hit) is dict:
         identity, index, score = hit.get("_id"), hit.get("_index"), hit.get("_score")
         if type(score) is float and math.isfinite(score) and is_text(identity) and is_text(index):
             return Hit.build(identity, score, None, None, None, None)
-    return _hit(hit, place, entry)
+    return _read_hit(hit, place, entry)
 
 
-def _hit(hit: Json, place: int, entry: Entry) -> Hit:
+def _read_hit(hit: Json, place: int, entry: Entry) -> Hit:
+    """The *hit* at *place* of the answer, with what *entry* reads of it."""
     if not isinstance(hit, dict):
-        raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {kind_of(hit)}")
-    identity, score, title, snippet, texts = hit.get("_id"), hit.get("_score"), None, None, None
+        raise MalformedAnswer(f"`hits.hits[{place}]` should be an object, found {describe_kind(hit)}")
+    identity, score = hit.get("_id"), hit.get("_score")
     if not (is_text(identity) and is_text(hit.get("_index"))):
         key = "_index" if is_text(identity) else "_id"
-        raise MalformedAnswer(f"`hits.hits[{place}]` should have a text `{key}`, found {shown(hit.get(key))}")
+        raise MalformedAnswer(f"`hits.hits[{place}]` should have a text `{key}`, found {describe_value(hit.get(key))}")
     if type(score) is not float or not math.isfinite(score):
         score = read_score(score, f"`hits.hits[{place}]._score`")
     if entry.id_field is not None:
-        identity = id_in(hit, entry.id_field, f"`hits.hits[{place}]`")
+        identity = read_id(hit, entry.id_field, f"`hits.hits[{place}]`")
+    title = snippet = texts = sort = None
     if entry.title_field is not None:
-        title = _title(hit, entry.title_field)
+        title = _read_title(hit, entry.title_field)
     if entry.snippet is not None:
-        snippet = snippet_of(hit.get("_source"), entry.snippet, entry.title_field)
+        snippet = make_snippet(hit.get("_source"), entry.snippet, entry.title_field)
     if entry.fields:
-        texts = texts_of(hit.get("_source"), entry.fields)
-    sort = None if entry.sort_places == () else _sort_values(hit.get("sort"), entry.sort_places, place)
+        texts = read_texts(hit.get("_source"), entry.fields)
+    if entry.sort_places != ():
+        sort = _read_sort_values(hit.get("sort"), entry.sort_places, place)
     return Hit.build(identity, score, title, snippet, texts, sort)
 
 
-def _sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:
+def _read_sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:
     """
     Those of the sort *values* that are at *places*, empty where there are none; or all of them, where that is None.
 
@@ -114,40 +117,45 @@ def _sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tup
     if values is None:
         return None if places is None else ()
     if not isinstance(values, list):
-        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should be a list, found {shown(values)}")
+        raise MalformedAnswer(f"`hits.hits[{rank}].sort` should be a list, found {describe_value(values)}")
     if places is not None and places[-1] >= len(values):
         expected = count(places[-1] + 1, "value")
         raise MalformedAnswer(f"`hits.hits[{rank}].sort` should have {expected}, found {len(values)}")
-    return tuple(map(_sort_value, values if places is None else [values[place] for place in places]))
+    if places is not None:
+        values = [values[place] for place in places]
+    return tuple(map(_make_storable, values))
 
 
-def _sort_value(value: Json) -> Json:
+def _make_storable(value: Json) -> Json:
     """*value* so that it can be written, and equals no other value that it does not equal now."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise MalformedAnswer(f"a value in `sort` should be a finite number, found {shown(value)}")
+        raise MalformedAnswer(f"a value in `sort` should be a finite number, found {describe_value(value)}")
     if isinstance(value, (list, dict)):
         return json.dumps(value)
-    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
+    if isinstance(value, str):
+        # A lone surrogate cannot be written as UTF-8, and two of them must not become equal.
+        return value.encode(errors="backslashreplace").decode()
+    return value
 
 
-def id_in(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
+def read_id(hit: Mapping[str, Json], field: str, name: str = "the hit") -> str:
     """
     The id of a document that has it in *field*; *name* is what a reason calls the *hit*.
 
     Raises:
         MalformedAnswer: It has no such value, or several, or one that is neither a text nor a whole number.
     """
-    found = value_at(hit.get("fields"), field)
-    if found is None:
-        found = value_at(hit.get("_source"), field)
-    if isinstance(found, list) and len(found) == 1:
-        found = found[0]
-    if not is_text(found) and type(found) is not int:
+    value = find_value(hit.get("fields"), field)
+    if value is None:
+        value = find_value(hit.get("_source"), field)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not is_text(value) and type(value) is not int:
         raise MalformedAnswer(
-            f"{name} ({shown(hit.get('_id'))}) should have one text or whole number in {field!r}, the `id_field` of "
-            f"the target, found {'nothing' if found is None else shown(found)}"
+            f"{name} ({describe_value(hit.get('_id'))}) should have one text or whole number in {field!r}, the "
+            f"`id_field` of the target, found {describe_value(value)}"
         )
-    return str(found)
+    return str(value)
 
 
 def read_score(score: Json, name: str) -> int | float | None:
@@ -161,20 +169,21 @@ def read_score(score: Json, name: str) -> int | float | None:
         return None
     value = exact_number(score)
     if value is None:
-        raise MalformedAnswer(f"{name} should be a finite number, found {shown(score)}")
+        raise MalformedAnswer(f"{name} should be a finite number, found {describe_value(score)}")
     return value
 
 
-def _title(hit: dict[str, Any], field: str) -> str | None:
-    found = value_at(hit.get("_source"), field)
-    if found is None:
-        found = value_at(hit.get("fields"), field)
-    if isinstance(found, list):
-        found = found[0] if found else None
-    return printable(str(found)) if isinstance(found, (str, int, float)) else None
+def _read_title(hit: dict[str, Any], field: str) -> str | None:
+    """The title in *field*, the first where there are several."""
+    value = find_value(hit.get("_source"), field)
+    if value is None:
+        value = find_value(hit.get("fields"), field)
+    if isinstance(value, list) and value:
+        value = value[0]
+    return make_printable(str(value)) if isinstance(value, (str, int, float)) else None
 
 
-def _total(total: Json, returned: int) -> tuple[int | None, bool, str]:
+def _read_total(total: Json, returned: int) -> tuple[int | None, bool, str]:
     """
     The number of matching documents, whether it is a lower bound, and why it is unknown.
 
@@ -187,9 +196,11 @@ def _total(total: Json, returned: int) -> tuple[int | None, bool, str]:
         return value, False, doubt
     relation = total.get("relation")
     if relation not in ("eq", "gte"):
-        return None, False, f"`hits.total.relation` is {shown(relation)}"
+        return None, False, f"`hits.total.relation` is {describe_value(relation)}"
     is_lower_bound = relation == "gte"
-    value, doubt = read_total(total.get("value"), "`hits.total.value`", 0 if is_lower_bound else returned)
+    # A lower bound may be less than the hits that came with it.
+    least = 0 if is_lower_bound else returned
+    value, doubt = read_total(total.get("value"), "`hits.total.value`", least)
     return value, is_lower_bound and value is not None, doubt
 
 
@@ -202,59 +213,65 @@ def read_total(value: Json, name: str, returned: int) -> tuple[int | None, str]:
         name: Its name in a reason.
         returned: The hits returned, which is the least possible value; 0 for no check.
     """
-    if type(value) is not int or not 0 <= value <= MOST_COUNTED:
-        return None, f"{name} is {shown(value)}"
-    return (value, "") if value >= returned else (None, f"{name} is {value}, but {returned} hits were returned")
+    if type(value) is not int or not 0 <= value <= LARGEST_COUNT:
+        return None, f"{name} is {describe_value(value)}"
+    if value < returned:
+        return None, f"{name} is {value}, but {returned} hits were returned"
+    return value, ""
 
 
-def _took(took: Json) -> tuple[float | None, str]:
+def _read_took(took: Json) -> tuple[float | None, str]:
     """The engine's own milliseconds, or why they are unknown."""
     if took is None:
         return None, ""
-    value = finite(took)
-    return (value, "") if value is not None and value >= 0 else (None, f"`took` is {shown(took)}")
+    milliseconds = finite(took)
+    if milliseconds is None or milliseconds < 0:
+        return None, f"`took` is {describe_value(took)}"
+    return milliseconds, ""
 
 
-def _explain_repeated(found: Sequence[Hit], inner: Sequence[Json], *, with_id: bool) -> str:
+def _explain_repeated(hits: Sequence[Hit], documents: Sequence[Json], *, with_id: bool) -> str:
     """
-    Why the first id that is repeated among *found* belongs to two documents of *inner*, with a remedy.
+    Why the first id that is repeated among *hits* belongs to two of *documents*, the same hits as JSON; with a remedy.
 
     Raises:
         MalformedAnswer: It is one document. A search returns each document once: such a list is no ranking.
     """
     ranks: dict[str, int] = {}
-    for rank, hit in enumerate(found, start=1):
+    for rank, hit in enumerate(hits, start=1):
         known_rank = ranks.setdefault(hit.id, rank)
         if known_rank == rank:
             continue
-        first, second = _place_of(inner[known_rank - 1]), _place_of(inner[rank - 1])
+        first, second = _find_place(documents[known_rank - 1]), _find_place(documents[rank - 1])
+        first_text, second_text = _describe_place(first, with_id=with_id), _describe_place(second, with_id=with_id)
         if first == second:
             raise MalformedAnswer(
-                f'"{hit.id}" of {_described(first, with_id=with_id)} is at rank {known_rank} and at rank {rank}, and a '
-                "search returns a document once; a `hybrid` query does so with a search pipeline that normalizes scores"
+                f'"{hit.id}" of {first_text} is at rank {known_rank} and at rank {rank}, and a search returns a '
+                "document once; a `hybrid` query does so with a search pipeline that normalizes scores"
             )
-        other = "another `id_field`" if with_id and first[0] == second[0] else "a target with one index"
+        remedy = "another `id_field`" if with_id and first[0] == second[0] else "a target with one index"
         return (
-            f'"{hit.id}" is in {_described(first, with_id=with_id)} at rank {known_rank} '
-            f"and in {_described(second, with_id=with_id)} at rank {rank}, "
-            f"and a judgment cannot distinguish them: use {other}, or set `ids: unique` in the target if "
-            "both are one document"
+            f'"{hit.id}" is in {first_text} at rank {known_rank} and in {second_text} at rank {rank}, and a judgment '
+            f"cannot distinguish them: use {remedy}, or set `ids: unique` in the target if both are one document"
         )
     raise AssertionError("no id is repeated")
 
 
-def _place_of(hit: Json) -> _Place:
+def _find_place(hit: Json) -> _Place:
     return hit["_index"], hit.get("_routing"), hit["_id"]
 
 
-def _described(place: _Place, *, with_id: bool) -> str:
+def _describe_place(place: _Place, *, with_id: bool) -> str:
     index, routing, identity = place
-    details = [] if routing is None else [f"routing {shown(routing)}"]
-    details += [f"_id {identity}"] if with_id else []
+    details = []
+    if routing is not None:
+        details.append(f"routing {describe_value(routing)}")
+    if with_id:
+        details.append(f"_id {identity}")
     return f"{index} ({', '.join(details)})" if details else index
 
 
-def unique_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+def drop_repeated_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
     """*hits* with each document at its first rank only, and the id of each repeated hit."""
     if len({hit.id for hit in hits}) == len(hits):
         return tuple(hits), ()
@@ -263,7 +280,7 @@ def unique_hits(hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
     return tuple(first.values()), tuple(again)
 
 
-def count_of(numbers: Mapping[str, Any], name: str, default: int | None = None) -> int:
+def read_count(numbers: Mapping[str, Any], name: str, default: int | None = None) -> int:
     """
     The whole number *name*, or *default* if it is missing.
 
@@ -271,18 +288,18 @@ def count_of(numbers: Mapping[str, Any], name: str, default: int | None = None) 
         MalformedAnswer: It is missing and has no default, or is not a whole number, or below 0.
     """
     value = numbers.get(name, default)
-    if type(value) is not int or not 0 <= value <= MOST_COUNTED:
-        raise MalformedAnswer(f"`{name}` should be a whole number, found {shown(value)}")
+    if type(value) is not int or not 0 <= value <= LARGEST_COUNT:
+        raise MalformedAnswer(f"`{name}` should be a whole number, found {describe_value(value)}")
     return value
 
 
-LENGTH = 200
+SNIPPET_LENGTH = 200
 """Characters of a snippet."""
 
 _SEPARATOR = " · "
 
 
-def snippet_of(source: Json, field: str, title_field: str | None = None) -> str | None:
+def make_snippet(source: Json, field: str, title_field: str | None = None) -> str | None:
     """
     The beginning of the text in *field*; for `ANY_TEXT`, of the longest text that is not the title.
 
@@ -290,30 +307,34 @@ def snippet_of(source: Json, field: str, title_field: str | None = None) -> str 
     is one line of printable characters, cut at a word; None if there is no text.
     """
     if field == ANY_TEXT:
-        texts = [text for path, text in _texts(source) if path != title_field and isinstance(text, str)]
-        found = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
+        texts = [text for path, text in _walk_texts(source) if path != title_field and isinstance(text, str)]
+        text = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
     else:
-        found = _SEPARATOR.join(str(text) for _, text in _texts(value_at(source, field)))
-    return _cut(_readable(found)) or None
+        text = _join_texts(find_value(source, field))
+    return _cut_at_word(_clean(text)) or None
 
 
-LONGEST_TEXT = 2_000
+TEXT_LENGTH = 2_000
 """Characters of a field's text."""
 
 
-def texts_of(source: Json, fields: Iterable[str]) -> dict[str, str]:
+def read_texts(source: Json, fields: Iterable[str]) -> dict[str, str]:
     """
     The text of each of *fields* that has one, on one line and cut after a word.
 
-    >>> texts_of({"title": "Red  shoes", "sizes": [41, 42], "shop": {"city": "Bern"}}, ["title", "sizes", "shop.city"])
+    >>> shoes = {"title": "Red  shoes", "sizes": [41, 42], "shop": {"city": "Bern"}}
+    >>> read_texts(shoes, ["title", "sizes", "shop.city"])
     {'title': 'Red shoes', 'sizes': '41 · 42', 'shop.city': 'Bern'}
     """
-    joined = {field: _SEPARATOR.join(str(text) for _, text in _texts(value_at(source, field))) for field in fields}
-    cut = {field: _cut(_readable(text, LONGEST_TEXT), LONGEST_TEXT) for field, text in joined.items()}
-    return {field: text for field, text in cut.items() if text}
+    texts = {}
+    for field in fields:
+        text = _cut_at_word(_clean(_join_texts(find_value(source, field)), TEXT_LENGTH), TEXT_LENGTH)
+        if text:
+            texts[field] = text
+    return texts
 
 
-def value_at(document: Json, path: str) -> Json:
+def find_value(document: Json, path: str) -> Json:
     """The value at *path*; its dots may be nested objects or part of a name, as for engines."""
     if not isinstance(document, dict):
         return None
@@ -321,43 +342,51 @@ def value_at(document: Json, path: str) -> Json:
         return document[path]
     for name, value in document.items():
         if path.startswith(f"{name}."):
-            found = value_at(value, path[len(name) + 1 :])
+            found = find_value(value, path[len(name) + 1 :])
             if found is not None:
                 return found
     return None
 
 
-def _texts(value: Json) -> Iterator[tuple[str, str | float]]:
+def _join_texts(value: Json) -> str:
+    return _SEPARATOR.join(str(text) for _, text in _walk_texts(value))
+
+
+def _walk_texts(value: Json) -> Iterator[tuple[str, str | float]]:
     """Each text and number below *value* with its path, in document order."""
     pending: list[tuple[str, Json]] = [("", value)]
     while pending:
-        path, one = pending.pop()
-        if isinstance(one, dict):
-            pending += [(f"{path}.{name}" if path else name, held) for name, held in reversed(one.items())]
-        elif isinstance(one, list):
-            pending += [(path, held) for held in reversed(one)]
-        elif isinstance(one, (str, int, float)) and not isinstance(one, bool):
-            yield path, one
+        path, current = pending.pop()
+        # The last one is taken first, so members are added in reverse.
+        if isinstance(current, dict):
+            prefix = f"{path}." if path else ""
+            pending += [(f"{prefix}{name}", member) for name, member in reversed(current.items())]
+        elif isinstance(current, list):
+            pending += [(path, item) for item in reversed(current)]
+        elif isinstance(current, (str, int, float)) and not isinstance(current, bool):
+            yield path, current
 
 
-def _readable(text: str, length: int = LENGTH) -> str:
+def _clean(text: str, length: int = SNIPPET_LENGTH) -> str:
     """The beginning of *text* on one line, longer than *length*; invisible characters become spaces."""
     begin = "".join(character if is_seen(character) else " " for character in text[: 4 * length])
     return " ".join(begin.split())
 
 
-def _cut(text: str, length: int = LENGTH) -> str:
+def _cut_at_word(text: str, length: int = SNIPPET_LENGTH) -> str:
     """*text* cut after a word, or within a word longer than *length*; the ellipsis counts."""
     if len(text) <= length:
         return text
-    begin, blank, _ = text[:length].rpartition(" ")
-    return f"{begin if blank else text[: length - 1]}…"
+    beginning, space, _ = text[:length].rpartition(" ")
+    if not space:
+        beginning = text[: length - 1]
+    return f"{beginning}…"
 
 
-LONGEST = 600
+EXCERPT_LENGTH = 600
 
 
-def kind_of(value: Json) -> str:
+def describe_kind(value: Json) -> str:
     """What *value* is, in words."""
     if value is None:
         return "nothing"
@@ -365,15 +394,17 @@ def kind_of(value: Json) -> str:
     return names.get(type(value), "a number")
 
 
-def shown(value: Json) -> str:
+def describe_value(value: Json) -> str:
     """*value* itself if it is short, else its type."""
     if value is None or isinstance(value, (dict, list)):
-        return kind_of(value)
-    written = json.dumps(value, ensure_ascii=False)
-    return excerpt(written if printable(written) is written else json.dumps(value), 40)
+        return describe_kind(value)
+    text = json.dumps(value, ensure_ascii=False)
+    if make_printable(text) is not text:
+        text = json.dumps(value)  # with escapes in place of what cannot be encoded
+    return make_excerpt(text, 40)
 
 
-def excerpt(text: str, longest: int = LONGEST) -> str:
+def make_excerpt(text: str, longest: int = EXCERPT_LENGTH) -> str:
     """*text* on one line, cut to *longest* characters."""
     line = " ".join(text.split())
     return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
@@ -381,10 +412,10 @@ def excerpt(text: str, longest: int = LONGEST) -> str:
 
 def is_text(value: Json) -> TypeGuard[str]:
     """Whether *value* is a text that is not empty and can be encoded: JSON may contain lone surrogates."""
-    return isinstance(value, str) and value != "" and (value.isascii() or printable(value) is value)
+    return isinstance(value, str) and value != "" and (value.isascii() or make_printable(value) is value)
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """*text* with a question mark for each lone surrogate, which UTF-8 cannot encode."""
     if text.isascii():
         return text

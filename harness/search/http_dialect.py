@@ -29,14 +29,14 @@ class HttpDialect(Dialect):
 
     def describe(self, request: SearchRequest, cluster: Cluster) -> SentRequest:
         """See `Dialect.describe`."""
-        from harness.search.http_service import sent_url
+        from harness.search.http_service import make_sent_url
 
         http = request.http
         if http is None:
             raise ValueError(f"the request of query {request.query!r} is not for an HTTP service")
         content_type = {} if http.json is None else {"content-type": "application/json"}
         headers = {**content_type, **http.headers}
-        return SentRequest(http.method, sent_url(cluster.url or "", http), headers, http.json)
+        return SentRequest(http.method, make_sent_url(cluster.url or "", http), headers, http.json)
 
     def has_all_matches(self, ranking: Ranking, request: SearchRequest) -> bool:
         """See `Dialect.has_all_matches`: by the total, which counts all unless the body has a key of the engines."""

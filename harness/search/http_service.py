@@ -27,7 +27,7 @@ from harness.model import (
     SearchRequest,
 )
 from harness.search.addresses import AddressBook, refuse_address
-from harness.search.answers import BUSY, WHOLE, Reply, failure_of, json_of, retry_after
+from harness.search.answers import BUSY, COMPLETE, RetriableResponse, read_failure, read_json, read_retry_after
 from harness.search.connected import ConnectedSearch
 from harness.search.connection import (
     CHUNK,
@@ -35,16 +35,16 @@ from harness.search.connection import (
     AnswerTooLarge,
     ConnectionClosed,
     NoAnswerInTime,
+    explain_unreachable,
+    is_closed_connection,
     raise_if_proxy_refuses,
     read_in_time,
-    was_closed,
-    why_unreachable,
-    within,
+    run_within,
 )
 from harness.search.engine import is_engine
 from harness.search.hits import MalformedAnswer
-from harness.search.jsonpaths import compiled, read_service_answer
-from harness.search.login import Login, checked_url, tls_options
+from harness.search.jsonpaths import compile_path, read_service_answer
+from harness.search.login import Login, check_url, make_tls_options
 from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
 from harness.search.service_requests import Permissions, find_problem
 
@@ -53,6 +53,10 @@ NOT_SENDABLE = (
     requests.exceptions.InvalidJSONError,
     requests.exceptions.InvalidURL,
 )
+
+
+GET = HttpRequest("GET", "", "")
+"""A request without anything, which asks what answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +69,11 @@ class Root:
     """Where an engine answered; empty if none did."""
 
 
-def _roots_of(url: str) -> list[str]:
+def _list_roots(url: str) -> list[str]:
     """
     The URL of a service and of each folder above it, the deepest first.
 
-    >>> _roots_of("https://shop.example/api/v1")
+    >>> _list_roots("https://shop.example/api/v1")
     ['https://shop.example/api/v1/', 'https://shop.example/api/', 'https://shop.example/']
     """
     parts = urlsplit(url)
@@ -91,8 +95,8 @@ class WebConnection:
             UsageError: The URL, the CA file or the fingerprint is not one.
         """
         try:
-            self._url = checked_url(cluster.url or "").rstrip("/")
-            self._tls = tls_options(cluster, login, self._url)
+            self._url = check_url(cluster.url or "").rstrip("/")
+            self._tls = make_tls_options(cluster, login, self._url)
             self._proxy = login.proxy_for(self._url)
         except ValueError as error:
             raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
@@ -102,20 +106,11 @@ class WebConnection:
         self.mask = login.masker()
         self._headers = dict(login.headers)
         self._sessions: list[requests.Session] = []
-        self._own = threading.local()
+        self._of_thread = threading.local()
 
-    def perform(
-        self,
-        method: str,
-        path: str,
-        *,
-        params: Mapping[str, Any],
-        headers: Mapping[str, str],
-        json: Any,
-        timeout: float,
-    ) -> Answer:
+    def perform(self, http: HttpRequest, timeout: float) -> Answer:
         """
-        Send one request and wait for its answer.
+        Send *http* and wait for its answer.
 
         Raises:
             NoAnswerInTime: The whole answer was not there within *timeout*.
@@ -123,7 +118,7 @@ class WebConnection:
             EngineUnreachable: No connection, an unknown host or a TLS failure.
             UsageError: The request cannot be sent.
         """
-        return self._send(method, joined(self._url, path), params, headers, json, timeout)
+        return self._send(http, join_url(self._url, http.path), timeout)
 
     def ask_roots(self, timeout: float) -> Root:
         """
@@ -133,12 +128,12 @@ class WebConnection:
         """
         end = time.monotonic() + timeout
         is_known = True
-        for url in _roots_of(self._url):
+        for url in _list_roots(self._url):
             seconds = end - time.monotonic()
             if seconds <= 0:
                 return Root(is_known=False)
             try:
-                answer = self._send("GET", url, {}, {}, None, seconds)
+                answer = self._send(GET, url, seconds)
             except (EngineUnreachable, AnswerTooLarge, UsageError):
                 is_known = False
                 continue
@@ -147,56 +142,60 @@ class WebConnection:
             is_known = is_known and answer.status not in BUSY
         return Root(is_known)
 
-    def _send(
-        self, method: str, url: str, params: Mapping[str, Any], headers: Mapping[str, str], json: Any, timeout: float
-    ) -> Answer:
-        session, end = self._session(), time.monotonic() + timeout
+    def _send(self, http: HttpRequest, url: str, timeout: float) -> Answer:
+        """Send *http* to *url*; raises as `perform`."""
+        session = self._get_session()
         if self._tls and not self._trusted and "assert_fingerprint" not in self._tls:
             disable_warnings(InsecureRequestWarning)  # a remark of the report says it
-
-        def send() -> Answer:
-            with session.request(
-                method,
-                url,
-                params=_plain_params(params),
-                headers=self._add_own_headers(headers),
-                json=json,
-                timeout=timeout,
-                verify=self._trusted,
-                allow_redirects=False,
-                stream=True,
-            ) as response:
-                content = read_in_time(response.iter_content(CHUNK), end)
-                return Answer(response.status_code, content, {k.lower(): v for k, v in response.headers.items()})
-
         try:
-            answer = within(timeout, send)
+            answer = run_within(timeout, lambda: self._send_in(session, http, url, timeout))
         except (requests.Timeout, TimeoutError) as error:
-            self._own.session = None  # it may be in use still
+            # The thread that was given up may still use it.
+            self._of_thread.session = None
             raise NoAnswerInTime(f"no answer from {self._url} within {timeout:g} s") from error
         except NOT_SENDABLE as error:
             raise UsageError(self.mask(f"the request to {self._url} cannot be sent: {error}")) from error
         except requests.RequestException as error:
-            kind = ConnectionClosed if was_closed(error) else EngineUnreachable
-            raise kind(self.mask(f"cannot reach {self._url}: {why_unreachable(error)}")) from error
+            kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
+            raise kind(self.mask(f"cannot reach {self._url}: {explain_unreachable(error)}")) from error
         raise_if_proxy_refuses(answer)
         return answer
 
-    def _add_own_headers(self, headers: Mapping[str, str]) -> dict[str, str]:
-        """*headers* of a request with those of the login, which a suite cannot replace: they say who asks."""
+    def _send_in(self, session: requests.Session, http: HttpRequest, url: str, timeout: float) -> Answer:
+        """Send *http* to *url* in *session*; raises the errors of requests."""
+        end = time.monotonic() + timeout
+        # A suite cannot replace the headers of the login: they say who asks.
         own_names = {name.lower() for name in self._headers}
-        return {**{name: value for name, value in headers.items() if name.lower() not in own_names}, **self._headers}
+        headers = {name: value for name, value in http.headers.items() if name.lower() not in own_names}
+        with session.request(
+            http.method,
+            url,
+            params=_write_params(http.params),
+            headers=headers | self._headers,
+            json=http.json,
+            timeout=timeout,
+            verify=self._trusted,
+            allow_redirects=False,
+            stream=True,
+        ) as response:
+            content = read_in_time(response.iter_content(CHUNK), end)
+            headers_of_answer = {name.lower(): value for name, value in response.headers.items()}
+            return Answer(response.status_code, content, headers_of_answer)
 
-    def _session(self) -> requests.Session:
+    def _get_session(self) -> requests.Session:
         """The session of the calling thread, because sessions of requests are not documented as thread-safe."""
-        session: requests.Session | None = getattr(self._own, "session", None)
+        session: requests.Session | None = getattr(self._of_thread, "session", None)
         if session is None:
             session = requests.Session()
-            session.trust_env = False  # neither ~/.netrc nor REQUESTS_CA_BUNDLE; proxies are those of the login
-            session.proxies = {urlsplit(self._url).scheme: self._proxy.url} if self._proxy else {}
-            headers = self._proxy.headers if self._proxy else {}
-            session.mount(f"{urlsplit(self._url).scheme}://", _Adapter(self._tls, headers, self._addresses))
-            self._own.session = session
+            # Neither ~/.netrc nor REQUESTS_CA_BUNDLE: proxies, too, are those of the login.
+            session.trust_env = False
+            scheme = urlsplit(self._url).scheme
+            proxy_headers: dict[str, str] = {}
+            if self._proxy is not None:
+                session.proxies = {scheme: self._proxy.url}
+                proxy_headers = self._proxy.headers
+            session.mount(f"{scheme}://", _Adapter(self._tls, proxy_headers, self._addresses))
+            self._of_thread.session = session
             self._sessions.append(session)
         return session
 
@@ -230,26 +229,28 @@ class _Adapter(HTTPAdapter):
         return self._proxy_headers
 
 
-def joined(url: str, path: str) -> str:
+def join_url(url: str, path: str) -> str:
     """*path* below the *url* of a service."""
     return f"{url.rstrip('/')}/{path.lstrip('/')}"
 
 
-def sent_url(url: str, http: HttpRequest) -> str:
+def make_sent_url(url: str, http: HttpRequest) -> str:
     """The URL of *http*, with its parameters, at the service at *url*."""
-    prepared = requests.Request(http.method, joined(url, http.path), params=_plain_params(http.params)).prepare()
+    prepared = requests.Request(http.method, join_url(url, http.path), params=_write_params(http.params)).prepare()
     return prepared.url or ""
 
 
-def _plain_params(params: Mapping[str, Json]) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in params.items()}
+def _write_params(params: Mapping[str, Json]) -> dict[str, Any]:
+    return {name: _write_value(value) for name, value in params.items()}
 
 
-def _plain(value: Any) -> Any:
+def _write_value(value: Any) -> Any:
     """A parameter as a service expects it: true instead of Python's True."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return [_plain(one) for one in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return [_write_value(item) for item in value]
+    return value
 
 
 NO_REQUEST = Failure(FailureKind.ERROR, "the request is for an engine, and its cluster is an HTTP service")
@@ -301,14 +302,19 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             SearchError: The server is an engine, or a request is one that no suite may have, or may change data without
                 permission.
         """
-        sent = [request.http for request in requests if request.http]
-        for path in {path for http in sent for path in _paths(http)}:
-            compiled(path)
-        for http in sent:
-            if problem := find_problem(http):
+        http_requests = [request.http for request in requests if request.http]
+        for http in http_requests:
+            for path in (http.ids, http.scores, http.titles, http.total):
+                if path is not None:
+                    compile_path(path)
+        for http in http_requests:
+            problem = find_problem(http)
+            if problem:
                 raise SearchError(f"{http.method} {http.path} was not sent: {problem}")
-        self._refuse_writes(sent, may_be_engine=False)
-        seconds = SECONDS_TO_IDENTIFY if budget is None else min(budget, SECONDS_TO_IDENTIFY)
+        self._refuse_writes(http_requests, may_be_engine=False)
+        seconds = SECONDS_TO_IDENTIFY
+        if budget is not None:
+            seconds = min(budget, SECONDS_TO_IDENTIFY)
         if seconds <= 0:
             return  # nothing will be sent
         if self._root is None:
@@ -318,11 +324,13 @@ class HttpSearch(ConnectedSearch[WebConnection]):
                 f"{self._root.engine_url} is Elasticsearch or OpenSearch, and `http` requests are for services: "
                 "use `index` and `body` instead"
             )
-        self._refuse_writes(sent, may_be_engine=not self._root.is_known)
+        self._refuse_writes(http_requests, may_be_engine=not self._root.is_known)
 
-    def _refuse_writes(self, sent: Sequence[HttpRequest], *, may_be_engine: bool) -> None:
-        for http in sent:
-            if refusal := self._permissions.find_refusal(http, may_be_engine=may_be_engine):
+    def _refuse_writes(self, http_requests: Sequence[HttpRequest], *, may_be_engine: bool) -> None:
+        """Raise SearchError for the first request that may change data without permission."""
+        for http in http_requests:
+            refusal = self._permissions.find_refusal(http, may_be_engine=may_be_engine)
+            if refusal is not None:
                 raise SearchError(*refusal)
 
     def _send_all(
@@ -354,53 +362,51 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         while True:
             attempt += 1
             health.wait_until(0.0)
-            seen = health.outages
-            reply = self._send_once(health, http)
-            if not reply.again or not isinstance(reply.response, Failure):
-                return reply.response
-            health.unserved(reply.response, seen=seen, server_pause=reply.after)
-            if health.given_up is not None or health.retry_at(attempt, reply.after) is None:
-                return health.given_up or reply.noted(attempt)
-            health.resent[place] = reply.cause
+            outages = health.outages
+            result = self._send_once(health, http)
+            if not result.may_retry or not isinstance(result.response, Failure):
+                return result.response
+            health.record_outage(result.response, seen=outages, server_pause=result.server_pause)
+            if health.given_up is not None:
+                return health.given_up
+            if health.find_retry_time(attempt, result.server_pause) is None:
+                return result.with_attempts(attempt)
+            health.resent[place] = result.cause
 
-    def _send_once(self, health: ServerHealth, http: HttpRequest) -> Reply:
+    def _send_once(self, health: ServerHealth, http: HttpRequest) -> RetriableResponse:
+        """Send *http* if there is time, and record what that says about the service."""
         seconds = health.seconds()
         if isinstance(seconds, Failure):
-            return Reply(seconds)
+            return RetriableResponse(seconds)
         try:
-            answer = self.connection.perform(
-                http.method, http.path, params=http.params, headers=http.headers, json=http.json, timeout=seconds
-            )
+            answer = self.connection.perform(http, seconds)
         except NoAnswerInTime as error:
             no_time = health.seconds()
             if isinstance(no_time, Failure):
-                return Reply(no_time)
+                return RetriableResponse(no_time)
             failure = Failure(FailureKind.TIMEOUT, str(error))
             health.record_timeout(failure)
-            return Reply(failure)
+            return RetriableResponse(failure)
         except AnswerTooLarge as error:
-            return Reply(Failure(FailureKind.MALFORMED, str(error)))
+            return RetriableResponse(Failure(FailureKind.MALFORMED, str(error)))
         except EngineUnreachable as error:
-            return Reply(health.record_loss(error), again=True)
+            return RetriableResponse(health.record_loss(error), may_retry=True)
         health.record_answer()
-        if answer.status in WHOLE:
+        if answer.status in COMPLETE:
             health.record_results()
         elif answer.status >= 400 and answer.status not in BUSY:
-            health.refuses(failure_of(answer))
-        return _read(answer, http)
+            health.record_refusal(read_failure(answer))
+        return _read_answer(answer, http)
 
 
-def _paths(http: HttpRequest) -> list[str]:
-    return [path for path in (http.ids, http.scores, http.titles, http.total) if path is not None]
-
-
-def _read(answer: Answer, http: HttpRequest) -> Reply:
-    if answer.status not in WHOLE:
-        return Reply(failure_of(answer), answer.status in BUSY, retry_after(answer.headers))
-    content = json_of(answer)
+def _read_answer(answer: Answer, http: HttpRequest) -> RetriableResponse:
+    """The response in *answer*, whose hits are where *http* says."""
+    if answer.status not in COMPLETE:
+        return RetriableResponse(read_failure(answer), answer.status in BUSY, read_retry_after(answer.headers))
+    content = read_json(answer)
     if isinstance(content, Failure):
-        return Reply(content)
+        return RetriableResponse(content)
     try:
-        return Reply(read_service_answer(content, http))
+        return RetriableResponse(read_service_answer(content, http))
     except MalformedAnswer as error:
-        return Reply(Failure(FailureKind.MALFORMED, str(error), answer.status))
+        return RetriableResponse(Failure(FailureKind.MALFORMED, str(error), answer.status))

@@ -10,7 +10,7 @@ from harness.model import Json
 from harness.search.answers import WINDOW
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection
-from harness.search.msearch import index_path
+from harness.search.msearch import make_index_path
 from harness.search.points import KEEP_ALIVE, close_point, open_point
 from harness.search.protocol import IndexField, SampledDocument
 
@@ -44,7 +44,7 @@ def read_fields(search: ConnectedSearch[Connection], index: str) -> dict[str, In
     Raises:
         SearchError: There is none, or the login may not read it.
     """
-    content = ask_json(search, "GET", f"{index_path(index)}/_field_caps?fields=*&include_unmapped=true")
+    content = ask_json(search, "GET", f"{make_index_path(index)}/_field_caps?fields=*&include_unmapped=true")
     fields = content.get("fields")
     if not isinstance(fields, Mapping):
         raise SearchError("the answer to `_field_caps` is not complete")
@@ -71,12 +71,12 @@ def read_sample(search: ConnectedSearch[Connection], index: str, fields: Sequenc
     body = {"query": {"match_all": {}}, "_source": False, "fields": list(fields)}
 
     def ask(size: int) -> Mapping[str, Json]:
-        return ask_json(search, "POST", f"{index_path(index)}/_search", {"size": size, **body})
+        return ask_json(search, "POST", f"{make_index_path(index)}/_search", {"size": size, **body})
 
     try:
         content = ask(SAMPLED)
     except RequestRefused:
-        window = _window(search, index, SAMPLED)
+        window = _read_window(search, index, SAMPLED)
         if window == SAMPLED:
             raise
         content = ask(window)
@@ -86,14 +86,14 @@ def read_sample(search: ConnectedSearch[Connection], index: str, fields: Sequenc
     ]
 
 
-def _window(search: ConnectedSearch[Connection], index: str, most: int) -> int:
+def _read_window(search: ConnectedSearch[Connection], index: str, most: int) -> int:
     """
     How many documents, at most *most*, a search of *index* may ask for; *most* if its settings cannot be read.
 
     An index whose `max_result_window` is smaller refuses a search for more.
     """
     try:
-        content = ask_json(search, "GET", f"{index_path(index)}/_settings/{WINDOW}?flat_settings=true")
+        content = ask_json(search, "GET", f"{make_index_path(index)}/_settings/{WINDOW}?flat_settings=true")
     except SearchError:
         return most
     settings = [one.get("settings") for one in content.values() if isinstance(one, Mapping)]
@@ -109,7 +109,7 @@ def read_documents(search: ConnectedSearch[Connection], index: str) -> Iterator[
         RequestRefused: The engine refuses that.
         SearchError: Its answer cannot be read, or a document has no `_source`.
     """
-    size = _window(search, index, PAGE)
+    size = _read_window(search, index, PAGE)
     point = open_point(search.connection, search.engine, search.retries, index, {}, remedy="")
     order = "_id" if search.engine.kind == "opensearch" else "_shard_doc"
     body: dict[str, Json] = {

@@ -17,11 +17,19 @@ from urllib.parse import quote
 from harness.errors import FixtureError, LoginRefused, Problem, SuiteError
 from harness.files.border import conceal, is_quotable
 from harness.model import Failure, Json, Mark
-from harness.search.answers import BAD_REQUEST, BUSY, WHOLE, json_of, reason_of, refusal_text, refuses_login
+from harness.search.answers import (
+    BAD_REQUEST,
+    BUSY,
+    COMPLETE,
+    describe_refusal,
+    explain_error,
+    read_json,
+    refuses_login,
+)
 from harness.search.connection import NDJSON, Answer, Connection
-from harness.search.engine_state import count_in
+from harness.search.engine_state import read_document_count
 from harness.search.hits import is_text
-from harness.search.server_health import Retries, ask_one
+from harness.search.server_health import Retries, ServerRequest, ask_one
 from harness.words import did_you_mean
 
 LONGEST_ID = 512
@@ -52,21 +60,21 @@ def read_documents(path: Path, shown: str, id_field: str) -> list[Document]:
     Raises:
         SuiteError: The file cannot be read, is not UTF-8, or holds something else than documents with ids of their own.
     """
-    return list(_documents(path, shown, id_field))
+    return list(_walk_documents(path, shown, id_field))
 
 
 def read_ids(path: Path, shown: str, id_field: str) -> frozenset[str]:
     """The ids of the same documents, without keeping the documents; raises like `read_documents`."""
-    return frozenset(document.id for document in _documents(path, shown, id_field))
+    return frozenset(document.id for document in _walk_documents(path, shown, id_field))
 
 
-def _documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
+def _walk_documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
     """Each document as it is read; problems are raised after the last one."""
     problems: list[Problem] = []
     wrong = 0
     lines: dict[str, int] = {}
-    for number, text in _lines(path, shown):
-        found = _document(number, text, id_field)
+    for number, text in _walk_lines(path, shown):
+        found = _parse_document(number, text, id_field)
         if isinstance(found, Document) and found.id in lines:
             found = (1, f'the id "{found.id}" is already used in line {lines[found.id]}')
         if isinstance(found, Document):
@@ -85,7 +93,7 @@ def _documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
         raise SuiteError([Problem(shown, 0, 0, "the file has no documents")])
 
 
-def _lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
+def _walk_lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb") as file:
             stripped = map(bytes.strip, file)
@@ -95,7 +103,7 @@ def _lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
         raise SuiteError([Problem(shown, 0, 0, f"the document file cannot be read: {reason}")]) from error
 
 
-def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, str]:
+def _parse_document(number: int, line: bytes, id_field: str) -> Document | tuple[int, str]:
     """The document in *line*, or the column and the sentence of what is wrong with it."""
     try:
         content = _DECODER.decode(line.decode())
@@ -110,10 +118,10 @@ def _document(number: int, line: bytes, id_field: str) -> Document | tuple[int, 
     identity = content.get(id_field)
     if identity is None:
         return 1, f'the document has no field "{id_field}", which holds its id{did_you_mean(id_field, content)}'
-    return _identified(number, line, identity, id_field)
+    return _check_id(number, line, identity, id_field)
 
 
-def _identified(number: int, line: bytes, identity: Json, id_field: str) -> Document | tuple[int, str]:
+def _check_id(number: int, line: bytes, identity: Json, id_field: str) -> Document | tuple[int, str]:
     if not is_text(identity) and type(identity) is not int:
         return 1, f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
     if len(str(identity).encode()) > LONGEST_ID:
@@ -121,16 +129,16 @@ def _identified(number: int, line: bytes, identity: Json, id_field: str) -> Docu
     return Document(number, str(identity), line)
 
 
-def _refuse(constant: str) -> None:
+def _refuse_constant(constant: str) -> None:
     raise ValueError(f"it has no {constant}")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
 """One decoder for all lines, which halves the time."""
 
 
 KEY = "relevance_harness"
-"""The key in `_meta` of an index's mappings under which the harness says that it made the index, and from what."""
+"""The key in `_get_meta` of an index's mappings under which the harness says that it made the index, and from what."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +159,7 @@ class Marker:
     made_by: str = "relevance-harness"
 
     def as_meta(self, own: Json) -> dict[str, Any]:
-        """The `_meta` with this marker and with the *own* one of the suite's mappings."""
+        """The `_get_meta` with this marker and with the *own* one of the suite's mappings."""
         return {**(own if isinstance(own, Mapping) else {}), KEY: asdict(self)}
 
     def used_at(self) -> datetime | None:
@@ -164,7 +172,7 @@ class Marker:
 
 
 def read_marker(meta: Json) -> Marker | None:
-    """The marker in a mapping's `_meta`; None if there is no valid one."""
+    """The marker in a mapping's `_get_meta`; None if there is no valid one."""
     held = meta.get(KEY) if isinstance(meta, Mapping) else None
     if not isinstance(held, Mapping) or held.get("made_by") != "relevance-harness":
         return None
@@ -198,7 +206,7 @@ class Indexes:
         if answer.status == 404:
             return {}
         content = self._content(answer)
-        found = {name: read_marker(_meta(held)) for name, held in content.items()}
+        found = {name: read_marker(_get_meta(held)) for name, held in content.items()}
         return found if "*" in pattern or pattern in found else {pattern: None}
 
     def create(self, index: str, settings: Mapping[str, Json], mappings: Mapping[str, Json], mark: Mark) -> bool:
@@ -210,13 +218,13 @@ class Indexes:
             FixtureError: The engine refuses for another reason, such as too many shards.
         """
         body = {"settings": settings, "mappings": mappings}
-        answer = self._call("PUT", _path(index), body, allowed=(400,))
+        answer = self._call("PUT", _make_path(index), body, allowed=(400,))
         content = self._content(answer)
         if answer.status == 400:
-            if _error_type(content) in ("resource_already_exists_exception", "invalid_index_name_exception"):
+            if _read_error_type(content) in ("resource_already_exists_exception", "invalid_index_name_exception"):
                 return self._exists_already(content)
             refusal = self._failed(f'the index "{index}" cannot be created', answer)
-            if _error_type(content) == "mapper_parsing_exception":
+            if _read_error_type(content) == "mapper_parsing_exception":
                 raise SuiteError.at(mark.path, mark.line, mark.column, str(refusal))
             raise refusal
         if content.get("acknowledged") is not True or content.get("shards_acknowledged") is not True:
@@ -225,26 +233,26 @@ class Indexes:
 
     def _exists_already(self, content: Mapping[str, Json]) -> bool:
         """An alias of that name is refused as an invalid name; the caller then looks it up."""
-        reason = reason_of(content.get("error"))
+        reason = explain_error(content.get("error"))
         if "already exists" in reason:
             return False
         raise FixtureError(self._connection.mask(f"the index cannot be created: {reason}"))
 
     def mark(self, index: str, marker: Marker, own_meta: Json) -> None:
         """Write *marker* into *index*."""
-        self._call("PUT", f"{_path(index)}/_mapping", {"_meta": marker.as_meta(own_meta)})
+        self._call("PUT", f"{_make_path(index)}/_mapping", {"_meta": marker.as_meta(own_meta)})
 
     def delete(self, index: str) -> None:
         """Delete *index*, if it exists."""
-        self._call("DELETE", _path(index), allowed=(404,))
+        self._call("DELETE", _make_path(index), allowed=(404,))
 
     def refresh(self, index: str) -> None:
         """Make all indexed documents visible to searches."""
-        self._call("POST", f"{_path(index)}/_refresh")
+        self._call("POST", f"{_make_path(index)}/_refresh")
 
     def count(self, index: str) -> int:
         """The number of documents that searches see."""
-        count = count_in(self._content(self._call("GET", f"{_path(index)}/_count")))
+        count = read_document_count(self._content(self._call("GET", f"{_make_path(index)}/_count")))
         if count is None:
             raise FixtureError(f'the engine did not return how many documents "{index}" has')
         return count
@@ -281,13 +289,15 @@ class Indexes:
             busy = [(one, error) for one, status, error in outcomes if status in BUSY]
             pending = [one for one, _ in busy]
             if pending and not self._retries.wait(attempt, started=started, server_pause=None, end=None):
-                reason = self._connection.mask(reason_of(busy[0][1]))
+                reason = self._connection.mask(explain_error(busy[0][1]))
                 raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}: {reason}")
 
     def _refusal(self, refused: Sequence[tuple[Document, int, Json]], shown: str) -> SuiteError | FixtureError:
         """Status 400 means that a document does not fit the mappings; any other has another cause."""
         problems = [
-            Problem(shown, one.line, 1, self._connection.mask(f"the engine refuses the document: {reason_of(error)}"))
+            Problem(
+                shown, one.line, 1, self._connection.mask(f"the engine refuses the document: {explain_error(error)}")
+            )
             for one, _, error in refused[:SHOWN_ERRORS]
         ]
         others = len(refused) - len(problems)
@@ -300,10 +310,10 @@ class Indexes:
 
     def _bulk(self, index: str, documents: Sequence[Document]) -> list[tuple[Document, int, Json]]:
         lines = (b'{"index":{"_id":%b}}\n%b\n' % (json.dumps(one.id).encode(), one.source) for one in documents)
-        answer = self._call("POST", f"{_path(index)}/_bulk", b"".join(lines), mime=NDJSON)
+        answer = self._call("POST", f"{_make_path(index)}/_bulk", b"".join(lines), mime=NDJSON)
         content = self._content(answer)
         items = content.get("items")
-        outcomes = [_outcome(item) for item in items] if isinstance(items, list) else []
+        outcomes = [_read_outcome(item) for item in items] if isinstance(items, list) else []
         complete = [outcome for outcome in outcomes if outcome is not None]
         failed = any(status >= 300 for _, status, _ in complete)
         ids = [identity for identity, _, _ in complete]
@@ -322,33 +332,33 @@ class Indexes:
     ) -> Answer:
         """The answer to a request, retried while the engine is busy; statuses in *allowed* are no errors."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        answer = ask_one(self._connection, self._retries, method, path, body=data, mime=mime)
+        answer = ask_one(self._connection, self._retries, ServerRequest(method, path, data, mime))
         if refuses_login(answer):
-            raise LoginRefused(self._connection.mask(f"{refusal_text(answer)}; {PRIVILEGES}"))
-        if answer.status not in WHOLE and answer.status not in allowed:
+            raise LoginRefused(self._connection.mask(f"{describe_refusal(answer)}; {PRIVILEGES}"))
+        if answer.status not in COMPLETE and answer.status not in allowed:
             raise self._failed(f"the engine refuses {method} {path}", answer)
         return answer
 
     def _failed(self, sentence: str, answer: Answer) -> FixtureError:
-        return FixtureError(self._connection.mask(f"{sentence}: {refusal_text(answer)}"))
+        return FixtureError(self._connection.mask(f"{sentence}: {describe_refusal(answer)}"))
 
     def _content(self, answer: Answer) -> Mapping[str, Any]:
-        content = json_of(answer)
+        content = read_json(answer)
         if isinstance(content, Failure):
             raise FixtureError(self._connection.mask(content.reason))
         return content if isinstance(content, Mapping) else {}
 
 
-def _path(index: str) -> str:
+def _make_path(index: str) -> str:
     return f"/{quote(index, safe='')}"
 
 
-def _meta(held: Json) -> Json:
+def _get_meta(held: Json) -> Json:
     mappings = held.get("mappings") if isinstance(held, Mapping) else None
     return mappings.get("_meta") if isinstance(mappings, Mapping) else None
 
 
-def _outcome(item: Json) -> tuple[str, int, Json] | None:
+def _read_outcome(item: Json) -> tuple[str, int, Json] | None:
     """The id and status of one document of a bulk request, and its error if any; None if the item is invalid."""
     outcome = item.get("index") if isinstance(item, Mapping) else None
     if not isinstance(outcome, Mapping):
@@ -359,6 +369,6 @@ def _outcome(item: Json) -> tuple[str, int, Json] | None:
     return identity, status, error
 
 
-def _error_type(content: Mapping[str, Json]) -> str:
+def _read_error_type(content: Mapping[str, Json]) -> str:
     error = content.get("error")
     return str(error.get("type")) if isinstance(error, Mapping) else ""

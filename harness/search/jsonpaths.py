@@ -22,7 +22,16 @@ from jsonpath.segments import JSONPathRecursiveDescentSegment
 
 from harness.errors import UsageError
 from harness.model import Hit, HttpRequest, Json, Ranking
-from harness.search.hits import MalformedAnswer, is_text, kind_of, printable, read_score, read_total, shown, unique_hits
+from harness.search.hits import (
+    MalformedAnswer,
+    describe_kind,
+    describe_value,
+    drop_repeated_hits,
+    is_text,
+    make_printable,
+    read_score,
+    read_total,
+)
 from harness.words import count
 
 SECONDS_TO_MATCH = 2.0
@@ -84,7 +93,7 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
 
 def _read(content: Json, http: HttpRequest) -> Ranking:
     if not isinstance(content, (Mapping, list)):
-        raise MalformedAnswer(f"the answer should be an object or a list, found {kind_of(content)}")
+        raise MalformedAnswer(f"the answer should be an object or a list, found {describe_kind(content)}")
     ids = _find(content, http.ids)
     scores = _column(content, http.scores, ids)
     if ids and not scores and http.scores is not None:
@@ -96,7 +105,7 @@ def _read(content: Json, http: HttpRequest) -> Ranking:
         Hit(_id(value, http.ids), read_score(scores.get(place), f"`{http.scores}`"), _title(titles.get(place)))
         for place, value in ids.items()
     ]
-    unique, duplicates = unique_hits(hits)
+    unique, duplicates = drop_repeated_hits(hits)
     total, doubt = _total(content, http.total, len(hits))
     if total and not hits:
         matches = count(total, "document")
@@ -108,7 +117,7 @@ HAS_FUNCTION = re.compile(r"\b(?:match|search)\s*\(")
 
 
 @lru_cache(maxsize=64)
-def compiled(text: str) -> JSONPath:
+def compile_path(text: str) -> JSONPath:
     """
     The compiled path *text*.
 
@@ -121,7 +130,7 @@ def compiled(text: str) -> JSONPath:
     return path
 
 
-def path_problem(text: str) -> str | None:
+def find_path_problem(text: str) -> str | None:
     """Why *text* is not a JSONPath; None if it is."""
     path = _compile(text)
     return path if isinstance(path, str) else None
@@ -156,7 +165,7 @@ def _wrong_at(text: str, error: JSONPathError) -> str:
 
 def _find(content: Json, text: str) -> dict[Place, Json]:
     """The values at the path, by the place of their item: the elements of a list, or the matches."""
-    path = compiled(text)
+    path = compile_path(text)
     if path.singular_query():
         return {(place,): value for place, value in enumerate(_only_list(content, path, text))}
     items = _items(content, path, text)
@@ -176,7 +185,7 @@ def _placed(found: Sequence[tuple[Sequence[str | int], Json]]) -> dict[Place, Js
 def _only_list(content: Json, path: JSONPath, text: str) -> list[Json]:
     found = path.findall(content)
     if len(found) != 1 or not isinstance(found[0], list):
-        what = kind_of(found[0]) if found else "nothing"
+        what = describe_kind(found[0]) if found else "nothing"
         raise MalformedAnswer(f"`{text}` should find a list, found {what}{_members(content)}")
     return found[0]
 
@@ -190,7 +199,7 @@ def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
         held = container.findall(content)
         wrong = [one for one in held if not isinstance(one, (list, Mapping)) or one == {}]
         if found and (wrong or not held):
-            what = "nothing" if not held else "an empty object" if wrong[0] == {} else kind_of(wrong[0])
+            what = "nothing" if not held else "an empty object" if wrong[0] == {} else describe_kind(wrong[0])
             raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
         if len(held) < len(found):
             raise MalformedAnswer(
@@ -214,7 +223,7 @@ def _is_single(path: JSONPath, segment: Any) -> bool:
 
 def _members(content: Json) -> str:
     if not isinstance(content, Mapping):
-        return f"; the answer is {kind_of(content)}"
+        return f"; the answer is {describe_kind(content)}"
     return f"; the answer has {', '.join(f'`{name}`' for name in list(content)[:12]) or 'no members'}"
 
 
@@ -222,7 +231,7 @@ def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mappi
     """Scores or titles by place; an item may lack one, but each must belong to an item."""
     if text is None:
         return {}
-    path = compiled(text)
+    path = compile_path(text)
     if path.singular_query():
         column: Mapping[Place, Json] = {(place,): one for place, one in enumerate(_only_list(content, path, text))}
     else:
@@ -235,18 +244,18 @@ def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mappi
 def _id(value: Json, text: str) -> str:
     if is_text(value) or type(value) is int:
         return str(value)
-    raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {shown(value)}")
+    raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {describe_value(value)}")
 
 
 def _title(value: Json) -> str | None:
-    return None if value is None else printable(str(value))
+    return None if value is None else make_printable(str(value))
 
 
 def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, str]:
     """The number of matching documents, or why it is unknown."""
     if text is None:
         return None, ""
-    found = compiled(text).findall(content)
+    found = compile_path(text).findall(content)
     if len(found) != 1:
         return None, f"`{text}` finds {len(found)} values"
     return read_total(found[0], f"`{text}`", returned)

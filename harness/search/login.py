@@ -29,7 +29,7 @@ class Proxy:
     @property
     def headers(self) -> dict[str, str]:
         """The login as the header of requests to the proxy."""
-        return {"proxy-authorization": f"Basic {_basic(self.username, self.password)}"} if self.username else {}
+        return {"proxy-authorization": f"Basic {_encode_basic(self.username, self.password)}"} if self.username else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +68,11 @@ class Login:
             return self.proxy
         parts = urlsplit(url)
         host = parts.hostname or ""
-        if is_this_machine(host) or _is_left_out(host, parts.port, self._variable("no_proxy")[1]):
+        if is_this_machine(host) or _is_excluded(host, parts.port, self._variable("no_proxy")[1]):
             return None
         name, text = self._variable(f"{parts.scheme}_proxy")
         name, text = (name, text) if text else self._variable("all_proxy")
-        return _proxy_in(name, text) if text else None
+        return _parse_proxy(name, text) if text else None
 
     def _variable(self, name: str) -> tuple[str, str]:
         """The variable *name* in lower case, as curl prefers it, or in upper case; a server sets HTTP_PROXY for CGI."""
@@ -90,26 +90,26 @@ def is_this_machine(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _is_left_out(host: str, port: int | None, listed: str) -> bool:
+def _is_excluded(host: str, port: int | None, listed: str) -> bool:
     """Whether `NO_PROXY` lists *host*: by its name, its domain, its address, a network, or `*`."""
     for entry in re.split(r"[\s,]+", listed.strip().lower()):
         name, _, entry_port = entry.rpartition(":") if re.fullmatch(r"[^:]+:\d+", entry) else (entry, "", "")
         if not name or (entry_port and entry_port != str(port)):
             continue
         domain = name.removeprefix("*").lstrip(".")
-        if name == "*" or host == domain or host.endswith(f".{domain}") or _is_in(host, name):
+        if name == "*" or host == domain or host.endswith(f".{domain}") or _is_in_network(host, name):
             return True
     return False
 
 
-def _is_in(host: str, network: str) -> bool:
+def _is_in_network(host: str, network: str) -> bool:
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network.strip("[]"), strict=False)
     except ValueError:
         return False
 
 
-def _proxy_in(name: str, text: str) -> Proxy:
+def _parse_proxy(name: str, text: str) -> Proxy:
     """The proxy that the variable *name* holds; the text may have a login and lack its scheme."""
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
@@ -132,7 +132,7 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
         UsageError: Variables are not set (the message lists all of them), hold what no header can, or there are two
             logins.
     """
-    _one_login(cluster)
+    _check_one_login(cluster)
     named = sorted(set(cluster.variables))
     unset = [name for name in named if not environ.get(name, "").strip()]
     if unset:
@@ -141,14 +141,14 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
     in_headers = {cluster.api_key_env, cluster.bearer_token_env, *cluster.headers_env.values()}
     for name in named:
         is_encoded = name == cluster.api_key_env and ":" in environ[name]
-        if problem := _value_problem(environ[name], is_header=name in in_headers and not is_encoded):
+        if problem := _find_value_problem(environ[name], is_header=name in in_headers and not is_encoded):
             raise UsageError(f'cluster "{cluster.name}" takes its login from {name}, whose value {problem}')
     headers = {"host": cluster.host} if cluster.host else {}
     headers |= {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
-    authorization, encoded = _authorization(cluster, environ)
-    proxy = _proxy_of(cluster, environ)
+    authorization, encoded = _make_authorization(cluster, environ)
+    proxy = _read_proxy(cluster, environ)
     if proxy and cluster.proxy_password_env:
-        encoded = {**encoded, cluster.proxy_password_env: _basic(proxy.username, proxy.password)}
+        encoded = {**encoded, cluster.proxy_password_env: _encode_basic(proxy.username, proxy.password)}
     return Login(
         headers | authorization,
         login_secrets(cluster, environ),
@@ -159,7 +159,7 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
     )
 
 
-def _value_problem(value: str, *, is_header: bool) -> str:
+def _find_value_problem(value: str, *, is_header: bool) -> str:
     """What is wrong with the *value* of a login, without it; empty if nothing is."""
     if value.endswith(("\n", "\r")):
         return "ends with a line break: remove it"
@@ -172,27 +172,27 @@ def _value_problem(value: str, *, is_header: bool) -> str:
     return ""
 
 
-def _proxy_of(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:
+def _read_proxy(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:
     if cluster.proxy is None:
         return None
     named = (cluster.proxy_username_env, cluster.proxy_password_env)
     return Proxy(cluster.proxy, *(environ.get(name or "", "") for name in named))
 
 
-def _authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+def _make_authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The header of the login, if there is one, and what is encoded in it."""
     if cluster.api_key_env:
-        token = _encoded(environ[cluster.api_key_env])
+        token = _encode_key(environ[cluster.api_key_env])
         return {"authorization": f"ApiKey {token}"}, {cluster.api_key_env: token}
     if cluster.bearer_token_env:
         return {"authorization": f"Bearer {environ[cluster.bearer_token_env]}"}, {}
     if cluster.username_env and cluster.password_env:
-        token = _basic(environ[cluster.username_env], environ[cluster.password_env])
+        token = _encode_basic(environ[cluster.username_env], environ[cluster.password_env])
         return {"authorization": f"Basic {token}"}, {cluster.password_env: token}
     return {}, {}
 
 
-def _one_login(cluster: Cluster) -> None:
+def _check_one_login(cluster: Cluster) -> None:
     if bool(cluster.username_env) != bool(cluster.password_env):
         raise UsageError(f'cluster "{cluster.name}" needs both `username_env` and `password_env`, or neither')
     if len(cluster.logins) > 1:
@@ -201,16 +201,16 @@ def _one_login(cluster: Cluster) -> None:
         )
 
 
-def _encoded(key: str) -> str:
+def _encode_key(key: str) -> str:
     """Base64 has no colon, so a key with a colon is not encoded."""
     return base64.b64encode(key.encode()).decode() if ":" in key else key
 
 
-def _basic(username: str, password: str) -> str:
+def _encode_basic(username: str, password: str) -> str:
     return base64.b64encode(f"{username}:{password}".encode()).decode()
 
 
-def checked_url(url: str) -> str:
+def check_url(url: str) -> str:
     """
     *url*, if it is one and holds no login.
 
@@ -223,31 +223,31 @@ def checked_url(url: str) -> str:
     return url
 
 
-def tls_options(cluster: Cluster, login: Login, url: str) -> dict[str, Any]:
+def make_tls_options(cluster: Cluster, login: Login, url: str) -> dict[str, Any]:
     """
     The options of a urllib3 pool to verify the certificate of the server at *url*, and to send the client's.
 
     Raises:
         ValueError: A file is not there or cannot be used, the fingerprint is no SHA-256, or there is no TLS.
     """
-    fingerprint, ca_certs = fingerprint_of(cluster, url), ca_file_of(cluster, url)
+    fingerprint, ca_certs = read_fingerprint(cluster, url), read_ca_file(cluster, url)
     if not url.startswith("https://"):
         return {}
-    certificate = _certificate(cluster, login)
+    certificate = _read_certificate(cluster, login)
     if fingerprint:
         return {"cert_reqs": "CERT_NONE", "assert_hostname": False, "assert_fingerprint": fingerprint, **certificate}
     if not cluster.verify_certs:
         return {"cert_reqs": "CERT_NONE", "assert_hostname": False, **certificate}
-    return {"cert_reqs": "CERT_REQUIRED", "ca_certs": ca_certs or _public_authorities(), **certificate}
+    return {"cert_reqs": "CERT_REQUIRED", "ca_certs": ca_certs or _find_public_authorities(), **certificate}
 
 
-def _public_authorities() -> str:
+def _find_public_authorities() -> str:
     import certifi
 
     return certifi.where()
 
 
-def _certificate(cluster: Cluster, login: Login) -> dict[str, str]:
+def _read_certificate(cluster: Cluster, login: Login) -> dict[str, str]:
     """The client's certificate and its key, which may be in one file."""
     if not cluster.client_cert:
         return {}
@@ -261,12 +261,12 @@ def _certificate(cluster: Cluster, login: Login) -> dict[str, str]:
             cluster.client_cert, key, password=lambda: login.key_password or ""
         )
     except (OSError, ValueError) as error:
-        raise ValueError(f"its client certificate cannot be used: {_why_unusable(error, cluster)}") from None
+        raise ValueError(f"its client certificate cannot be used: {_explain_unusable(error, cluster)}") from None
     found = {"cert_file": cluster.client_cert, "key_file": key}
     return found | ({"key_password": login.key_password} if login.key_password else {})
 
 
-def _why_unusable(error: Exception, cluster: Cluster) -> str:
+def _explain_unusable(error: Exception, cluster: Cluster) -> str:
     if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
         return "`client_key` is not the key of `client_cert`"
     if cluster.client_key_password_env:
@@ -274,14 +274,14 @@ def _why_unusable(error: Exception, cluster: Cluster) -> str:
     return "both files should be PEM; if the key is encrypted, name its password's variable: `client_key_password_env`"
 
 
-def fingerprint_of(cluster: Cluster, url: str) -> str | None:
+def read_fingerprint(cluster: Cluster, url: str) -> str | None:
     """
     The SHA-256 of the server's certificate as 64 hexadecimal digits, None where the cluster has none.
 
     Raises:
         ValueError: It is no SHA-256, or there is no TLS.
     """
-    _needs_tls(cluster, url)
+    _check_tls(cluster, url)
     if not cluster.fingerprint:
         return None
     digits = cluster.fingerprint.replace(":", "").strip().lower()
@@ -290,27 +290,27 @@ def fingerprint_of(cluster: Cluster, url: str) -> str | None:
     return digits
 
 
-def ca_file_of(cluster: Cluster, url: str) -> str | None:
+def read_ca_file(cluster: Cluster, url: str) -> str | None:
     """
     The path of the CA file, None where the cluster has none.
 
     Raises:
         ValueError: The file is not there, or there is no TLS.
     """
-    _needs_tls(cluster, url)
+    _check_tls(cluster, url)
     if cluster.ca_certs and not Path(cluster.ca_certs).is_file():
         raise ValueError(f'its CA file "{cluster.ca_certs}" does not exist')
     return cluster.ca_certs
 
 
-def _needs_tls(cluster: Cluster, url: str) -> None:
+def _check_tls(cluster: Cluster, url: str) -> None:
     if (cluster.fingerprint or cluster.ca_certs) and not url.startswith("https://"):
         raise ValueError("a CA file or a fingerprint needs a URL that begins with https://")
     if cluster.client_cert and not url.startswith("https://"):
         raise ValueError("a client certificate needs a URL that begins with https://")
 
 
-def remarks_on(cluster: Cluster) -> list[str]:
+def list_remarks(cluster: Cluster) -> list[str]:
     """What others on the way to the server could read or change, and what allows that."""
     urls = [url for url in (cluster.url, *cluster.nodes) if url]
     is_secure = cluster.cloud_id is not None or any(url.startswith("https://") for url in urls)

@@ -11,12 +11,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from harness.model import Failure, FailureKind, Json, SearchRequest, find_sort_places, iterate_members
 
-WHICH_INDEXES = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
+INDEX_PARAMS = ("allow_no_indices", "expand_wildcards", "ignore_unavailable")
 """Parameters of a search that say what a pattern stands for; look-ups of the same indexes have them too."""
 
 PREFERENCE = "relevance-harness"
@@ -27,7 +26,7 @@ COMPACT = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=
 STOPS_EARLY = "terminate_after"
 """The key that limits the number of documents collected per shard."""
 
-IN_HEADER = frozenset(
+HEADER_PARAMS = frozenset(
     {
         "allow_no_indices", "ccs_minimize_roundtrips", "expand_wildcards", "ignore_throttled", "ignore_unavailable",
         "preference", "request_cache", "routing", "search_type",
@@ -74,7 +73,7 @@ class Entry:
         return bool(self.fields) or self.sort_places != () or others != (None, None, None)
 
 
-def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
+def make_entry(place: int, request: SearchRequest) -> Entry | Failure:
     """
     *request*, the one at *place*, as lines; a Failure if it cannot be part of an `_msearch`.
 
@@ -84,45 +83,34 @@ def entry_of(place: int, request: SearchRequest) -> Entry | Failure:
     if not isinstance(body, Mapping):
         return Failure(FailureKind.ERROR, "the body of a search request should be an object")
     try:
-        return _template_entry(place, request, body) if "template" in body else _body_entry(place, request, body)
+        if "template" in body:
+            return _make_template_entry(place, request, body)
+        return _make_body_entry(place, request, body)
     except (TypeError, ValueError) as error:
         return Failure(FailureKind.ERROR, f"the body of the request cannot be written as JSON: {error}")
 
 
-def _body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
-    sent = _sent(request, _with_content(request, body))
+def _make_body_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry:
+    path, lines = _write(request, _add_content(request, body))
+    size = body.get("size")
+    # Most bodies lack the key, which is quickly seen in what was written: scripts/bench/runner measures it.
+    may_stop_early = STOPS_EARLY.encode() in lines and _has_stop_key(body)
     return Entry(
         place,
-        **sent,
+        lines,
+        path=path,
         title_field=request.title_field,
         snippet=request.snippet,
         fields=request.fields,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
-        may_stop_early=STOPS_EARLY.encode() in sent["lines"] and _stops_early(body),
-        size=size if type(size := body.get("size")) is int else None,
+        may_stop_early=may_stop_early,
+        size=size if type(size) is int else None,
         sort_places=find_sort_places(body),
     )
 
 
-def _sent(request: SearchRequest, content: Json) -> dict[str, Any]:
-    """Path and lines of *request*: two lines of an `_msearch`, or where that cannot carry a parameter a `_search`."""
-    if request.url_params.keys() <= IN_HEADER:
-        return {"lines": _lines(_header(request), content)}
-    return {"path": single_search(request)[0], "lines": _dump(content)}
-
-
-def _with_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, Json]:
-    """*body* with the fields to return, if it does not select fields itself, and the one that holds the id."""
-    read = [field for field in (request.title_field, request.snippet, *request.fields) if field]
-    content: dict[str, Json] = {} if CONTENT_KEYS & body.keys() else {"_source": read or False}
-    if request.id_field is not None:
-        fields = body.get("fields")
-        content["fields"] = [*(fields if isinstance(fields, list) else []), request.id_field]
-    return {**body, **content}
-
-
-def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
+def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
     template = body["template"]
     others = sorted(body.keys() - {"template", "size"})
     if others or not isinstance(template, Mapping):
@@ -133,103 +121,136 @@ def _template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]
     params = template.get("params", {})
     if not isinstance(params, Mapping):
         return Failure(FailureKind.ERROR, "`template.params` should be an object")
+    path, lines = _write(request, _fill_size(body))
+    source = template.get("source")
+    # The content of a stored template is unknown, and a source that is a text is only searched for the key.
+    may_stop_early = "id" in template or _has_stop_key(template)
+    if isinstance(source, str) and STOPS_EARLY in source:
+        may_stop_early = True
     return Entry(
         place,
-        **_sent(request, _filled(body)),
+        lines,
+        path=path,
         is_template=True,
         title_field=request.title_field,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
-        may_stop_early=_template_may_stop_early(template),
-        sort_places=find_sort_places(source) if isinstance(source := template.get("source"), Mapping) else None,
+        may_stop_early=may_stop_early,
+        sort_places=find_sort_places(source) if isinstance(source, Mapping) else None,
     )
 
 
-def _filled(body: Mapping[str, Json]) -> dict[str, Json]:
+def _write(request: SearchRequest, content: Json) -> tuple[str, bytes]:
+    """The path and lines of *request*: two lines of an `_msearch`, or a `_search` for parameters without a place."""
+    if request.url_params.keys() <= HEADER_PARAMS:
+        return "", _write_lines(_make_header(request), content)
+    path, _ = make_single_search(request)
+    return path, _encode(content)
+
+
+def _add_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, Json]:
+    """*body* with the fields to return, if it does not select fields itself, and the one that holds the id."""
+    content = dict(body)
+    if CONTENT_KEYS.isdisjoint(body):
+        fields_read = [field for field in (request.title_field, request.snippet, *request.fields) if field]
+        content["_source"] = fields_read or False
+    if request.id_field is not None:
+        fields = body.get("fields")
+        content["fields"] = [*fields, request.id_field] if isinstance(fields, list) else [request.id_field]
+    return content
+
+
+def _fill_size(body: Mapping[str, Json]) -> dict[str, Json]:
     """The search template of *body* with its size as a parameter."""
     template = body["template"]
-    size = {"size": body["size"]} if "size" in body else {}
-    return {**template, "params": {**size, **template.get("params", {})}}
+    params = {"size": body["size"]} if "size" in body else {}
+    return {**template, "params": {**params, **template.get("params", {})}}
 
 
-def _template_may_stop_early(template: Mapping[str, Json]) -> bool:
-    """The content of a stored template is unknown, and a source that is a text is only searched for the key."""
-    source = template.get("source")
-    return "id" in template or (isinstance(source, str) and STOPS_EARLY in source) or _stops_early(template)
-
-
-def _stops_early(body: Json) -> bool:
+def _has_stop_key(body: Json) -> bool:
     """Whether `terminate_after` is a key anywhere in *body*."""
     return any(key == STOPS_EARLY for key, _ in iterate_members(body))
 
 
-def index_path(index: str | None) -> str:
+def make_index_path(index: str | None) -> str:
     """
     The beginning of a path that names *index*, which may be several or a pattern; empty for None.
 
-    >>> index_path("shop-*,books"), index_path("a b")
+    >>> make_index_path("shop-*,books"), make_index_path("a b")
     ('/shop-*,books', '/a%20b')
     """
     return "" if index is None else f"/{quote(index, safe='*,')}"
 
 
-def shard_params(url_params: Mapping[str, str]) -> dict[str, str]:
+def select_shard_params(url_params: Mapping[str, str]) -> dict[str, str]:
     """
     Those of *url_params* that leave out some shards of an index.
 
-    >>> shard_params({"routing": "berlin", "preference": "_local", "search_type": "query_then_fetch"})
+    >>> select_shard_params({"routing": "berlin", "preference": "_local", "search_type": "query_then_fetch"})
     {'routing': 'berlin'}
     """
+    selected = {}
+    if "routing" in url_params:
+        selected["routing"] = str(url_params["routing"])
     preference = str(url_params.get("preference", ""))
-    found = {"routing": str(url_params["routing"])} if "routing" in url_params else {}
-    return found | ({"preference": preference} if preference.startswith("_shards:") else {})
+    if preference.startswith("_shards:"):
+        selected["preference"] = preference
+    return selected
 
 
-def shards_text(url_params: Mapping[str, str]) -> str:
-    """The `shard_params` in words: ``routing berlin``."""
-    return " and ".join(f"{name} {value}" for name, value in shard_params(url_params).items())
+def describe_shards(url_params: Mapping[str, str]) -> str:
+    """The `select_shard_params` in words: ``routing berlin``."""
+    return " and ".join(f"{name} {value}" for name, value in select_shard_params(url_params).items())
 
 
-def single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:
+def make_single_search(request: SearchRequest) -> tuple[str, dict[str, Json]]:
     """
     The path and the body of the `_search` that finds what *request* finds as a part of an `_msearch`.
 
-    *request* is one of which `entry_of` makes an entry.
+    *request* is one of which `make_entry` makes an entry.
     """
-    body, header = request.body, _header(request)
+    body, header = request.body, _make_header(request)
     index = header.pop("index", None)
     is_template = "template" in body
-    parameters = urlencode({name: "false" if value is False else value for name, value in header.items()})
-    path = f"{index_path(index)}/_search{'/template' if is_template else ''}"
-    return f"{path}?{parameters}", _filled(body) if is_template else _with_content(request, body)
+    parameters = {name: "false" if value is False else value for name, value in header.items()}
+    path = f"{make_index_path(index)}/_search"
+    if is_template:
+        path += "/template"
+    content = _fill_size(body) if is_template else _add_content(request, body)
+    return f"{path}?{urlencode(parameters)}", content
 
 
-def _header(request: SearchRequest) -> dict[str, Json]:
-    """The header line; with a point in time the engine accepts neither an index nor a preference."""
+def _make_header(request: SearchRequest) -> dict[str, Json]:
+    """The header line: a search that lacks a shard is an error."""
     header: dict[str, Json] = {"allow_partial_search_results": False}
     if "pit" in request.body:
+        # With a point in time the engine accepts neither an index nor a preference.
         return {**header, **request.url_params}
     if request.index:
         header["index"] = request.index
     return {**header, "preference": PREFERENCE, **request.url_params}
 
 
-def _lines(header: Mapping[str, Json], body: Json) -> bytes:
-    is_plain = all(value is False or type(value) is str for value in header.values())
-    return b"%b\n%b\n" % (_header_line(tuple(header.items())) if is_plain else _dump(header), _dump(body))
+def _write_lines(header: Mapping[str, Json], body: Json) -> bytes:
+    # What is plain is written once for all searches: scripts/bench/runner measures it.
+    if all(value is False or type(value) is str for value in header.values()):
+        header_line = _write_header(tuple(header.items()))
+    else:
+        header_line = _encode(header)
+    return b"%b\n%b\n" % (header_line, _encode(body))
 
 
 @lru_cache(maxsize=64)
-def _header_line(header: tuple[tuple[str, Json], ...]) -> bytes:
+def _write_header(header: tuple[tuple[str, Json], ...]) -> bytes:
     """Most searches of a run have the same header."""
-    return _dump(dict(header))
+    return _encode(dict(header))
 
 
-def _dump(value: Json) -> bytes:
+def _encode(value: Json) -> bytes:
     return COMPACT.encode(value).encode()
 
 
-def body_of(entries: Iterable[Entry]) -> bytes:
+def join_lines(entries: Iterable[Entry]) -> bytes:
     """The body of one `_msearch`."""
     return b"".join(entry.lines for entry in entries)
 
@@ -241,7 +262,7 @@ several requests are under way, so a cluster that serves others as well could be
 """
 
 
-def path_of(entries: Sequence[Entry]) -> str:
+def choose_path(entries: Sequence[Entry]) -> str:
     """
     The path of the `_msearch` with *entries*, which are all templates or none, or of the `_search` that is one entry.
 
@@ -253,13 +274,13 @@ def path_of(entries: Sequence[Entry]) -> str:
     return f"{path}?max_concurrent_searches={SEARCHES_AT_ONCE}"
 
 
-def pinned_of(body: Json) -> Json:
+def find_point(body: Json) -> Json:
     """The point in time of *body*, None if it has none."""
     return body.get("pit") if isinstance(body, Mapping) else None
 
 
-def preferring(preference: str, request: SearchRequest) -> SearchRequest:
+def add_preference(preference: str, request: SearchRequest) -> SearchRequest:
     """*request* with *preference*, unless it has one, or its target takes none."""
-    if request.http is not None or pinned_of(request.body) is not None or "preference" in request.url_params:
+    if request.http is not None or find_point(request.body) is not None or "preference" in request.url_params:
         return request
     return replace(request, url_params={**request.url_params, "preference": preference})

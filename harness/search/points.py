@@ -10,10 +10,10 @@ from urllib.parse import urlencode
 
 from harness.errors import RequestRefused, SearchError
 from harness.model import Engine, SearchRequest
-from harness.search.answers import error_kinds, json_of, refusal_text
+from harness.search.answers import describe_refusal, list_error_kinds, read_json
 from harness.search.connection import Connection
-from harness.search.msearch import PREFERENCE, index_path
-from harness.search.server_health import Retries, ask_one
+from harness.search.msearch import PREFERENCE, make_index_path
+from harness.search.server_health import Retries, ServerRequest, ask_one
 
 KEEP_ALIVE = "5m"
 """How long the engine keeps a point in time after each search of it."""
@@ -70,15 +70,15 @@ def open_point(
     place = "_search/point_in_time" if engine.kind == "opensearch" else "_pit"
     given = {name: url_params[name] for name in TO_OPEN if name in url_params}
     parameters = urlencode({"keep_alive": KEEP_ALIVE, "preference": PREFERENCE, **given})
-    path = f"{index_path(index)}/{place}?{parameters}"
-    answer = ask_one(connection, retries, "POST", path)
-    content = json_of(answer)
+    path = f"{make_index_path(index)}/{place}?{parameters}"
+    answer = ask_one(connection, retries, ServerRequest("POST", path))
+    content = read_json(answer)
     name = "pit_id" if engine.kind == "opensearch" else "id"
     point = content.get(name) if isinstance(content, Mapping) else None
     if answer.status != 200 or not isinstance(point, str):
-        reason = refusal_text(answer) if answer.status != 200 else f"the answer has no `{name}`"
+        reason = describe_refusal(answer) if answer.status != 200 else f"the answer has no `{name}`"
         sentence = f"no point in time was opened by `POST {path}`: {reason}{remedy and '; '}{remedy}"
-        raise RequestRefused(connection.mask(sentence), answer.status, error_kinds(answer))
+        raise RequestRefused(connection.mask(sentence), answer.status, list_error_kinds(answer))
     return PointInTime(index, point)
 
 

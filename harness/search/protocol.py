@@ -84,7 +84,7 @@ class Dialect(ABC):
     explains_scores: ClassVar[bool] = False
     """Whether `Inspector.explain` can say why a document has its score."""
     has_rank_eval: ClassVar[bool] = False
-    """Whether the server computes scores itself, by `Inspector.rate`."""
+    """Whether the server computes scores itself, by `Inspector.rate_requests`."""
 
     @abstractmethod
     def connect(self, cluster: Cluster, options: ConnectOptions) -> Search:
@@ -404,7 +404,7 @@ class Inspector:
         """All documents of *index* as they are at one moment."""
         raise SearchError("the server has no indexes that can be read")
 
-    def rate(
+    def rate_requests(
         self, index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
     ) -> dict[str, RatedQuery | str]:
         """The score of each request of *spec*, a body of `_rank_eval`, by its id; a text says why there is none."""

@@ -8,14 +8,22 @@ from urllib.parse import urlencode
 
 from harness.errors import RequestRefused, SearchError
 from harness.model import Json
-from harness.search.answers import WHOLE, failure_of, is_blocked, json_of, refusal_text, refuses_login, with_window_hint
+from harness.search.answers import (
+    COMPLETE,
+    add_window_hint,
+    describe_refusal,
+    is_blocked,
+    read_failure,
+    read_json,
+    refuses_login,
+)
 from harness.search.batches import split_into_batches
-from harness.search.connected import ConnectedSearch, ask_json, login_refused
+from harness.search.connected import ConnectedSearch, ask_json, make_login_refused
 from harness.search.connection import Answer, Connection, NoAnswerInTime
-from harness.search.hits import kind_of
-from harness.search.msearch import SEARCHES_AT_ONCE, index_path
+from harness.search.hits import describe_kind
+from harness.search.msearch import SEARCHES_AT_ONCE, make_index_path
 from harness.search.protocol import RatedHit, RatedQuery
-from harness.search.server_health import ask_one
+from harness.search.server_health import ServerRequest, ask_one
 
 URL_PARAMS = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
 """The parameters of `_search` that `_rank_eval` takes too."""
@@ -24,7 +32,7 @@ REQUESTS_AT_ONCE = 100
 IDS_AT_ONCE = 1000
 
 
-def rate(
+def rate_requests(
     search: ConnectedSearch[Connection], index: str | None, spec: Mapping[str, Json], url_params: Mapping[str, str]
 ) -> dict[str, RatedQuery | str]:
     """
@@ -36,35 +44,35 @@ def rate(
         SearchError: The engine has no `_rank_eval`, or did not answer.
         LoginRefused: It refuses the login.
     """
-    path = f"{index_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
+    path = f"{make_index_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
     found: dict[str, RatedQuery | str] = {}
     for requests in split_into_batches(spec["requests"], REQUESTS_AT_ONCE):
-        found |= _rate(search, path, spec, requests)
+        found |= _rate_part(search, path, spec, requests)
     return found
 
 
-def _rate(
+def _rate_part(
     search: ConnectedSearch[Connection], path: str, spec: Mapping[str, Json], requests: Sequence[Json]
 ) -> dict[str, RatedQuery | str]:
     used = {request.get("template_id") for request in requests}
     templates = [one for one in spec.get("templates", ()) if one["id"] in used]
     body = {**spec, "requests": requests, "templates": templates, "max_concurrent_searches": SEARCHES_AT_ONCE}
     try:
-        answer = ask_one(search.connection, search.retries, "POST", path, body=json.dumps(body).encode())
+        answer = ask_one(search.connection, search.retries, ServerRequest("POST", path, json.dumps(body).encode()))
     except NoAnswerInTime as error:
         answer, reason = None, search.connection.mask(str(error))
     if answer is not None:
-        content = json_of(answer)
-        if answer.status in WHOLE and isinstance(content, Mapping):
-            return {request["id"]: _read(content, request["id"]) for request in requests}
-        reason = _refusal(search, answer)
+        content = read_json(answer)
+        if answer.status in COMPLETE and isinstance(content, Mapping):
+            return {request["id"]: _read_rating(content, request["id"]) for request in requests}
+        reason = _explain_refusal(search, answer)
     if len(requests) == 1:
         return {requests[0]["id"]: reason}
     half = len(requests) // 2
-    return _rate(search, path, spec, requests[:half]) | _rate(search, path, spec, requests[half:])
+    return _rate_part(search, path, spec, requests[:half]) | _rate_part(search, path, spec, requests[half:])
 
 
-def _refusal(search: ConnectedSearch[Connection], answer: Answer) -> str:
+def _explain_refusal(search: ConnectedSearch[Connection], answer: Answer) -> str:
     """
     Why a whole request was refused.
 
@@ -72,35 +80,35 @@ def _refusal(search: ConnectedSearch[Connection], answer: Answer) -> str:
         SearchError: Because of no single request in it.
     """
     if refuses_login(answer):
-        raise login_refused(answer, search.connection)
-    if is_blocked(failure_of(answer)):
-        raise SearchError(search.connection.mask(refusal_text(answer)))
+        raise make_login_refused(answer, search.connection)
+    if is_blocked(read_failure(answer)):
+        raise SearchError(search.connection.mask(describe_refusal(answer)))
     if answer.status in (405, 501) or b"no handler found" in answer.body:
         raise SearchError(
             f"this node of {search.engine} lacks the module rank-eval, so there is no `_rank_eval` to ask: "
-            f"{search.connection.mask(refusal_text(answer))}"
+            f"{search.connection.mask(describe_refusal(answer))}"
         )
-    return search.connection.mask(refusal_text(answer))
+    return search.connection.mask(describe_refusal(answer))
 
 
-def _read(content: Mapping[str, Json], request: str) -> RatedQuery | str:
+def _read_rating(content: Mapping[str, Json], request: str) -> RatedQuery | str:
     failures: Json = content.get("failures") or {}
     details: Json = content.get("details")
     for name, found in (("failures", failures), ("details", details)):
         if not isinstance(found, Mapping):
-            return f"malformed answer: `{name}` of `_rank_eval` should be an object, found {kind_of(found)}"
+            return f"malformed answer: `{name}` of `_rank_eval` should be an object, found {describe_kind(found)}"
     failure = failures.get(request)
     if failure is not None:
         reason = failure.get("error", failure) if isinstance(failure, Mapping) else failure
         return str(reason.get("reason") or reason.get("type")) if isinstance(reason, Mapping) else str(reason)
     detail = details.get(request)
     try:
-        return RatedQuery(float(detail["metric_score"]), tuple(map(_hit, detail["hits"])))
+        return RatedQuery(float(detail["metric_score"]), tuple(map(_read_hit, detail["hits"])))
     except (AttributeError, KeyError, OverflowError, TypeError, ValueError):
         return "malformed answer: `_rank_eval` has no score and hits for it"
 
 
-def _hit(found: Json) -> RatedHit:
+def _read_hit(found: Json) -> RatedHit:
     hit = found["hit"]
     return RatedHit(str(hit["_id"]), str(hit["_index"]), hit.get("_score"), found.get("rating"))
 
@@ -118,11 +126,11 @@ def find_homes(
     query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
     for part in split_into_batches(ids, IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
-        path = f"{index_path(index)}/_search{'?' + query if query else ''}"
+        path = f"{make_index_path(index)}/_search{'?' + query if query else ''}"
         try:
             content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")
         except RequestRefused as error:
-            raise RequestRefused(with_window_hint(str(error)), error.status, error.kinds) from None
+            raise RequestRefused(add_window_hint(str(error)), error.status, error.kinds) from None
         try:
             for hit in content["hits"]["hits"]:
                 homes[hit["_id"]] = (*homes.get(hit["_id"], ()), hit["_index"])

@@ -14,14 +14,14 @@ from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind, Response
 from harness.search.answers import (
     BUSY,
+    COMPLETE,
     TOO_SLOW,
-    WHOLE,
-    Reply,
-    as_batch,
-    failure_of,
-    may_be_one_at_fault,
+    RetriableResponse,
+    may_be_fault_of_one,
     read_answer,
-    retry_after,
+    read_failure,
+    read_retry_after,
+    wrap_single_answer,
 )
 from harness.search.batches import FEWEST, Batch, Batches
 from harness.search.connection import (
@@ -33,8 +33,8 @@ from harness.search.connection import (
     ConnectionClosed,
     NoAnswerInTime,
 )
-from harness.search.msearch import Entry, body_of, path_of
-from harness.search.server_health import INTERRUPTED, ServerHealth, is_alive
+from harness.search.msearch import Entry, choose_path, join_lines
+from harness.search.server_health import INTERRUPTED, ServerHealth, has_living_node
 
 SECONDS_ALIVE = 10.0
 """How long to wait for an answer to `GET /`, to see whether a server answers at all."""
@@ -46,7 +46,7 @@ TIMEOUT = "timeout"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class BatchResult:
     """The result of a batch: *responses* by place, *parts* to send next, batches to send *again* when they are due."""
 
     responses: Mapping[int, Response] = field(default_factory=dict)
@@ -54,7 +54,8 @@ class Outcome:
     again: Sequence[Batch] = ()
 
 
-Sent: TypeAlias = tuple[Batch, Answer | Outcome]
+SentBatch: TypeAlias = tuple[Batch, Answer | BatchResult]
+"""A batch, with its answer if that is still to be read."""
 
 
 class BatchSender:
@@ -80,176 +81,190 @@ class BatchSender:
             while (batch := self._batches.take()) is not None:
                 yield from self._conclude(batch, self._send(batch)).items()
             return
-        news: SimpleQueue[Sent | BaseException] = SimpleQueue()
+        sent_batches: SimpleQueue[SentBatch | BaseException] = SimpleQueue()
         for _ in range(senders if searches else 0):
             context = copy_context()
-            Thread(target=context.run, args=(self._thread, news), name="relevance-search", daemon=True).start()
+            sender = Thread(target=context.run, args=(self._send_taken, sent_batches), name="relevance-search")
+            # A thread that waits for an answer does not keep an interrupted process alive.
+            sender.daemon = True
+            sender.start()
+        unanswered = searches
         try:
-            while searches:
-                while news.empty() and self._batches.read_ahead():
+            while unanswered:
+                # While nothing has to be read, requests are built, so that no sender waits for that.
+                while sent_batches.empty() and self._batches.read_ahead():
                     time.sleep(0)  # a sender that waits for its batch goes first
-                sent = news.get()
+                sent = sent_batches.get()
                 if isinstance(sent, BaseException):
                     raise sent  # noqa: TRY301 - as if the calling thread had met it
                 responses = self._conclude(*sent)
-                searches -= len(responses)
+                unanswered -= len(responses)
                 yield from responses.items()
         except BaseException:
             self._health.given_up = INTERRUPTED
             self._batches.stop()
             raise
 
-    def _thread(self, news: SimpleQueue[Sent | BaseException]) -> None:
+    def _send_taken(self, sent_batches: SimpleQueue[SentBatch | BaseException]) -> None:
         """Send until nothing is left. Answers are read by the caller, so that reading one keeps no other waiting."""
         try:
             while (batch := self._batches.take()) is not None:
-                news.put((batch, self._send(batch)))
+                sent_batches.put((batch, self._send(batch)))
         except BaseException as error:  # it is the caller's, whatever it is
-            news.put(error)
+            sent_batches.put(error)
 
-    def _conclude(self, batch: Batch, result: Answer | Outcome) -> Mapping[int, Response]:
+    def _conclude(self, batch: Batch, sent: Answer | BatchResult) -> Mapping[int, Response]:
         """The responses that *batch* has; the rest is sent again."""
-        outcome = self._read(batch, result) if isinstance(result, Answer) else result
-        self._batches.release(answered=len(outcome.responses), parts=outcome.parts, again=outcome.again)
-        return outcome.responses
+        result = self._read_answer(batch, sent) if isinstance(sent, Answer) else sent
+        self._batches.release(answered=len(result.responses), parts=result.parts, again=result.again)
+        return result.responses
 
-    def _send(self, batch: Batch) -> Answer | Outcome:
-        """Send *batch*; returns the answer if it has to be read, else the outcome."""
+    def _send(self, batch: Batch) -> Answer | BatchResult:
+        """Send *batch*; returns the answer if it has to be read, else the result."""
         if batch.entries[0].refusal is not None:
-            return _all(batch, batch.entries[0].refusal)
+            return _answer_all(batch, batch.entries[0].refusal)
         self._health.wait_until(batch.due)
         seconds = self._health.seconds()
         if isinstance(seconds, Failure):
-            return _all(batch, seconds)
-        begun, answers = self._health.now(), self._health.answers
+            return _answer_all(batch, seconds)
+        begun = self._health.now()
+        answers_before = self._health.answers
         mime = PLAIN_JSON if batch.entries[0].path else NDJSON
         try:
             answer = self._connection.perform(
-                "POST", path_of(batch.entries), body=body_of(batch.entries), mime=mime, timeout=seconds
+                "POST", choose_path(batch.entries), body=join_lines(batch.entries), mime=mime, timeout=seconds
             )
         except NoAnswerInTime as error:
-            return self._silent(batch, Failure(FailureKind.TIMEOUT, str(error)), is_alive=False, answers=answers)
+            failure = Failure(FailureKind.TIMEOUT, str(error))
+            return self._handle_silence(batch, failure, is_alive=False, answers_before=answers_before)
         except AnswerTooLarge as error:
             self._batches.refused(len(batch.entries))
-            return self._divided(batch, Failure(FailureKind.MALFORMED, str(error)), "answer too large")
+            return self._divide(batch, Failure(FailureKind.MALFORMED, str(error)), "answer too large")
         except EngineUnreachable as error:
-            return self._lost(batch, error)
+            return self._handle_loss(batch, error)
         self._health.record_answer(timely=answer.status not in TOO_SLOW)
         if answer.status in TOO_SLOW:
-            return self._silent(batch, failure_of(answer), is_alive=True, answers=answers)
-        if answer.status in WHOLE:
+            # A proxy answered in place of the engine.
+            return self._handle_silence(batch, read_failure(answer), is_alive=True, answers_before=answers_before)
+        if answer.status in COMPLETE:
             self._batches.served(len(batch.entries), self._health.now() - begun, len(answer.body))
             return answer
-        return self._failed(batch, answer)
+        return self._handle_refusal(batch, answer)
 
-    def _failed(self, batch: Batch, answer: Answer) -> Outcome:
-        """The outcome of *batch* after an *answer* that is an error of the whole batch."""
-        failure = failure_of(answer)
+    def _handle_refusal(self, batch: Batch, answer: Answer) -> BatchResult:
+        """The result of *batch* after an *answer* that is an error of the whole batch."""
+        failure = read_failure(answer)
         if answer.status in BUSY:
-            return self._unserved(batch, failure, retry_after(answer.headers))
-        self._health.refuses(failure)
-        if not may_be_one_at_fault(answer):
-            return self._read(batch, answer)
+            return self._handle_overload(batch, failure, read_retry_after(answer.headers))
+        self._health.record_refusal(failure)
+        if not may_be_fault_of_one(answer):
+            return self._read_answer(batch, answer)
         if answer.status == TOO_LARGE:
             self._batches.refused(len(batch.entries))
-        return self._divided(batch, failure, f"status {answer.status}")
+        return self._divide(batch, failure, f"status {answer.status}")
 
-    def _read(self, batch: Batch, answer: Answer) -> Outcome:
-        replies = read_answer(as_batch(answer) if batch.entries[0].path else answer, batch.entries)
-        first = replies[0].response
-        if isinstance(first, Failure) and all(reply.again for reply in replies):
-            return self._unserved(batch, first, replies[0].after)
-        if answer.status in WHOLE:
+    def _read_answer(self, batch: Batch, answer: Answer) -> BatchResult:
+        """The responses in *answer*; the searches that the engine was too busy for are sent again."""
+        if batch.entries[0].path:
+            answer = wrap_single_answer(answer)
+        responses = read_answer(answer, batch.entries)
+        first = responses[0].response
+        if isinstance(first, Failure) and all(response.may_retry for response in responses):
+            return self._handle_overload(batch, first, responses[0].server_pause)
+        if answer.status in COMPLETE:
             self._health.record_results()
-        return self._sorted(batch, replies)
-
-    def _sorted(self, batch: Batch, replies: Sequence[Reply]) -> Outcome:
-        """The searches that are answered, and those that the engine was too busy for, which are sent again."""
-        responses: dict[int, Response] = {}
-        again: list[Entry] = []
+        concluded: dict[int, Response] = {}
+        retried: list[Entry] = []
         due = 0.0
-        for entry, reply in zip(batch.entries, replies, strict=True):
-            at = self._health.retry_at(batch.attempt, reply.after) if reply.again else None
-            if at is None:
-                responses[entry.place] = reply.noted(batch.attempt)
+        for entry, response in zip(batch.entries, responses, strict=True):
+            retry_at = None
+            if response.may_retry:
+                retry_at = self._health.find_retry_time(batch.attempt, response.server_pause)
+            if retry_at is None:
+                concluded[entry.place] = response.with_attempts(batch.attempt)
             else:
-                again.append(entry)
-                due = max(due, at)
-                self._health.resent[entry.place] = reply.cause
-        if not again:
-            return Outcome(responses)
+                retried.append(entry)
+                due = max(due, retry_at)
+                self._health.resent[entry.place] = response.cause
+        if not retried:
+            return BatchResult(concluded)
         self._batches.refused(len(batch.entries), least=FEWEST)
-        return Outcome(responses, again=[Batch(again, batch.attempt + 1, due)])
+        return BatchResult(concluded, again=[Batch(retried, batch.attempt + 1, due)])
 
-    def _unserved(self, batch: Batch, failure: Failure, server_pause: float | None) -> Outcome:
+    def _handle_overload(self, batch: Batch, failure: Failure, server_pause: float | None) -> BatchResult:
         """The server was too busy for all: half of them may not be too much, after a pause."""
         self._batches.refused(len(batch.entries))
-        self._health.unserved(failure, seen=batch.outages, server_pause=server_pause, nodes=self._connection.nodes)
+        self._health.record_outage(failure, seen=batch.outages, server_pause=server_pause)
         cause = f"status {failure.status}"
-        return self._divided(batch, failure, cause) if len(batch.entries) > 1 else self._again(batch, failure, cause)
+        if len(batch.entries) > 1:
+            return self._divide(batch, failure, cause)
+        return self._repeat(batch, failure, cause)
 
-    def _lost(self, batch: Batch, error: EngineUnreachable) -> Outcome:
+    def _handle_loss(self, batch: Batch, error: EngineUnreachable) -> BatchResult:
         """A connection that could not be opened; or was closed, which a proxy may do to a large request."""
         failure = self._health.record_loss(error)
         is_closed = isinstance(error, ConnectionClosed)
         if is_closed and len(batch.entries) > 1:
             self._batches.refused(len(batch.entries))
-            return self._divided(batch, failure, CLOSED, self._health.retry_at(1, None) or 0.0)
-        self._health.unserved(failure, seen=batch.outages, nodes=self._connection.nodes, is_away=not is_closed)
-        return self._again(batch, failure, CLOSED if is_closed else UNREACHABLE)
+            return self._divide(batch, failure, CLOSED, self._health.find_retry_time(1, None) or 0.0)
+        self._health.record_outage(failure, seen=batch.outages, is_away=not is_closed)
+        return self._repeat(batch, failure, CLOSED if is_closed else UNREACHABLE)
 
-    def _silent(self, batch: Batch, failure: Failure, *, is_alive: bool, answers: int) -> Outcome:
+    def _handle_silence(self, batch: Batch, failure: Failure, *, is_alive: bool, answers_before: int) -> BatchResult:
         """
         No answer in time: give up if the server answers nothing else; if it does, one search may be slow.
 
-        Where no batch was answered since this one was sent, *answers* being their number then, no search of its own is
-        the cause: a node may be stopped, and the cluster takes half a minute to go on without it.
+        Where no batch was answered since this one was sent, *answers_before* being their number then, no search of its
+        own is the cause: a node may be stopped, and the cluster takes half a minute to go on without it.
         """
         no_time = self._health.seconds()
         if isinstance(no_time, Failure):
-            return _all(batch, no_time)
+            return _answer_all(batch, no_time)
         self._health.record_timeout(failure)
         if self._health.given_up is None and not (is_alive or self._is_alive()):
             self._health.given_up = failure
-        if 0 < answers == self._health.answers and self._batches.under_way > 1:
+        if 0 < answers_before == self._health.answers and self._batches.under_way > 1:
             self._batches.probe()
-            self._health.unserved(failure, seen=batch.outages)
-            return self._again(batch, failure, TIMEOUT)
+            self._health.record_outage(failure, seen=batch.outages)
+            return self._repeat(batch, failure, TIMEOUT)
         self._batches.refused(len(batch.entries))
-        return self._divided(batch, failure, TIMEOUT)
+        return self._divide(batch, failure, TIMEOUT)
 
     def _is_alive(self) -> bool:
         """Whether any node answers anything, within what is left of the budget."""
+        return has_living_node(self._connection, SECONDS_ALIVE, self._health)
 
-        def seconds() -> float:
-            left = self._health.seconds()
-            return SECONDS_ALIVE if isinstance(left, Failure) else min(left, SECONDS_ALIVE)
-
-        return is_alive(self._connection, seconds)
-
-    def _divided(self, batch: Batch, failure: Failure, cause: str, due: float = 0.0) -> Outcome:
+    def _divide(self, batch: Batch, failure: Failure, cause: str, due: float = 0.0) -> BatchResult:
         """Send *batch* again in halves; *failure* is the response of a single search, or if nothing more is sent."""
         if self._health.given_up is not None:
-            return _all(batch, self._health.given_up)
+            return _answer_all(batch, self._health.given_up)
         if len(batch.entries) == 1:
-            return _all(batch, failure)
-        self._note(batch, cause)
-        halves = (batch.entries[::2], batch.entries[1::2])  # neighbors may share an error
-        return Outcome(parts=[Batch(half, due=due) for half in halves])
+            return _answer_all(batch, failure)
+        self._note_cause(batch, cause)
+        # Neighbors may share an error, such as one brand's: every other search goes into the same half.
+        halves = (batch.entries[::2], batch.entries[1::2])
+        return BatchResult(parts=[Batch(half, due=due) for half in halves])
 
-    def _again(self, batch: Batch, failure: Failure, cause: str) -> Outcome:
+    def _repeat(self, batch: Batch, failure: Failure, cause: str) -> BatchResult:
         """Send *batch* again as it is, as often as the retries allow, when the server may be asked again."""
         if self._health.given_up is not None:
-            return _all(batch, self._health.given_up)
-        attempt = batch.attempt if cause == UNREACHABLE else batch.attempt + 1  # nothing was sent
-        if attempt > batch.attempt and self._health.retry_at(batch.attempt, None) is None:
-            return _all(batch, Reply(failure, again=True).noted(batch.attempt))
-        self._note(batch, cause)
-        return Outcome(again=[Batch(batch.entries, attempt)])
+            return _answer_all(batch, self._health.given_up)
+        attempt = batch.attempt
+        if cause != UNREACHABLE:
+            # What was never sent costs no attempt: the patience of the health limits it.
+            attempt += 1
+            if self._health.find_retry_time(batch.attempt, None) is None:
+                failed = RetriableResponse(failure, may_retry=True)
+                return _answer_all(batch, failed.with_attempts(batch.attempt))
+        self._note_cause(batch, cause)
+        return BatchResult(again=[Batch(batch.entries, attempt)])
 
-    def _note(self, batch: Batch, cause: str) -> None:
-        self._health.resent |= {entry.place: cause for entry in batch.entries}
+    def _note_cause(self, batch: Batch, cause: str) -> None:
+        """Keep why the searches of *batch* are sent again."""
+        for entry in batch.entries:
+            self._health.resent[entry.place] = cause
 
 
-def _all(batch: Batch, response: Response) -> Outcome:
-    return Outcome({entry.place: response for entry in batch.entries})
+def _answer_all(batch: Batch, response: Response) -> BatchResult:
+    """Each search of *batch* has *response*."""
+    return BatchResult({entry.place: response for entry in batch.entries})

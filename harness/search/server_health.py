@@ -16,7 +16,7 @@ from threading import Lock
 
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import Failure, FailureKind
-from harness.search.answers import BUSY, TIME_SPENT, retry_after
+from harness.search.answers import BUSY, TIME_SPENT, read_retry_after
 from harness.search.connection import PLAIN_JSON, Answer, Connection, ConnectionClosed, NoAnswerInTime
 
 MOST_SILENCES = 12
@@ -64,16 +64,18 @@ class Retries:
     patience: float = 120.0
     clock: Clock = field(default_factory=Clock)
 
-    def pause(self, attempt: int, server_pause: float | None) -> float:
+    def draw_pause(self, attempt: int, server_pause: float | None) -> float:
         """
         Seconds to wait after *attempt* (from 1) failed; *server_pause* is that of a Retry-After header.
 
         Jitter is added to it too, because the server sends the same value to all clients.
         """
         drawn = self.clock.chance() * min(self.cap, self.base * 2.0 ** (attempt - 1))
-        return drawn if server_pause is None else server_pause + min(drawn, self.base)
+        if server_pause is None:
+            return drawn
+        return server_pause + min(drawn, self.base)
 
-    def next_pause(
+    def find_pause(
         self,
         attempt: int,
         *,
@@ -94,14 +96,17 @@ class Retries:
         """
         if attempt >= self.attempts and not is_away:
             return None
-        pause = self.pause(attempt, server_pause)
-        wakes = self.clock.now() + pause
-        too_late = wakes > started + self.patience or (end is not None and wakes >= end)
-        return None if too_late else pause
+        pause = self.draw_pause(attempt, server_pause)
+        next_attempt = self.clock.now() + pause
+        if next_attempt > started + self.patience:
+            return None
+        if end is not None and next_attempt >= end:
+            return None
+        return pause
 
     def wait(self, attempt: int, *, started: float, server_pause: float | None, end: float | None) -> bool:
-        """Wait for the `next_pause`; False, at once, if there is none."""
-        pause = self.next_pause(attempt, started=started, server_pause=server_pause, end=end)
+        """Wait for the pause of `find_pause`; False, at once, if there is none."""
+        pause = self.find_pause(attempt, started=started, server_pause=server_pause, end=end)
         if pause is not None:
             self.clock.sleep(pause)
         return pause is not None
@@ -116,12 +121,13 @@ class ServerHealth:
     not serve. *resent* has why a request was sent again, by its place.
     """
 
-    def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None) -> None:
+    def __init__(self, retries: Retries, *, timeout: float, budget: float | None = None, nodes: int = 1) -> None:
         """
         Args:
             retries: The limits of retries.
             timeout: Seconds for one request.
             budget: Seconds for all requests together.
+            nodes: The number of nodes to try before the cluster is unreachable.
         """
         self.given_up: Failure | None = None
         self.answers = 0
@@ -130,11 +136,14 @@ class ServerHealth:
         self.outages = 0
         self.resent: dict[int, str] = {}
         self._retries = retries
+        self._nodes = nodes
         self._end = None if budget is None else self.now() + budget
         self._silences = 0
         self._down_since = 0.0
         self._not_before = 0.0
-        self._refusals: tuple[int | None, int] = (None, 0)
+        self._refused_status: int | None = None
+        self._refusals = 0
+        """Consecutive requests that failed with that status."""
         self._lock = Lock()
 
     @property
@@ -146,7 +155,9 @@ class ServerHealth:
     def gone(self) -> Failure | None:
         """Why the server was given up, if it answered nothing; None after an answer of any status, or an interrupt."""
         failure = self.given_up
-        return None if failure is None or failure is INTERRUPTED or failure.status is not None else failure
+        if failure is None or failure is INTERRUPTED or failure.status is not None:
+            return None
+        return failure
 
     def now(self) -> float:
         """Seconds on the clock of the retries."""
@@ -156,15 +167,18 @@ class ServerHealth:
         """Seconds for the next request, or why nothing more is sent."""
         if self.given_up is not None:
             return self.given_up
-        left = self.timeout if self._end is None else min(self.timeout, self._end - self.now())
-        return left if left > 0 else TIME_SPENT
+        seconds = self.timeout
+        if self._end is not None:
+            seconds = min(seconds, self._end - self.now())
+        return seconds if seconds > 0 else TIME_SPENT
 
     def record_answer(self, *, timely: bool = True) -> None:
         """Record an answer; one that is not *timely* is a proxy's, which timed out itself."""
         with self._lock:
             self.answers += 1
             self.reached = True
-            self._silences = 0 if timely else self._silences
+            if timely:
+                self._silences = 0
 
     def record_loss(self, error: EngineUnreachable) -> Failure:
         """Record a connection that failed or was closed."""
@@ -182,16 +196,11 @@ class ServerHealth:
     def record_results(self) -> None:
         """Record an answer with results."""
         with self._lock:
-            self.outages, self._refusals = 0, (None, 0)
+            self.outages = 0
+            self._refused_status, self._refusals = None, 0
 
-    def unserved(
-        self,
-        failure: Failure,
-        *,
-        seen: int,
-        server_pause: float | None = None,
-        nodes: int = 1,
-        is_away: bool = False,
+    def record_outage(
+        self, failure: Failure, *, seen: int, server_pause: float | None = None, is_away: bool = False
     ) -> None:
         """
         Record that the server is busy or away: nothing is sent before a pause, and if there is no retry, nothing more.
@@ -200,16 +209,15 @@ class ServerHealth:
             failure: Of the whole request.
             seen: `outages` when the request was sent: requests that fail side by side are one outage.
             server_pause: Seconds of a Retry-After header.
-            nodes: The number of nodes to try before the cluster is unreachable.
-            is_away: See `Retries.next_pause`.
+            is_away: See `Retries.find_pause`.
         """
         with self._lock:
             if seen != self.outages or self.given_up is not None:
                 return
-            if not self.outages:
+            if self.outages == 0:
                 self._down_since = self.now()
             self.outages += 1
-            pause = self._pause(self.outages, self._down_since, server_pause, nodes, is_away=is_away)
+            pause = self._find_pause(self.outages, self._down_since, server_pause, is_away=is_away)
             if pause is not None:
                 self._not_before = self.now() + pause
             elif self.answered and self.outages > 1:
@@ -217,19 +225,20 @@ class ServerHealth:
             else:
                 self.given_up = failure
 
-    def refuses(self, failure: Failure) -> None:
+    def record_refusal(self, failure: Failure) -> None:
         """Record a whole request that failed with a status; after many of these in a row nothing more is sent."""
         with self._lock:
-            status, times = self._refusals
-            times = times + 1 if status == failure.status else 1
-            self._refusals = failure.status, times
-            if times >= MOST_REFUSALS and self.given_up is None:
-                self.given_up = replace(failure, reason=f"{failure.reason} (given up after {times} requests in a row)")
+            if failure.status != self._refused_status:
+                self._refused_status, self._refusals = failure.status, 0
+            self._refusals += 1
+            if self._refusals >= MOST_REFUSALS and self.given_up is None:
+                reason = f"{failure.reason} (given up after {self._refusals} requests in a row)"
+                self.given_up = replace(failure, reason=reason)
 
-    def retry_at(self, attempt: int, server_pause: float | None) -> float | None:
+    def find_retry_time(self, attempt: int, server_pause: float | None) -> float | None:
         """When a search may be sent again that failed *attempt* times, by the clock; None if never."""
         now = self.now()
-        pause = self._retries.next_pause(attempt, started=now, server_pause=server_pause, end=self._end)
+        pause = self._retries.find_pause(attempt, started=now, server_pause=server_pause, end=self._end)
         return None if pause is None else now + pause
 
     def wait_until(self, due: float) -> None:
@@ -238,18 +247,20 @@ class ServerHealth:
         if pause > 0 and self.given_up is None:
             self._retries.clock.sleep(pause)
 
-    def _pause(
-        self, attempt: int, started: float, server_pause: float | None, nodes: int, *, is_away: bool = False
+    def _find_pause(
+        self, attempt: int, started: float, server_pause: float | None, *, is_away: bool = False
     ) -> float | None:
+        """Seconds to wait before the next attempt, None if there is none."""
         if not self.reached:
-            return 0.0 if attempt < nodes else None  # the next node, without a pause
-        if not self.answered and attempt >= max(nodes, MOST_HANGUPS):
+            # No connection was accepted: the next node is tried without a pause, and each once.
+            return 0.0 if attempt < self._nodes else None
+        if not self.answered and attempt >= max(self._nodes, MOST_HANGUPS):
             return None
-        return self._retries.next_pause(
+        return self._retries.find_pause(
             attempt, started=started, server_pause=server_pause, end=self._end, is_away=is_away
         )
 
-    def wait(self, attempt: int, *, started: float, server_pause: float, nodes: int = 1) -> bool:
+    def wait(self, attempt: int, *, started: float, server_pause: float) -> bool:
         """
         Wait before the next attempt; False, at once, if there is none.
 
@@ -257,75 +268,88 @@ class ServerHealth:
             attempt: The number of attempts so far.
             started: The time of the first one, by `now`.
             server_pause: Seconds of a Retry-After header, 0 if there is none.
-            nodes: The number of nodes to try before the cluster is unreachable.
         """
-        pause = self._pause(attempt, started, server_pause or None, nodes)
+        pause = self._find_pause(attempt, started, server_pause or None)
         if pause:
             self._retries.clock.sleep(pause)
         return pause is not None
 
 
+@dataclass(frozen=True, slots=True)
+class ServerRequest:
+    """A request that is not a search, as `Connection.perform` takes it."""
+
+    method: str
+    """An idempotent one."""
+    path: str
+    body: bytes | None = None
+    mime: str = PLAIN_JSON
+
+
 def ask_one(
     connection: Connection,
     retries: Retries,
-    method: str,
-    path: str,
+    request: ServerRequest,
     *,
-    body: bytes | None = None,
-    mime: str = PLAIN_JSON,
     timeout: float = math.inf,
     budget: float | None = None,
 ) -> Answer:
     """
-    The answer to a request that is not a search, with the same retries.
+    Send a request that is not a search, with the same retries, and return its answer.
 
     Args:
         connection: Each of its nodes is tried.
         retries: The limits of retries.
-        method: An idempotent one.
-        path: See `Connection.perform`.
-        body: See `Connection.perform`.
-        mime: See `Connection.perform`.
+        request: What is sent.
         timeout: Seconds for one attempt; by default the connection's own.
         budget: Seconds for all attempts together.
 
     Raises:
         EngineUnreachable: The last attempt had no answer.
     """
-    health = ServerHealth(retries, timeout=timeout, budget=budget)
-    started, attempt = health.now(), 0
+    health = ServerHealth(retries, timeout=timeout, budget=budget, nodes=connection.nodes)
+    started = health.now()
+    attempt = 0
     while True:
         attempt += 1
-        left = health.seconds()
-        if isinstance(left, Failure):
-            raise NoAnswerInTime(left.reason)
+        seconds = health.seconds()
+        if isinstance(seconds, Failure):
+            raise NoAnswerInTime(seconds.reason)
         try:
-            seconds = None if math.isinf(left) else left
-            answer = connection.perform(method, path, body=body, mime=mime, timeout=seconds)
+            answer = connection.perform(
+                request.method,
+                request.path,
+                body=request.body,
+                mime=request.mime,
+                timeout=None if math.isinf(seconds) else seconds,
+            )
         except NoAnswerInTime:
+            # A node that is silent may be stopped: each is asked once.
             if attempt >= connection.nodes or isinstance(health.seconds(), Failure):
                 raise
             continue
         except EngineUnreachable as error:
             health.record_loss(error)
-            if not health.wait(attempt, started=started, server_pause=0.0, nodes=connection.nodes):
+            if not health.wait(attempt, started=started, server_pause=0.0):
                 raise
             continue
         health.record_answer()
-        server_pause = retry_after(answer.headers) or 0.0
+        server_pause = read_retry_after(answer.headers) or 0.0
         if answer.status not in BUSY or not health.wait(attempt, started=started, server_pause=server_pause):
             return answer
 
 
-def is_alive(connection: Connection, seconds: Callable[[], float]) -> bool:
+def has_living_node(connection: Connection, seconds: float, health: ServerHealth | None = None) -> bool:
     """
-    Whether any node answers `GET /`, with whatever status, within the *seconds* that each is given.
+    Whether any node answers `GET /`, with whatever status, within *seconds*, and within what *health* has left.
 
     A client that cannot send `GET /` is taken to be connected.
     """
     for _ in range(connection.nodes):
+        seconds_left = math.inf if health is None else health.seconds()
+        timeout = seconds if isinstance(seconds_left, Failure) else min(seconds, seconds_left)
         try:
-            connection.perform("GET", "/", timeout=seconds())
+            connection.perform("GET", "/", timeout=timeout)
         except UsageError:
             return True
         except SearchError:

@@ -60,22 +60,22 @@ FORMS = ("form-urlencoded", "form-data")
 
 def find_problem(http: HttpRequest) -> str:
     """Why no service may be sent *http*, as a sentence; empty if one may."""
-    return next(_problems_of(http), "")
+    return next(_list_problems(http), "")
 
 
-def _problems_of(http: HttpRequest) -> Iterator[str]:
-    if problem := path_problem(http.path):
+def _list_problems(http: HttpRequest) -> Iterator[str]:
+    if problem := find_path_problem(http.path):
         yield problem
     for name, value in http.headers.items():
-        if problem := header_problem(name, value):
+        if problem := find_header_problem(name, value):
             yield problem
     body_names = list(http.json) if isinstance(http.json, Mapping) else []
     for name in (*http.params, *body_names):
-        if problem := parameter_problem(name):
+        if problem := find_parameter_problem(name):
             yield problem
 
 
-def header_problem(name: str, value: str = "") -> str:
+def find_header_problem(name: str, value: str = "") -> str:
     """Why a suite must not have the header *name* with this *value*, as a sentence; empty if it may."""
     if not _TOKEN.fullmatch(name):
         return f"found {name!r}, expected the name of a header, such as X-Locale"
@@ -95,7 +95,7 @@ def header_problem(name: str, value: str = "") -> str:
     return ""
 
 
-def parameter_problem(name: str) -> str:
+def find_parameter_problem(name: str) -> str:
     """Why a request must not have the parameter *name*, as a sentence; empty if it may."""
     plain = unicodedata.normalize("NFKC", decode_all(unquote_plus(name))).lower().strip()
     key = plain.partition("[")[0]  # PHP reads `a[]` as the list `a`
@@ -105,7 +105,7 @@ def parameter_problem(name: str) -> str:
     return ""
 
 
-def path_problem(path: str) -> str:
+def find_path_problem(path: str) -> str:
     """Why *path* may leave the URL of its service, as a sentence without the path; empty if it does not."""
     if re.match(r"[A-Za-z][A-Za-z0-9+.-]*:|[/\\]{2}", path):
         return "the path is a URL of its own; expected a path below the URL of the service"
@@ -123,12 +123,12 @@ def path_problem(path: str) -> str:
         if segment.partition(";")[0].strip() in (".", ".."):
             return "the path may leave the URL of the service; expected no segment . or .. in it, encoded or not"
     for parameter in re.split("[&;]", query):
-        if problem := parameter_problem(parameter.partition("=")[0]):
+        if problem := find_parameter_problem(parameter.partition("=")[0]):
             return problem
     return ""
 
 
-def why_it_may_write(http: HttpRequest) -> str:
+def explain_write(http: HttpRequest) -> str:
     """
     Why *http* may change data; empty if it only reads.
 
@@ -153,7 +153,7 @@ def is_listed(http: HttpRequest, patterns: Sequence[str]) -> bool:
     for pattern in patterns:
         method, _, path = pattern.partition(" ")
         listed = split_path(path)
-        if http.method == method and all(_fit(names, listed) for names in readings):
+        if http.method == method and all(_do_names_fit(names, listed) for names in readings):
             return True
     return False
 
@@ -164,11 +164,11 @@ def _split_written_path(path: str) -> Sequence[str]:
     return [unquote(name) for name in written if name]
 
 
-def _fit(names: Sequence[str], patterns: Sequence[str]) -> bool:
-    return len(names) == len(patterns) and all(map(_fits, names, patterns))
+def _do_names_fit(names: Sequence[str], patterns: Sequence[str]) -> bool:
+    return len(names) == len(patterns) and all(map(_does_name_fit, names, patterns))
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _does_name_fit(name: str, pattern: str) -> bool:
     # a server may cut the name, or the path, at one of these
     any_name = "[^;?#%]+"
     return re.fullmatch(any_name.join(map(re.escape, pattern.split("*"))), name) is not None
@@ -191,7 +191,7 @@ class Permissions:
             may_be_engine: Whether nothing has answered yet that is not an engine. If so, only requests that read, and
                 those that the trusted configuration lists, are sent.
         """
-        reason = why_it_may_write(http)
+        reason = explain_write(http)
         is_trusted = self.cluster.origin is AddressOrigin.CONFIGURATION
         if not reason or (is_trusted and is_listed(http, self.cluster.requests)):
             return None

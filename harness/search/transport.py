@@ -36,13 +36,13 @@ from harness.search.connection import (
     Answer,
     ConnectionClosed,
     NoAnswerInTime,
+    explain_unreachable,
+    is_closed_connection,
     raise_if_proxy_refuses,
     read_in_time,
-    was_closed,
-    why_unreachable,
-    within,
+    run_within,
 )
-from harness.search.login import Login, Proxy, checked_url, tls_options
+from harness.search.login import Login, Proxy, check_url, make_tls_options
 
 MOST_CONNECTIONS = 64
 """Connections to a node that are kept."""
@@ -64,7 +64,7 @@ class TransportConnection:
 
     def __init__(self, nodes: list[Node], login: Login, timeout: float) -> None:
         self.nodes = len(nodes)
-        self._urls = ", ".join(_url_of(node.config) for node in nodes)
+        self._urls = ", ".join(_format_url(node.config) for node in nodes)
         self._headers = {"accept": PLAIN_JSON, **login.headers}
         self._timeout = timeout
         self.mask = login.masker()
@@ -82,7 +82,7 @@ class TransportConnection:
         seconds = timeout or self._timeout
         node = self._next()
         try:
-            answer = within(seconds, lambda: node.send(method, path, body, headers, seconds))
+            answer = run_within(seconds, lambda: node.send(method, path, body, headers, seconds))
         except (ReadTimeoutError, ConnectTimeoutError, TimeoutError, HTTPError, OSError) as error:
             self._mark(node, is_alive=False)
             raise self._unreachable(error, node, seconds, len(body or b"")) from error
@@ -107,9 +107,9 @@ class TransportConnection:
         is_late = isinstance(error, (ReadTimeoutError, ConnectTimeoutError, TimeoutError))
         if is_late and not isinstance(error, NewConnectionError):
             return NoAnswerInTime(f"no answer from {node.base_url} within {seconds:g} s")
-        why = why_unreachable(error, answered=self._has_answered, sent=sent)
+        why = explain_unreachable(error, answered=self._has_answered, sent=sent)
         start = START if why == REFUSED else ""
-        kind = ConnectionClosed if was_closed(error) else EngineUnreachable
+        kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
         return kind(self.mask(f"cannot reach {self._urls}: {why}{start}"))
 
     def close(self) -> None:
@@ -137,7 +137,7 @@ class Node(Urllib3HttpNode):
         self.pool = manager.connection_from_host(config.host, config.port, config.scheme, options)
         self._is_verified = tls.get("cert_reqs") != "CERT_NONE" or "assert_fingerprint" in tls
         needs_whole_url = proxy is not None and config.scheme == "http"
-        self._prefix = _url_of(config) if needs_whole_url else config.path_prefix
+        self._prefix = _format_url(config) if needs_whole_url else config.path_prefix
 
     def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], seconds: float) -> Answer:
         """
@@ -177,25 +177,31 @@ def connect(cluster: Cluster, login: Login) -> TransportConnection:
         UsageError: A URL, the cloud id, the CA file or the fingerprint is invalid, or a URL may not be connected to.
     """
     try:
-        return TransportConnection([_node(url, cluster, login) for url in urls_of(cluster)], login, cluster.timeout)
+        return TransportConnection(
+            [_make_node(url, cluster, login) for url in list_urls(cluster)], login, cluster.timeout
+        )
     except (ValueError, OSError) as error:
         raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
 
 
-def urls_of(cluster: Cluster) -> list[str]:
+def list_urls(cluster: Cluster) -> list[str]:
     """
     The URLs of the nodes of *cluster*, at least one.
 
     Raises:
         ValueError: It has none, or its cloud id is invalid.
     """
-    urls = [_cloud_url(cluster.cloud_id)] if cluster.cloud_id else [url for url in (cluster.url, *cluster.nodes) if url]
+    urls = (
+        [_make_cloud_url(cluster.cloud_id)]
+        if cluster.cloud_id
+        else [url for url in (cluster.url, *cluster.nodes) if url]
+    )
     if not urls:
         raise ValueError("it has neither a `url` nor a `cloud_id`")
     return urls
 
 
-def _cloud_url(cloud_id: str) -> str:
+def _make_cloud_url(cloud_id: str) -> str:
     try:
         address = parse_cloud_id(cloud_id).es_address
     except ValueError:
@@ -205,11 +211,11 @@ def _cloud_url(cloud_id: str) -> str:
     return f"https://{address[0]}:{address[1]}"
 
 
-def _node(url: str, cluster: Cluster, login: Login) -> Node:
-    config = url_to_node_config(checked_url(url), use_default_ports_for_scheme=True)
+def _make_node(url: str, cluster: Cluster, login: Login) -> Node:
+    config = url_to_node_config(check_url(url), use_default_ports_for_scheme=True)
     refuse_address(url, cluster.origin)
-    return Node(config, tls_options(cluster, login, url), login.proxy_for(url), origin=cluster.origin)
+    return Node(config, make_tls_options(cluster, login, url), login.proxy_for(url), origin=cluster.origin)
 
 
-def _url_of(node: NodeConfig) -> str:
+def _format_url(node: NodeConfig) -> str:
     return f"{node.scheme}://{node.host}:{node.port}{node.path_prefix}"

@@ -348,13 +348,13 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
 
 def _check_service_request(shape: HttpShape, node: Node, problems: Problems) -> None:
     """Note what no service may be sent in the request at *node*; values of queries are checked when filled in."""
-    from harness.search.service_requests import header_problem, parameter_problem, path_problem
+    from harness.search.service_requests import find_header_problem, find_parameter_problem, find_path_problem
 
-    sentence = path_problem(shape.path)
+    sentence = find_path_problem(shape.path)
     if sentence:
         problems.note(shape.path.mark, sentence)
     for name, value in shape.headers.items():
-        sentence = header_problem(name, value)
+        sentence = find_header_problem(name, value)
         if sentence:
             problems.note(name.mark, sentence)
     names = list(shape.params)
@@ -363,15 +363,15 @@ def _check_service_request(shape: HttpShape, node: Node, problems: Problems) -> 
     if isinstance(body, MappingNode):
         names += body
     for name in names:
-        sentence = parameter_problem(name)
+        sentence = find_parameter_problem(name)
         if sentence:
             problems.note(name.mark, sentence)
 
 
 def _check_path(expression: ScalarNode, problems: Problems) -> None:
-    from harness.search.jsonpaths import path_problem
+    from harness.search.jsonpaths import find_path_problem
 
-    sentence = path_problem(expression)
+    sentence = find_path_problem(expression)
     if sentence:
         message = f"found {expression.raw!r}, expected a JSONPath such as $.hits[*].id: {sentence}"
         problems.note(expression.mark, message)

@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 from builders.engine import SHARDS, ScriptedEngine
-from harness.search.engine_state import OF_SHARDS
+from harness.search.engine_state import SHARD_STATS
 
 QUERIES = 60
 SUITE = "shop.relevance.yaml"
@@ -40,7 +40,8 @@ def set_index(engine, uuid="one", documents=200, index="products", written=None,
     engine.gets[f"/{index}/_search_shards?preference=relevance-harness"] = searched
     docs = {"count": documents, "deleted": None if visible is None else visible - documents}
     shards = {"0": [{"routing": {"node": "n1"}, "docs": docs, "seq_no": {"max_seq_no": written}}]}
-    engine.gets[f"/{index}/_stats/docs?{urlencode(OF_SHARDS)}"] = {"indices": {index: {"uuid": uuid, "shards": shards}}}
+    stats = {"indices": {index: {"uuid": uuid, "shards": shards}}}
+    engine.gets[f"/{index}/_stats/docs?{urlencode(SHARD_STATS)}"] = stats
     engine.gets[f"/{index}/_settings"] = {index: {"settings": {"index": {"uuid": uuid, "number_of_replicas": "1"}}}}
     if mapping is not None:
         engine.gets[f"/{index}/_mapping"] = {index: {"mappings": mapping}}

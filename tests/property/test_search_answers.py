@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Failure, HttpRequest, Ranking
-from harness.search.answers import read_answer, read_item, reason_of
+from harness.search.answers import explain_error, read_answer, read_item
 from harness.search.connection import Answer
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import read_service_answer
@@ -98,7 +98,7 @@ def test_bytes_of_any_kind_are_read(body: bytes, status: int) -> None:
 
 @given(error=ERROR | JSON)
 def test_every_error_has_a_sentence_on_one_line(error: Any) -> None:
-    sentence = reason_of(error)
+    sentence = explain_error(error)
 
     assert sentence
     assert "\n" not in sentence

@@ -15,7 +15,7 @@ import harness.search.fixtures
 from builders.journaled import QUERIES, SETTINGS, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 from harness.errors import SearchError
-from harness.search.engine_state import OF_SHARDS
+from harness.search.engine_state import SHARD_STATS
 
 JOURNAL = Path("run.journal")
 REPORT = Path("report.json")
@@ -334,7 +334,7 @@ def test_no_secret_of_the_name_of_an_index_is_in_what_a_run_leaves(engine, monke
         searched = {"nodes": {}, "indices": {one: {}}, "shards": [[copy]]}
         engine.gets[f"{path}_search_shards?preference={preference}"] = searched
     shards = {"0": [{"seq_no": {"max_seq_no": 3}}]}
-    engine.gets[f"{path}_stats/docs?{urlencode(OF_SHARDS)}"] = {"indices": {one: {"uuid": "1", "shards": shards}}}
+    engine.gets[f"{path}_stats/docs?{urlencode(SHARD_STATS)}"] = {"indices": {one: {"uuid": "1", "shards": shards}}}
     stands_for(one)
     engine.before_search = lambda: stands_for(one, two)
     others = ["--repeat", "2", "--output", "html=r.html", "--output", "markdown=r.md"]

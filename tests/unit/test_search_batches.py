@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from harness.model import Failure, FailureKind
 from harness.search.batches import Batch, Batches
-from harness.search.msearch import Entry, body_of
+from harness.search.msearch import Entry, join_lines
 from harness.search.server_health import Clock, Retries, ServerHealth
 
 
@@ -56,7 +56,7 @@ def test_every_search_is_in_one_batch_and_no_batch_is_too_large_or_mixed(
     for batch in batches:
         assert 1 <= len(batch) <= most
         assert len({one.is_template for one in batch}) == 1
-        assert len(batch) == 1 or len(body_of(batch)) <= most_bytes
+        assert len(batch) == 1 or len(join_lines(batch)) <= most_bytes
 
 
 def test_the_searches_of_one_batch_are_read_ahead_and_no_more() -> None:
@@ -183,7 +183,7 @@ class TestShrinking:
         state.record_answer()
         batches = batches_of(searches(1000), state, senders=2)
         assert batches.take() is not None
-        state.unserved(Failure(FailureKind.ERROR, "busy", 503), seen=0)
+        state.record_outage(Failure(FailureKind.ERROR, "busy", 503), seen=0)
         batches.release(answered=100)
         assert batches.take() is not None
         batches.stop()  # or it would wait for the answer to the request that is under way

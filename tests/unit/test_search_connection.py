@@ -35,8 +35,8 @@ from harness.model import (
     ShardCopy,
 )
 from harness.search import Search, connection, open_search
-from harness.search.connection import within
-from harness.search.engine_state import NEWEST_FIRST, OF_SHARDS
+from harness.search.connection import run_within
+from harness.search.engine_state import NEWEST_DOCUMENT, SHARD_STATS
 from harness.search.server_health import Clock, Retries
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
@@ -276,7 +276,7 @@ def test_all_nodes_that_are_away_are_tried_before_the_cluster_is() -> None:
 def test_an_answer_is_read_up_to_a_size_after_decompression(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "MOST_ANSWERED", 2**20)
+    monkeypatch.setattr(connection, "LARGEST_ANSWER", 2**20)
     bomb = gzip.compress(b" " * 50 * 2**20)
     engine.faults.append(Fault("/_msearch", status=200, body=bomb, headers={"Content-Encoding": "gzip"}))
 
@@ -288,7 +288,7 @@ def test_an_answer_is_read_up_to_a_size_after_decompression(
 
 
 def test_a_services_answer_is_read_up_to_a_size(service: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MOST_ANSWERED", 2**20)
+    monkeypatch.setattr(connection, "LARGEST_ANSWER", 2**20)
     bomb = gzip.compress(b" " * 50 * 2**20)
     service.faults[:0] = [Fault("/search", status=200, body=bomb, headers={"Content-Encoding": "gzip"})]
 
@@ -307,7 +307,7 @@ KEPT: ContextVar[str] = ContextVar("kept", default="nothing")
 def test_a_call_has_the_context_of_its_caller() -> None:
     token = KEPT.set("this")
     try:
-        assert within(5.0, KEPT.get) == within(None, KEPT.get) == "this"
+        assert run_within(5.0, KEPT.get) == run_within(None, KEPT.get) == "this"
     finally:
         KEPT.reset(token)
 
@@ -317,18 +317,18 @@ def test_what_a_call_raises_is_raised() -> None:
         raise KeyError("x")
 
     with pytest.raises(KeyError, match="x"):
-        within(5.0, fail)
+        run_within(5.0, fail)
 
 
 def test_a_call_that_takes_longer_is_left_to_itself() -> None:
     ended = threading.Event()
 
     with pytest.raises(TimeoutError):
-        within(0.05, lambda: ended.wait(60))
+        run_within(0.05, lambda: ended.wait(60))
     ended.set()
 
 
-STATS = f"/products/_stats/docs?{urlencode(OF_SHARDS)}"
+STATS = f"/products/_stats/docs?{urlencode(SHARD_STATS)}"
 
 
 @pytest.mark.parametrize("status", [503, 429, None])
@@ -370,7 +370,7 @@ def test_the_state_is_that_of_what_a_search_with_the_same_parameters_finds(engin
             "shards": [[held, away]],
         },
         f"{STATS}&{which}": {"indices": {"a": {"uuid": "u", "shards": {"0": copies_at(7, 6), "1": copies_at(9)}}}},
-        f"/products/_search?{urlencode(NEWEST_FIRST)}&preference=_local&routing=north&{which}": {
+        f"/products/_search?{urlencode(NEWEST_DOCUMENT)}&preference=_local&routing=north&{which}": {
             "hits": {"hits": [{"sort": [6]}]}
         },
     }
@@ -475,7 +475,7 @@ def test_the_documents_of_a_shard_that_cannot_be_read_are_unknown(engine: Script
     "hits", [None, {}, {"hits": []}, {"hits": [{}]}, {"hits": [{"sort": []}]}, {"hits": [{"sort": ["6"]}]}]
 )
 def test_a_sequence_number_that_no_search_returns_is_unknown(engine: ScriptedEngine, hits: object) -> None:
-    path = f"/products/_search?{urlencode(NEWEST_FIRST)}&preference=relevance-harness"
+    path = f"/products/_search?{urlencode(NEWEST_DOCUMENT)}&preference=relevance-harness"
     for answer, newest in (({"hits": {"hits": [{"sort": [6]}]}}, 6), ({"hits": hits}, None)):
         engine.gets[path] = answer
         assert state_of_products(engine, WRITTEN, SEARCHED).newest == newest

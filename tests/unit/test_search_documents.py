@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from harness.errors import SuiteError
 from harness.model import Fixture
-from harness.search.fixtures import read_recipe, slug
+from harness.search.fixtures import make_slug, read_recipe
 from harness.search.indexes import KEY, Document, Marker, read_documents, read_ids, read_marker
 
 
@@ -143,7 +143,7 @@ class TestName:
 
     @given(st.text())
     def test_is_one_that_engines_take(self, name: str) -> None:
-        made = slug(name)
+        made = make_slug(name)
 
         assert made
         assert made == made.lower()

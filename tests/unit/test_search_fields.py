@@ -12,7 +12,7 @@ from builders.engine import Fault, ScriptedEngine
 from harness.errors import SearchError
 from harness.model import Cluster
 from harness.search import fields, open_search
-from harness.search.fields import named_fields, unknown_among
+from harness.search.fields import find_named_fields, list_unknown_fields
 
 TITLE = {"match": {"title": "x"}}
 NAMED: dict[str, tuple[Any, dict[str, str]]] = {
@@ -124,7 +124,7 @@ NAMED: dict[str, tuple[Any, dict[str, str]]] = {
 
 @pytest.mark.parametrize(("body", "named"), NAMED.values(), ids=NAMED)
 def test_a_body_names_fields(body: Any, named: dict[str, str]) -> None:
-    assert named_fields(body) == named
+    assert find_named_fields(body) == named
 
 
 def test_docstring_examples_hold() -> None:
@@ -187,7 +187,7 @@ def test_a_client_that_can_only_search_is_an_error() -> None:
 
 def test_parts_of_an_open_ended_field_are_known() -> None:
     types = {"attributes": frozenset({"flattened"}), "title": frozenset({"text"}), "offer": frozenset({"object"})}
-    assert unknown_among(["attributes.color.name", "title.raw", "offer.price", "title"], types) == [
+    assert list_unknown_fields(["attributes.color.name", "title.raw", "offer.price", "title"], types) == [
         "title.raw",
         "offer.price",
     ]

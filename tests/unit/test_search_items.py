@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness.model import Failure, FailureKind, Hit, Ranking, Response, SearchRequest
-from harness.search.answers import read_item, retriable
-from harness.search.msearch import Entry, entry_of
+from harness.search.answers import may_succeed_again, read_item
+from harness.search.msearch import Entry, make_entry
 
 
 def answer(*hits: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class TestRanking:
         ids=str,
     )
     def test_the_values_of_keys_that_order_documents_are_kept(self, sort: Any, values: Any) -> None:
-        entry = entry_of(0, SearchRequest("q", None, {"sort": sort, "size": 10}))
+        entry = make_entry(0, SearchRequest("q", None, {"sort": sort, "size": 10}))
         assert isinstance(entry, Entry)
         found = read_item(answer(hit("a", None, sort=[1.0, "acme", 7])), entry)
         assert isinstance(found, Ranking)
@@ -90,7 +90,7 @@ class TestRanking:
         ids=str,
     )
     def test_so_are_those_of_a_search_template(self, template: Any, values: Any) -> None:
-        entry = entry_of(0, SearchRequest("q", None, {"template": template}))
+        entry = make_entry(0, SearchRequest("q", None, {"template": template}))
         assert isinstance(entry, Entry)
         found = read_item(answer(hit("a", 2.0, sort=[1.0, "acme"])), entry)
         assert isinstance(found, Ranking)
@@ -234,7 +234,7 @@ class TestFailure:
         item = {"error": error, "status": 429}
 
         assert failure(item).kind is FailureKind.TIMEOUT
-        assert not retriable(read(item), item)
+        assert not may_succeed_again(read(item), item)
 
     def test_a_timeout_is_one_where_only_its_words_say_so(self) -> None:
         cause = {"type": "query_phase_execution_exception", "reason": "Time exceeded"}
@@ -292,7 +292,7 @@ class TestFailure:
         item = {"error": error, "status": 503}
 
         assert failure(item).kind is FailureKind.SHARDS
-        assert retriable(read(item), item)
+        assert may_succeed_again(read(item), item)
 
     def test_failed_shards_in_a_success_are_no_success(self) -> None:
         reason = {"type": "script_exception", "reason": "runtime error"}
@@ -510,7 +510,7 @@ class TestStoppedEarly:
         ],
     )
     def test_is_wanted_where_the_body_says_so_or_nobody_knows_what_it_says(self, body: Any, expected: bool) -> None:
-        entry = entry_of(0, SearchRequest("q", "products", body))
+        entry = make_entry(0, SearchRequest("q", "products", body))
 
         assert isinstance(entry, Entry)
         assert entry.may_stop_early is expected
@@ -604,8 +604,8 @@ class TestSeveralIndexes:
 def test_only_a_busy_engine_is_asked_again(status: int, expected: bool) -> None:
     item = {"error": {"type": "es_rejected_execution_exception", "reason": "queue full"}, "status": status}
 
-    assert retriable(read(item), item) is expected
+    assert may_succeed_again(read(item), item) is expected
 
 
 def test_a_ranking_is_not_asked_for_again() -> None:
-    assert not retriable(read(answer()), answer(status=429))
+    assert not may_succeed_again(read(answer()), answer(status=429))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from harness.errors import UsageError
 from harness.model import Hit, HttpRequest, Ranking
 from harness.search.hits import MalformedAnswer
-from harness.search.jsonpaths import compiled, read_service_answer
+from harness.search.jsonpaths import compile_path, read_service_answer
 
 
 def read(content: Any, ids: str, **paths: str) -> Ranking:
@@ -178,7 +178,7 @@ def test_no_hits_beside_a_total_is_no_ranking() -> None:
 )
 def test_what_is_no_path_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="JSONPath"):
-        compiled(text)
+        compile_path(text)
 
 
 @given(

@@ -27,8 +27,8 @@ from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageEr
 from harness.model import Cluster, Engine, Hit, HttpRequest, Ranking, SearchRequest
 from harness.run.notes import describe_connection
 from harness.search import open_search
-from harness.search.connection import why_unreachable
-from harness.search.login import Login, read_login, remarks_on
+from harness.search.connection import explain_unreachable
+from harness.search.login import Login, list_remarks, read_login
 from harness.search.login import Proxy as ProxyAddress
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
@@ -154,7 +154,7 @@ def test_an_engine_without_a_version_that_is_stated_is_no_remark() -> None:
     ],
 )
 def test_what_is_not_safe_is_a_remark(more: dict[str, Any], words: str | None) -> None:
-    remarks = remarks_on(Cluster("test", **more))
+    remarks = list_remarks(Cluster("test", **more))
 
     assert [words in remark for remark in remarks if words] == ([True] if words else [])
     assert bool(remarks) is bool(words)
@@ -332,7 +332,7 @@ def test_a_proxy_that_refuses_the_login_says_so(scheme: str, service: str) -> No
 
 def test_a_proxy_that_is_away_does_not_refuse_the_login_whatever_its_port() -> None:
     away = ProxyError("Unable to connect to proxy", OSError("HTTPConnection(host='127.0.0.1', port=40711): refused"))
-    assert why_unreachable(away).startswith("its proxy does not answer")
+    assert explain_unreachable(away).startswith("its proxy does not answer")
 
 
 def test_a_proxy_that_is_away_is_not_told_as_the_engine() -> None:

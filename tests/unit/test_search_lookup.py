@@ -7,7 +7,7 @@ import pytest
 from harness.errors import SearchError
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Ranking, SearchRequest
 from harness.search.bodies import make_ids_request
-from harness.search.hits import unique_hits
+from harness.search.hits import drop_repeated_hits
 from harness.search.lookup import (
     HITS_AT_ONCE,
     IDS_AT_ONCE,
@@ -15,7 +15,7 @@ from harness.search.lookup import (
     find_documents,
     find_texts,
 )
-from harness.search.msearch import pinned_of
+from harness.search.msearch import find_point
 from harness.search.protocol import LookUpOptions
 from harness.search.testing import FakeSearch
 
@@ -40,7 +40,7 @@ class Documents(FakeSearch):
         if self.failing & set(wanted):
             return Failure(FailureKind.SHARDS, "gone")
         hits = [Hit(one, title=f"title of {one}") for one in wanted for _ in range(self.ids.get(one, 0))]
-        kept, twice = unique_hits(hits[: request.body["size"]])
+        kept, twice = drop_repeated_hits(hits[: request.body["size"]])
         return Ranking(kept, total=len(hits), duplicates=twice)
 
 
@@ -117,8 +117,8 @@ def test_texts_of_an_alias_are_not_cut_by_copies():
 def test_a_point_in_time_is_kept():
     request = make_ids_request(replace(ASKED, body={"pit": {"id": "p"}}), ["a"])
     assert request.body == {"query": {"ids": {"values": ["a"]}}, "size": 1, "pit": {"id": "p"}}
-    assert pinned_of({"pit": {"id": "p"}, "query": {}}) == {"id": "p"}
-    assert pinned_of({"query": {}}) is pinned_of("text") is pinned_of(None) is None
+    assert find_point({"pit": {"id": "p"}, "query": {}}) == {"id": "p"}
+    assert find_point({"query": {}}) is find_point("text") is find_point(None) is None
 
 
 def test_a_look_up_searches_what_the_request_searches_and_nothing_else():

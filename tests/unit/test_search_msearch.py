@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from harness.model import Failure, SearchRequest
-from harness.search.msearch import PREFERENCE, Entry, entry_of, path_of
+from harness.search.msearch import PREFERENCE, Entry, choose_path, make_entry
 
 
 def entry(body: Any, index: str | None = "products", title_field: str | None = None) -> Entry:
-    made = entry_of(0, SearchRequest("q", index, body, title_field=title_field))
+    made = make_entry(0, SearchRequest("q", index, body, title_field=title_field))
     assert isinstance(made, Entry), made
     return made
 
@@ -60,7 +60,7 @@ class TestLines:
         ],
     )
     def test_what_cannot_be_sent_is_a_failure_of_its_query(self, body: Any, words: str) -> None:
-        made = entry_of(0, SearchRequest("q", "products", body))
+        made = make_entry(0, SearchRequest("q", "products", body))
 
         assert isinstance(made, Failure)
         assert words in made.reason
@@ -71,7 +71,7 @@ class TestTemplates:
         made = entry({"template": {"id": "products", "params": {"q": "shoes"}}, "size": 25})
 
         assert json.loads(made.lines.split(b"\n")[1]) == {"id": "products", "params": {"size": 25, "q": "shoes"}}
-        assert path_of([made]) == "/_msearch/template?max_concurrent_searches=5"
+        assert choose_path([made]) == "/_msearch/template?max_concurrent_searches=5"
 
     def test_a_size_of_its_own_wins(self) -> None:
         made = entry({"template": {"id": "products", "params": {"size": 7}}, "size": 25})
@@ -87,7 +87,7 @@ class TestTemplates:
         ],
     )
     def test_another_form_is_a_failure(self, body: Any, words: str) -> None:
-        made = entry_of(0, SearchRequest("q", "products", body))
+        made = make_entry(0, SearchRequest("q", "products", body))
 
         assert isinstance(made, Failure)
         assert words in made.reason

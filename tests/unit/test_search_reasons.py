@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from harness.search.answers import reason_of, walk_causes, with_window_hint
-from harness.search.hits import excerpt
+from harness.search.answers import add_window_hint, explain_error, walk_causes
+from harness.search.hits import make_excerpt
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ from harness.search.hits import excerpt
     ],
 )
 def test_root_cause_and_what_is_below(error: Any, expected: str) -> None:
-    assert reason_of(error) == expected
+    assert explain_error(error) == expected
 
 
 @pytest.mark.parametrize(
@@ -71,28 +71,28 @@ def test_root_cause_and_what_is_below(error: Any, expected: str) -> None:
     ],
 )
 def test_an_index_or_cluster_that_does_not_serve_has_its_remedy(error: Any, remedy: str) -> None:
-    assert reason_of(error).startswith(f"{error['type']}: ")
-    assert ";," not in reason_of(error)
-    assert remedy in reason_of(error)
+    assert explain_error(error).startswith(f"{error['type']}: ")
+    assert ";," not in explain_error(error)
+    assert remedy in explain_error(error)
 
 
 def test_who_chose_a_size_that_the_index_refuses_is_told() -> None:
     reason = "less than or equal to: [10] but was [70]. The limit is the [index.max_result_window] setting."
-    assert with_window_hint(reason) == (
+    assert add_window_hint(reason) == (
         f"{reason[:-1]}; the harness chose that number of hits, which this setting of the index limits"
     )
-    assert with_window_hint("no such index.") == "no such index."
+    assert add_window_hint("no such index.") == "no such index."
 
 
 def test_a_long_reason_is_cut() -> None:
-    assert len(reason_of({"type": "a", "reason": "x" * 5000})) == 600
+    assert len(explain_error({"type": "a", "reason": "x" * 5000})) == 600
 
 
 def test_a_chain_without_end_ends() -> None:
     error: dict[str, Any] = {"type": "a", "reason": "b"}
     error["caused_by"] = error
 
-    assert reason_of(error) == "a: b"
+    assert explain_error(error) == "a: b"
     assert len(list(walk_causes(error))) < 20
 
 
@@ -107,5 +107,5 @@ def test_every_cause_is_walked() -> None:
 
 
 def test_an_excerpt_is_one_line() -> None:
-    assert excerpt("a\n  b\tc") == "a b c"
-    assert excerpt("abcdef", 4) == "abc…"
+    assert make_excerpt("a\n  b\tc") == "a b c"
+    assert make_excerpt("abcdef", 4) == "abc…"

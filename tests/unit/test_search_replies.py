@@ -23,4 +23,4 @@ def reply_to(entry, reason):
 def test_the_engine_has_the_last_word_on_a_field_that_cannot_be_read(entry):
     reply = reply_to(entry, DISABLED)
     assert reply.response == Failure(FailureKind.ERROR, f"illegal_argument_exception: {DISABLED}", 400)
-    assert not reply.again
+    assert not reply.may_retry

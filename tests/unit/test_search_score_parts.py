@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from harness.model import PartKind, ScoreFactor
 from harness.search.hits import MalformedAnswer
-from harness.search.score_parts import part_differences, score_parts
+from harness.search.score_parts import find_part_differences, find_score_parts
 
 
 def node(value, description, *details):
@@ -45,11 +45,11 @@ def term(value, field="title", text="shoe", *, boost=2.2, named=None, freq="freq
 
 
 def clauses(tree):
-    return [(part.clause, part.score) for part in score_parts(tree)[1]]
+    return [(part.clause, part.score) for part in find_score_parts(tree)[1]]
 
 
 def test_a_term_has_its_components():
-    score, [part] = score_parts(term(0.8))
+    score, [part] = find_score_parts(term(0.8))
     assert (score, part.score, part.value, part.kind) == (0.8, 0.8, 0.8, PartKind.TERM)
     assert (part.field, part.term, part.clause) == ("title", "shoe", "title:shoe")
     assert (part.boost, part.idf, part.tf, part.frequency) == (2.2, 0.98, 0.4, 2.0)
@@ -57,7 +57,7 @@ def test_a_term_has_its_components():
 
 
 def test_opensearch_leaves_a_boost_of_1_out():
-    assert score_parts(term(0.8, boost=None))[1][0].boost is None
+    assert find_score_parts(term(0.8, boost=None))[1][0].boost is None
 
 
 @pytest.mark.parametrize(
@@ -70,13 +70,13 @@ def test_opensearch_leaves_a_boost_of_1_out():
     ],
 )
 def test_phrases_and_synonyms_are_named(named, freq, field, text):
-    [part] = score_parts(term(0.8, named=named, freq=freq))[1]
+    [part] = find_score_parts(term(0.8, named=named, freq=freq))[1]
     assert (part.field, part.term, part.frequency) == (field, text, 2.0)
     assert part.clause == (named if field is None else f"{field}:{text}")
 
 
 def test_the_best_of_several_counts_and_the_others_are_shown():
-    _, [best, other] = score_parts(node(3.0, "max of:", term(1.0, "text"), term(3.0)))
+    _, [best, other] = find_score_parts(node(3.0, "max of:", term(1.0, "text"), term(3.0)))
     assert (best.clause, best.score, best.factors) == ("title:shoe", 3.0, ())
     assert (other.clause, other.score, other.value) == ("text:shoe", 0.0, 1.0)
     assert other.factors == (ScoreFactor("not the best", 0.0),)
@@ -94,7 +94,7 @@ def test_weights_of_a_rescore_multiply():
         node(1.4, "product of:", node(2.0, "sum of:", term(0.5), term(1.5, "text")), node(0.7, "primaryWeight")),
         node(1.2, "product of:", term(1.0, named='title:"red shoe"'), node(1.2, "secondaryWeight")),
     )
-    _, parts = score_parts(tree)
+    _, parts = find_score_parts(tree)
     factors = {part.clause: [(one.name, one.value) for one in part.factors] for part in parts}
     assert factors == {
         'title:"red shoe"': [("rescore_query_weight", 1.2)],
@@ -118,7 +118,7 @@ FUNCTION = node(2.5, "min of:", node(2.5, "field value function: log1p(doc['pop'
     ],
 )
 def test_a_function_is_a_part_or_a_factor_and_is_named(tree, expected):
-    score, parts = score_parts(tree)
+    score, parts = find_score_parts(tree)
     assert [(part.kind, pytest.approx(part.score)) for part in parts] == expected
     assert math.fsum(part.score for part in parts) == pytest.approx(score)
     named = [part.clause for part in parts] + [factor.name for part in parts for factor in part.factors]
@@ -137,7 +137,7 @@ def test_a_function_is_a_part_or_a_factor_and_is_named(tree, expected):
     ],
 )
 def test_what_has_no_finer_parts_is_named(description, kind, clause):
-    score, [part] = score_parts(node(2.5, description))
+    score, [part] = find_score_parts(node(2.5, description))
     assert (score, part.score, part.kind, part.clause) == (2.5, 2.5, kind, clause)
 
 
@@ -152,7 +152,7 @@ def test_a_filter_is_no_part():
 
 
 def test_a_sum_that_does_not_add_up_is_one_part():
-    [part] = score_parts(node(5.0, "sum of:", term(0.8)))[1]
+    [part] = find_score_parts(node(5.0, "sum of:", term(0.8)))[1]
     assert (part.score, part.kind) == (5.0, PartKind.OTHER)
 
 
@@ -161,7 +161,7 @@ def test_a_sum_that_does_not_add_up_is_one_part():
 )
 def test_what_is_no_explanation_is_refused(tree):
     with pytest.raises(MalformedAnswer):
-        score_parts(tree)
+        find_score_parts(tree)
 
 
 def combined(children):
@@ -189,7 +189,7 @@ TREES = st.recursive(
 @settings(deadline=None)
 @given(TREES)
 def test_the_parts_of_any_explanation_add_up_to_the_score(tree):
-    score, parts = score_parts(tree)
+    score, parts = find_score_parts(tree)
     assert math.fsum(part.score for part in parts) == pytest.approx(score, rel=1e-4)
     for part in parts:
         assert part.score == pytest.approx(part.value * math.prod(factor.value for factor in part.factors))
@@ -198,8 +198,8 @@ def test_the_parts_of_any_explanation_add_up_to_the_score(tree):
 @settings(deadline=None)
 @given(TREES, TREES)
 def test_differences_add_up_to_that_of_the_scores_largest_first(first, second):
-    (ours, our_parts), (theirs, their_parts) = score_parts(first), score_parts(second)
-    found = part_differences(our_parts, their_parts)
+    (ours, our_parts), (theirs, their_parts) = find_score_parts(first), find_score_parts(second)
+    found = find_part_differences(our_parts, their_parts)
     assert math.fsum(one.difference for one in found) == pytest.approx(
         ours - theirs, rel=1e-4, abs=1e-3 * max(ours, theirs)
     )

@@ -61,8 +61,8 @@ def test_a_loss_is_no_answer():
 
 def test_where_nobody_answered_yet_each_node_is_tried_once_and_at_once():
     clock = HeldClock()
-    health = ServerHealth(clock.retries(), timeout=30)
-    assert [health.wait(attempt, started=0, server_pause=0, nodes=3) for attempt in (1, 2, 3)] == [True, True, False]
+    health = ServerHealth(clock.retries(), timeout=30, nodes=3)
+    assert [health.wait(attempt, started=0, server_pause=0) for attempt in (1, 2, 3)] == [True, True, False]
     assert clock.time == 0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import SuiteError
 from harness.model import HttpRequest
-from harness.search.service_requests import find_problem, is_listed, why_it_may_write
+from harness.search.service_requests import explain_write, find_problem, is_listed
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 
@@ -195,12 +195,12 @@ def test_a_parameter_of_a_search(name: str) -> None:
     ],
 )
 def test_a_name_of_an_engines_interface(path: str) -> None:
-    assert why_it_may_write(HttpRequest("GET", path, "$.ids")).startswith("the path has ")
+    assert explain_write(HttpRequest("GET", path, "$.ids")).startswith("the path has ")
 
 
 @pytest.mark.parametrize("path", ["/search", "/a_b/search", "/search?_source=x", "/a/b%5f"])
 def test_no_name_of_an_engines_interface(path: str) -> None:
-    assert why_it_may_write(HttpRequest("GET", path, "$.ids")) == ""
+    assert explain_write(HttpRequest("GET", path, "$.ids")) == ""
 
 
 LISTED = ["POST /indexes/*/search", "GET /shop/_search", "PUT /a*z"]

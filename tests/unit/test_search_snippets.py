@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import ANY_TEXT, SearchRequest
-from harness.search.hits import LENGTH, read_ranking, snippet_of
-from harness.search.msearch import Entry, entry_of
+from harness.search.hits import SNIPPET_LENGTH, make_snippet, read_ranking
+from harness.search.msearch import Entry, make_entry
 
 DOCUMENT = {
     "title": "A very long title that has many more words in it than any other text here",
@@ -36,24 +36,24 @@ DOCUMENT = {
     ],
 )
 def test_a_snippet_is_one_line_of_the_field(field, expected):
-    assert snippet_of(DOCUMENT, field, "title") == expected
+    assert make_snippet(DOCUMENT, field, "title") == expected
 
 
 def test_without_a_title_field_the_longest_text_is_taken():
-    assert snippet_of(DOCUMENT, ANY_TEXT) == DOCUMENT["title"]
+    assert make_snippet(DOCUMENT, ANY_TEXT) == DOCUMENT["title"]
 
 
 @pytest.mark.parametrize("source", [None, {}, [], "text", {"n": 3}, {"a": ""}, {"a": " \n"}])
 def test_where_there_is_nothing_to_read_there_is_no_snippet(source):
-    assert snippet_of(source, ANY_TEXT, "title") in (None, "text")
-    assert snippet_of(source, "field") is None
+    assert make_snippet(source, ANY_TEXT, "title") in (None, "text")
+    assert make_snippet(source, "field") is None
 
 
 def test_a_long_text_is_cut_behind_a_word():
-    snippet = snippet_of({"a": "word " * 100}, ANY_TEXT)
+    snippet = make_snippet({"a": "word " * 100}, ANY_TEXT)
     assert snippet == ("word " * 39).strip() + " word…"
-    assert snippet_of({"a": "w" * 500}, ANY_TEXT) == "w" * (LENGTH - 1) + "…"
-    assert snippet_of({"a": "w" * LENGTH}, ANY_TEXT) == "w" * LENGTH
+    assert make_snippet({"a": "w" * 500}, ANY_TEXT) == "w" * (SNIPPET_LENGTH - 1) + "…"
+    assert make_snippet({"a": "w" * SNIPPET_LENGTH}, ANY_TEXT) == "w" * SNIPPET_LENGTH
 
 
 TEXTS = st.recursive(
@@ -63,13 +63,15 @@ TEXTS = st.recursive(
 
 @given(TEXTS, st.just(ANY_TEXT) | st.text(min_size=1))
 def test_whatever_a_document_holds_a_snippet_is_short_and_one_line(source, field):
-    snippet = snippet_of(source, field, "title")
-    assert snippet is None or (0 < len(snippet) <= LENGTH and len(snippet.splitlines()) == 1 and "\x1b" not in snippet)
+    snippet = make_snippet(source, field, "title")
+    assert snippet is None or (
+        0 < len(snippet) <= SNIPPET_LENGTH and len(snippet.splitlines()) == 1 and "\x1b" not in snippet
+    )
 
 
 def test_the_engine_is_asked_for_what_is_read_and_for_nothing_else():
     def source_of(**fields):
-        entry = entry_of(0, SearchRequest("q", "i", {"size": 1}, **fields))
+        entry = make_entry(0, SearchRequest("q", "i", {"size": 1}, **fields))
         return json.loads(entry.lines.splitlines()[1])["_source"]
 
     assert source_of() is False

@@ -11,7 +11,7 @@ from builders.engine import ScriptedEngine, item_of
 from harness.baseline.entries import build_request_json, fingerprint_request
 from harness.cli import main
 from harness.errors import SuiteError
-from harness.search.msearch import IN_HEADER, entry_of
+from harness.search.msearch import HEADER_PARAMS, make_entry
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 
@@ -46,7 +46,7 @@ def shop(tmp_path, monkeypatch):
 
 
 def make_header(request):
-    return json.loads(entry_of(0, request).lines.splitlines()[0])
+    return json.loads(make_entry(0, request).lines.splitlines()[0])
 
 
 def test_they_are_filled_for_each_query_and_go_into_the_header_of_an_msearch(shop):
@@ -61,8 +61,8 @@ def test_they_are_filled_for_each_query_and_go_into_the_header_of_an_msearch(sho
 
 def test_an_msearch_carries_what_both_engines_take(shop):
     assert all(
-        entry_of(0, replace(one, url_params={name: "x"})).path == ""
-        for name in IN_HEADER
+        make_entry(0, replace(one, url_params={name: "x"})).path == ""
+        for name in HEADER_PARAMS
         for one in build_requests(load_suite(shop(ROUTED), {}), None)
     )
 

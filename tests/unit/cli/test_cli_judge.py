@@ -16,7 +16,7 @@ from builders.pages import JudgingPage
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.model import Hit, Ranking
-from harness.search.hits import snippet_of, texts_of
+from harness.search.hits import make_snippet, read_texts
 from harness.search.testing import FakeSearch
 
 SUITE = """\
@@ -48,9 +48,9 @@ class Index(FakeSearch):
 
     def _hit(self, document, request):
         source = DOCUMENTS[document]
-        snippet = request.snippet and snippet_of(source, request.snippet, request.title_field)
+        snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
         title = source["title"] if request.title_field else None
-        return Hit(document, title=title, snippet=snippet, texts=texts_of(source, request.fields))
+        return Hit(document, title=title, snippet=snippet, texts=read_texts(source, request.fields))
 
 
 @pytest.fixture

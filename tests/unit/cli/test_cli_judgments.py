@@ -9,7 +9,7 @@ import harness.search
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.model import Engine, Failure, FailureKind, Hit, Ranking
-from harness.search.hits import snippet_of, unique_hits
+from harness.search.hits import drop_repeated_hits, make_snippet
 from harness.search.testing import FakeSearch
 
 SUITE = """\
@@ -58,12 +58,14 @@ class Index(FakeSearch):
         if request.index in self.refusals:
             return self.refusals[request.index]
         known = [one for one in ids["values"] if one in self.documents]
-        hits, repeated = unique_hits([self._hit(one, request) for one in known for _ in range(1 + (one in self.twice))])
+        hits, repeated = drop_repeated_hits(
+            [self._hit(one, request) for one in known for _ in range(1 + (one in self.twice))]
+        )
         return Ranking(hits, total=len(hits), duplicates=repeated)
 
     def _hit(self, document, request):
         source = self.documents[document]
-        snippet = request.snippet and snippet_of(source, request.snippet, request.title_field)
+        snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
         return Hit(document, title=source.get("title") if request.title_field else None, snippet=snippet)
 
 
