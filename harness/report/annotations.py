@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -58,55 +59,73 @@ class Annotation:
 
 def report_annotations(report: Report) -> list[Annotation]:
     """The annotations of *report*, the worst first, thresholds of whole suites before those of single queries."""
-    named = zip(cell_names(report.suites), report.suites, strict=True)
-    found = [one for name, suite in named for one in _of_suite(suite, name)]
+    annotations: list[Annotation] = []
+    for name, suite in zip(cell_names(report.suites), report.suites, strict=True):
+        annotations += _annotate_suite(suite, name)
     if report.undecided:
-        found += [_undecided(suite, report.undecided) for suite in report.suites]
-    return sorted(found, key=lambda one: list(Severity).index(one.severity))
-
-
-def _undecided(suite: SuiteReport, why: str) -> Annotation:
-    return Annotation(Severity.FAILURE, f"{suite.name}: nothing was decided", why, Mark(suite.path), suite.name)
+        for suite in report.suites:
+            title = f"{suite.name}: nothing was decided"
+            annotations.append(Annotation(Severity.FAILURE, title, report.undecided, Mark(suite.path), key=suite.name))
+    worst_first = list(Severity)
+    return sorted(annotations, key=lambda annotation: worst_first.index(annotation.severity))
 
 
 def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
     """The annotations for problems in files."""
-    return [
-        Annotation(Severity.ERROR, "relevance", one.message, Mark(one.path, one.line, one.column), one.message)
-        for one in problems
-    ]
+    annotations = []
+    for problem in problems:
+        mark = Mark(problem.path, problem.line, problem.column)
+        annotations.append(Annotation(Severity.ERROR, "relevance", problem.message, mark, key=problem.message))
+    return annotations
 
 
-def _of_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
-    told = {verdict.id: verdict for verdict in suite.verdicts if only_repeats_unanswered(verdict, suite.unanswered)}
-    yield from _unanswered(suite, name, list(told.values()))
-    to_tell = [one for one in suite.verdicts if one.status in LOOKED_AT and one.id not in told]
-    causes = tuple(ranking_causes(suite.queries, suite.checks))
-    for verdict in sorted(to_tell, key=lambda one: one.query is not None):
-        yield _of_verdict(verdict, suite, name, causes if verdict.status is Status.FAILED else ())
+def _annotate_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
+    repeating = []
+    others = []
+    for verdict in suite.verdicts:
+        if only_repeats_unanswered(verdict, suite.unanswered):
+            repeating.append(verdict)
+        elif verdict.status in LOOKED_AT:
+            others.append(verdict)
+    yield from _annotate_unanswered(suite, name, repeating)
+    causes = list(ranking_causes(suite.queries, suite.checks))
+    for verdict in sorted(others, key=lambda verdict: verdict.query is not None):
+        yield _annotate_verdict(verdict, suite, name, causes if verdict.status is Status.FAILED else ())
 
 
-def _unanswered(suite: SuiteReport, name: str, told: Sequence[Verdict]) -> Iterator[Annotation]:
-    """Queries without an answer, once for each reason, at the line of the first threshold that needs them."""
-    thresholds = f"; {count(len(told), 'threshold')} could not be decided" if told else ""
-    mark = _mark(told[0], suite) if told else Mark(suite.path)
-    title = f"{name}: {count(len(suite.unanswered), 'query')} without an answer"
+def _annotate_unanswered(suite: SuiteReport, name: str, repeating: Sequence[Verdict]) -> Iterator[Annotation]:
+    """
+    Queries without an answer, once for each reason, at the line of the first threshold that needs them.
+
+    The verdicts *repeating* that are not annotated by themselves.
+    """
+    # In a pytest session the status may be another: then no item of the session needs their answers.
     if compute_exit_status([suite]) != SearchError.exit_status:
-        return  # no item of the session needs their answers
+        return
+    title = f"{name}: {count(len(suite.unanswered), 'query')} without an answer"
+    mark = Mark(suite.path)
+    undecided = ""
+    if repeating:
+        mark = _find_mark(repeating[0], suite)
+        undecided = f"; {count(len(repeating), 'threshold')} could not be decided"
     for line in outcome_lines(suite.unanswered.values()):
-        yield Annotation(Severity.ERROR, title, f"{line}{thresholds}", mark, f"{name}: no answer")
+        yield Annotation(Severity.ERROR, title, f"{line}{undecided}", mark, key=f"{name}: no answer")
 
 
-def _of_verdict(verdict: Verdict, suite: SuiteReport, name: str, causes: Sequence[str]) -> Annotation:
-    of_query = "" if verdict.query is None else f" (query {verdict.query})"
+def _annotate_verdict(verdict: Verdict, suite: SuiteReport, name: str, causes: Sequence[str]) -> Annotation:
+    title = f"{name}: {verdict.threshold}"
+    if verdict.query is not None:
+        title += f" (query {verdict.query})"
+    parts = [verdict.reason]
     waiver = waiver_not_in_reason(verdict)
-    waived = () if waiver is None else (f"waived: {waiver}",)
-    message = "; ".join((verdict.reason, *waived, *causes))
-    title = f"{name}: {verdict.threshold}{of_query}"
-    return Annotation(SEVERITIES[verdict.status], title, message, _mark(verdict, suite), f"{name}: {verdict.id}")
+    if waiver is not None:
+        parts.append(f"waived: {waiver}")
+    message = "; ".join([*parts, *causes])
+    mark = _find_mark(verdict, suite)
+    return Annotation(SEVERITIES[verdict.status], title, message, mark, key=f"{name}: {verdict.id}")
 
 
-def _mark(verdict: Verdict, suite: SuiteReport) -> Mark:
+def _find_mark(verdict: Verdict, suite: SuiteReport) -> Mark:
     return verdict.mark if verdict.mark.path else Mark(suite.path)
 
 
@@ -115,9 +134,9 @@ def _mark(verdict: Verdict, suite: SuiteReport) -> Mark:
 
 def path_in(repository: Path, path: str) -> str:
     """*path* from the root of *repository*, with slashes; as it is where the file is not in there."""
-    views: tuple[Callable[[str | Path], str], ...] = (os.path.abspath, os.path.realpath)
-    for view in views:  # a link to a suite is a file of the repository, and its root may be below a link
-        place, root = Path(view(path)), Path(view(repository))
+    # A link to a suite is a file of the repository, and the root of the repository may be below a link.
+    for find_place in (os.path.abspath, os.path.realpath):
+        place, root = Path(find_place(path)), Path(find_place(repository))
         if place.is_relative_to(root):
             return place.relative_to(root).as_posix()
     return Path(path).as_posix()
@@ -156,22 +175,18 @@ def workflow_commands(annotations: Iterable[Annotation], repository: Path) -> It
     by_command: dict[str, list[Annotation]] = {command: [] for command in _COMMANDS.values()}
     for annotation in annotations:
         by_command[_COMMANDS[annotation.severity]].append(annotation)
-    for command, found in by_command.items():
-        for annotation in _shown(found):
-            yield _line(command, annotation, repository)
+    for command, of_command in by_command.items():
+        shown = of_command
+        if len(of_command) > SHOWN:
+            hidden = of_command[SHOWN - 1 :]
+            title = count(len(hidden), "more annotation")
+            message = "GitHub shows ten of a kind; the job summary has more"
+            shown = [*of_command[: SHOWN - 1], Annotation(hidden[0].severity, title, message, Mark(), key="")]
+        for annotation in shown:
+            yield _format_command(command, annotation, repository)
 
 
-def _shown(annotations: Sequence[Annotation]) -> Iterator[Annotation]:
-    if len(annotations) <= SHOWN:
-        yield from annotations
-        return
-    yield from annotations[: SHOWN - 1]
-    rest = annotations[SHOWN - 1 :]
-    title = f"{count(len(rest), 'more annotation')}"
-    yield Annotation(rest[0].severity, title, "GitHub shows ten of a kind; the job summary has more", Mark(), "")
-
-
-def _line(command: str, annotation: Annotation, repository: Path) -> str:
+def _format_command(command: str, annotation: Annotation, repository: Path) -> str:
     mark = annotation.mark
     places = {
         "file": path_in(repository, mark.path) if mark.path else "",
@@ -179,17 +194,17 @@ def _line(command: str, annotation: Annotation, repository: Path) -> str:
         "col": mark.column or "",
         "title": printable(annotation.title)[:MOST_TITLE],
     }
-    properties = ",".join(f"{name}={_property(str(value))}" for name, value in places.items() if value)
+    properties = [f"{name}={_escape_property(str(value))}" for name, value in places.items() if value]
     message = "\n".join(map(printable, annotation.message.splitlines()))[:MOST_MESSAGE]
-    return f"::{command} {properties}::{_data(message)}"
+    return f"::{command} {','.join(properties)}::{_escape_data(message)}"
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 # GitLab.
@@ -215,22 +230,23 @@ def code_quality(report: Report, repository: Path) -> str:
         report: The report; one in which everything holds gives an empty list.
         repository: The root of the repository, to which paths are relative.
     """
-    seen: dict[str, int] = {}
+    annotations = []
+    for suite in report.missing:
+        title, mark = f"{suite.path} did not run", Mark(suite.path)
+        annotations.append(Annotation(Severity.ERROR, title, suite.reason, mark, key="did not run"))
+    annotations += report_annotations(report)
+    uses: Counter[str] = Counter()
     entries = []
-    for annotation in (*_missing_suites(report), *report_annotations(report)):
+    for annotation in annotations:
         path = path_in(repository, annotation.mark.path)
         identity = f"{path}\n{annotation.key}"
-        seen[identity] = seen.get(identity, 0) + 1
-        entries.append(_entry(annotation, path, f"{identity}\n{seen[identity]}"))
+        # Suites of one file may have thresholds of one id.
+        uses[identity] += 1
+        entries.append(_make_entry(annotation, path, f"{identity}\n{uses[identity]}"))
     return json.dumps(entries, indent=2) + "\n"
 
 
-def _missing_suites(report: Report) -> Iterator[Annotation]:
-    for suite in report.missing:
-        yield Annotation(Severity.ERROR, f"{suite.path} did not run", suite.reason, Mark(suite.path), "did not run")
-
-
-def _entry(annotation: Annotation, path: str, identity: str) -> dict[str, object]:
+def _make_entry(annotation: Annotation, path: str, identity: str) -> dict[str, object]:
     """An entry; its fingerprint has no figures and no lines, as GitLab finds new entries of a merge request by it."""
     return {
         "description": printable(f"{annotation.title}: {annotation.message}"),

@@ -18,7 +18,7 @@ from harness.model import (
     Side,
 )
 from harness.model.comparison import FEWEST_CHANGED, POWER, TESTS_OF_MEANS
-from harness.report.attention import LOOKED_AT
+from harness.report.attention import list_looked_at
 from harness.report.run_sentences import RANKS_SHOWN, thresholds_headline
 from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
 from harness.words import count, grouped
@@ -52,8 +52,11 @@ def changes_text(query: QueryComparison) -> str:
     """How many documents ``2 entered, 2 left, 5 moved``, and that only ties changed their order."""
     change = change_of(query)
     counts = {"entered": query.entered, "left": query.left, "moved": query.moved}
-    told = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    return f"{told} (only ties)" if told and change is Change.TIES else told or str(change)
+    parts = [f"{size:,} {what}" for what, size in counts.items() if size]
+    if not parts:
+        return str(change)
+    only_ties = " (only ties)" if change is Change.TIES else ""
+    return f"{', '.join(parts)}{only_ties}"
 
 
 def change_mark(document: MovedDocument) -> str:
@@ -80,18 +83,31 @@ def left_mark(document: MovedDocument) -> str:
 
 def origin_text(side: Side) -> str:
     """The origin of a side: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
-    parts = [f"{side.kind} of {side.created}"] if side.created else []
-    parts += [str(side.kind)] if not (parts or side.name.startswith(f"{side.kind}:")) else []
-    parts += [side.engine] if side.engine else []
-    parts += [f"index {side.index}"] if side.index is not None else []
-    parts += [f"request {side.request}"] if side.request is not None else []
-    return ", ".join(parts) or str(side.kind)
+    parts = []
+    if side.created:
+        parts.append(f"{side.kind} of {side.created}")
+    elif not side.name.startswith(f"{side.kind}:"):
+        parts.append(str(side.kind))
+    if side.engine:
+        parts.append(side.engine)
+    if side.index is not None:
+        parts.append(f"index {side.index}")
+    if side.request is not None:
+        parts.append(f"request {side.request}")
+    # The kind is in the name of the side, but a line must not be empty.
+    if not parts:
+        parts.append(str(side.kind))
+    return ", ".join(parts)
 
 
 def measure_names(report: ComparisonReport) -> tuple[str, ...]:
     """The measures that were compared, then those that only queries have."""
-    compared = [row.measure for row in report.measures.measures] if report.measures else []
-    return tuple(dict.fromkeys([*compared, *(name for query in report.queries for name in query.scores)]))
+    names: dict[str, None] = {}
+    if report.measures is not None:
+        names.update((row.measure, None) for row in report.measures.measures)
+    for query in report.queries:
+        names.update(dict.fromkeys(query.scores))
+    return tuple(names)
 
 
 def scores_texts(query: QueryComparison) -> Iterator[tuple[str, str]]:
@@ -103,31 +119,40 @@ def scores_texts(query: QueryComparison) -> Iterator[tuple[str, str]]:
 
 def known_texts(query: QueryComparison) -> list[str]:
     """The facts about a query beside its id: its scores, how far its rankings agree, and what changed."""
-    scores = [f"{measure} {values}" for measure, values in scores_texts(query)]
-    agreed = [f"RBO {score_text(query.rbo)}"] if query.rbo is not None else []
-    return [*scores, *agreed, changes_text(query)]
+    texts = [f"{measure} {values}" for measure, values in scores_texts(query)]
+    if query.rbo is not None:
+        texts.append(f"RBO {score_text(query.rbo)}")
+    texts.append(changes_text(query))
+    return texts
 
 
 def last_rank(query: QueryComparison) -> int:
     """The last rank of the longer ranking of *query*; 0 where no document is known."""
-    return max((rank for one in query.documents for rank in (one.reference, one.candidate) if rank), default=0)
+    last = 0
+    for document in query.documents:
+        last = max(last, document.reference or 0, document.candidate or 0)
+    return last
 
 
 def first_ranks(query: QueryComparison) -> Iterator[tuple[int, MovedDocument | None, MovedDocument | None]]:
     """The first ranks of *query*, each with the reference's document and the candidate's, None where it has none."""
-    before = {one.reference: one for one in query.documents}
-    after = {one.candidate: one for one in query.documents}
+    before = {document.reference: document for document in query.documents}
+    after = {document.candidate: document for document in query.documents}
     for rank in range(1, min(RANKS_SHOWN, last_rank(query)) + 1):
         yield rank, before.get(rank), after.get(rank)
 
 
 def moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryComparison], int]:
     """At most *most* queries that moved, first those that thresholds blame; and how many more moved."""
-    blamed = [verdict.blamed for verdict in report.verdicts if verdict.status in LOOKED_AT]
-    moved = {query.id: query for query in report.queries if change_of(query) not in (Change.SAME, Change.NONE)}
-    first = [name for name in interleave_blamed(blamed) if name in moved]
-    shown = list(dict.fromkeys([*first, *moved]))[:most]
-    return [moved[name] for name in shown], len(moved) - len(shown)
+    blamed = interleave_blamed(verdict.blamed for verdict in list_looked_at(report.verdicts))
+    moved = {}
+    for query in report.queries:
+        if change_of(query) not in (Change.SAME, Change.NONE):
+            moved[query.id] = query
+    blamed_and_moved = [query for query in blamed if query in moved]
+    # The queries of a report are in the order of how much they moved.
+    shown = list(dict.fromkeys([*blamed_and_moved, *moved]))[:most]
+    return [moved[query] for query in shown], len(moved) - len(shown)
 
 
 def method_text(comparison: Comparison) -> str:
@@ -152,10 +177,9 @@ def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator
         changed = f"only {count(row.changed, 'query')} changed"
         yield f"{row.measure}: {changed}, so the interval is of differences not rejected, no confidence interval"
     if row.reordered is not None:
-        queries = counted_queries(row.reordered.queries)
-        yield f"{row.measure}: with ties as in {comparison.reference}; as returned the difference is " + (
-            f"{difference_text(row.reordered.difference)}, moved by the order of ties in {queries}"
-        )
+        returned = f"as returned the difference is {difference_text(row.reordered.difference)}"
+        moved = f"moved by the order of ties in {counted_queries(row.reordered.queries)}"
+        yield f"{row.measure}: with ties as in {comparison.reference}; {returned}, {moved}"
     left_out = comparison.left_out.get(row.measure, 0)
     if left_out:
         yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
@@ -214,23 +238,17 @@ def _limit_text(limit: float | None) -> str:
 def agreement_facts(agreement: Agreement) -> Mapping[str, str]:
     """How far the rankings agree, by name."""
     of = f"of {agreement.queries:,}"
-    taus = "" if agreement.tau is None else f" over {count(agreement.tau_queries, 'query')}"
+    tau = score_text(agreement.tau)
+    if agreement.tau is not None:
+        tau += f" over {count(agreement.tau_queries, 'query')}"
     return {
         f"RBO (p={agreement.p:g})": score_text(agreement.rbo),
         "overlap": score_text(agreement.overlap),
-        "Kendall's tau": f"{score_text(agreement.tau)}{taus}",
+        "Kendall's tau": tau,
         "same ranking": f"{agreement.same_ranking:,} {of}",
         "same documents": f"{agreement.same_documents:,} {of}",
         "same first": f"{agreement.same_first:,} {of}",
     }
-
-
-def remarks(report: ComparisonReport) -> Iterator[str]:
-    """Queries without a partner, how far the hits of both sides are judged, then the notes."""
-    yield from unpaired_lines(report)
-    yield from coverage_warnings(report)
-    yield from coverage_lines(report)
-    yield from report.notes
 
 
 def coverage_lines(report: ComparisonReport) -> Iterator[str]:
@@ -244,11 +262,12 @@ def coverage_lines(report: ComparisonReport) -> Iterator[str]:
         return
     for side, coverage in sides:
         unjudged = f"{coverage.unjudged:,} of {count(coverage.hits, 'hit')} have no judgment"
-        where = f", in {coverage.queries:,} of {count(judged.queries, 'query')}" if coverage.unjudged else ""
-        yield f"{side.name}: Judged@{judged.depth} {score_text(coverage.judged)}; {unjudged}{where}"
-    for found in judged.ranges:
-        span = f"{difference_text(found.low)} to {difference_text(found.high)}"
-        yield f"{found.measure}: the difference may be {span} if the unjudged hits are the worst or the best"
+        if coverage.unjudged:
+            unjudged += f", in {coverage.queries:,} of {count(judged.queries, 'query')}"
+        yield f"{side.name}: Judged@{judged.depth} {score_text(coverage.judged)}; {unjudged}"
+    for limits in judged.ranges:
+        span = f"{difference_text(limits.low)} to {difference_text(limits.high)}"
+        yield f"{limits.measure}: the difference may be {span} if the unjudged hits are the worst or the best"
     if judged.pool_command:
         yield f"`{judged.pool_command}` collects them for grading"
     elif judged.ranges:
@@ -274,8 +293,10 @@ def coverage_warnings(report: ComparisonReport) -> Iterator[str]:
 def unpaired_lines(report: ComparisonReport) -> Iterator[str]:
     """Queries that a side did not answer, with the reason, and queries that only one side knows."""
     for side in (report.reference, report.candidate):
-        for why, queries in grouped((why, query) for query, why in side.unanswered.items()).items():
-            yield f"{side.name}: no ranking for {counted_queries(queries)}" + (f": {why}" if why else "")
+        by_reason = grouped((reason, query) for query, reason in side.unanswered.items())
+        for reason, queries in by_reason.items():
+            why = f": {reason}" if reason else ""
+            yield f"{side.name}: no ranking for {counted_queries(queries)}{why}"
     for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
         if only:
             yield f"only in {side.name}: {counted_queries(only)}"
@@ -297,8 +318,12 @@ def headline(report: ComparisonReport) -> str:
 
 def closing(report: ComparisonReport) -> str:
     """How many queries changed and how, and how the thresholds came out."""
+    total = count(len(report.queries), "query")
     changes = Counter(map(change_of, report.queries))
-    told = ", ".join(f"{change} {changes[change]:,}" for change in Change if changes[change])
-    total = count(len(report.queries), "query") + (f": {told}" if told else "")
+    parts = [f"{change} {changes[change]:,}" for change in Change if changes[change]]
+    if parts:
+        total += f": {', '.join(parts)}"
     statuses = [verdict.status for verdict in report.verdicts]
-    return f"{total}; {count(len(statuses), 'threshold')}: {tally_text(statuses)}" if statuses else total
+    if statuses:
+        total += f"; {count(len(statuses), 'threshold')}: {tally_text(statuses)}"
+    return total

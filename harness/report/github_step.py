@@ -74,29 +74,31 @@ class GitHubStep:
         """
         from harness.report.markdown import render
 
-        self._add(lambda room: render(report, limit=room))
+        self._append(render(report, limit=self._measure_room()))
 
     def summarize_refusal(self, sentences: str) -> None:
         """Add to the summary why nothing was decided; raises as `summarize`."""
         from harness.report.markdown import render_refusal
 
-        self._add(lambda _: render_refusal(sentences))
+        self._append(render_refusal(sentences))
 
     def _commands(self, annotations: Sequence[Annotation]) -> list[str]:
         from harness.report.annotations import workflow_commands
 
         return list(workflow_commands(annotations, self.repository))
 
-    def _add(self, render: Callable[[int], str]) -> None:
-        """Append to the summary; what other commands of the step wrote counts towards GitHub's limit."""
+    def _measure_room(self) -> int:
+        """The bytes that GitHub still shows: what other commands of the step wrote counts towards its limit."""
         from harness.report.markdown.escape import MOST_BYTES
 
+        used = self.summary.stat().st_size if self.summary.exists() else 0
+        return MOST_BYTES - used - 1
+
+    def _append(self, text: str) -> None:
         try:
+            if len(text.encode()) > self._measure_room():
+                raise UsageError(f"{self.summary}: the job summary of this step is full")
             with self.summary.open("a", encoding="utf-8", newline="\n") as file:
-                room = MOST_BYTES - file.tell() - 1
-                text = render(room)
-                if len(text.encode()) > room:
-                    raise UsageError(f"{self.summary}: the job summary of this step is full")
                 file.write(f"\n{text}" if file.tell() else text)
         except OSError as error:
             raise UsageError(f"{self.summary}: the job's summary could not be written: {error.strerror}") from None

@@ -40,8 +40,10 @@ def output_named(path: Path) -> Output | None:
     >>> output_named(Path("out/Report.HTML"))
     Output(kind='html', path=PosixPath('out/Report.HTML'))
     """
-    name = path.name.lower()
-    return next((Output(kind, path) for suffix, kind in SUFFIXES.items() if name.endswith(suffix)), None)
+    for suffix, kind in SUFFIXES.items():
+        if path.name.lower().endswith(suffix):
+            return Output(kind, path)
+    return None
 
 
 def refuse_inputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
@@ -60,13 +62,14 @@ def refuse_inputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
         if any(is_same_file(path, other) for other in files[:number]):
             raise UsageError(f"{path} is named for two outputs; name another file for one of them")
     read = [*inputs.named]
+    # Loading suites finds the other files that they read: needed only where something would be overwritten.
     if any(path.exists() for path in files):
         read += inputs.list_files()
     for path in files:
-        same = next((other for other in read if is_same_file(path, other)), None)
-        if same is not None:
-            which = "" if str(same) == str(path) else f", as {same}"
-            raise UsageError(f"{path} is read by this run{which}; name another file to write")
+        for other in read:
+            if is_same_file(path, other):
+                which = "" if str(other) == str(path) else f", as {other}"
+                raise UsageError(f"{path} is read by this run{which}; name another file to write")
 
 
 def is_same_file(path: Path, other: Path) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
@@ -75,57 +76,66 @@ def overview(report: Report) -> Overview | None:
     suites = report.suites
     if len(suites) < 2:
         return None
-    groups = _by_suite(suites)
     figures: dict[int, Mapping[str, Figure]] = {}
-    for places in groups:
-        figures.update(zip(places, _compared([suites[place] for place in places]), strict=True))
-    rows = tuple(_row(suite, figures[place]) for place, suite in enumerate(suites))
+    has_several_indexes = False
+    for places in _group_cells(suites):
+        cells = [suites[place] for place in places]
+        figures.update(zip(places, _compare_cells(cells), strict=True))
+        has_several_indexes = has_several_indexes or _differ(cells, "index")
     return Overview(
-        measures=tuple(dict.fromkeys(summary.measure for suite in suites for summary in suite.summaries)),
-        rows=rows,
+        measures=_list_measures(suites),
+        rows=tuple(_make_row(suite, figures[place]) for place, suite in enumerate(suites)),
         requests=len({suite.request for suite in suites}) > 1,
-        indexes=any(_vary([suites[place] for place in places], "index") for places in groups),
+        indexes=has_several_indexes,
         gains=tuple(dict.fromkeys(suite.gain for suite in suites)),
     )
 
 
 def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """A name for each of *suites*: its own, with the request and the index where cells of a suite differ in them."""
-    named = zip(suites, differing_parts(suites), strict=True)
-    return tuple("".join([suite.name, *(f", {what} {name}" for what, name in parts.items())]) for suite, parts in named)
+    names = []
+    for suite, parts in zip(suites, differing_parts(suites), strict=True):
+        texts = [f"{what} {name}" for what, name in parts.items()]
+        names.append(", ".join([suite.name, *texts]))
+    return tuple(names)
 
 
 def differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
     """The request and the index of each of *suites*, by these words, where cells of a suite differ in them."""
-    found: list[dict[str, str | None]] = [{} for _ in suites]
-    for places in _by_suite(suites):
+    parts: list[dict[str, str | None]] = [{} for _ in suites]
+    for places in _group_cells(suites):
         cells = [suites[place] for place in places]
-        for what in ("request", "index"):
-            if _vary(cells, what):
-                for place in places:
-                    found[place][what] = getattr(suites[place], what)
-    return found
+        for place in places:
+            if _differ(cells, "request"):
+                parts[place]["request"] = suites[place].request
+            if _differ(cells, "index"):
+                parts[place]["index"] = suites[place].index
+    return parts
 
 
 def suites_text(report: Report) -> str:
     """How many suites ran, and in how many cells where these are more: ``1 suite in 4 cells``."""
-    suites = len(_by_suite(report.suites))
+    suites = len(_group_cells(report.suites))
     cells = len(report.suites)
-    return count(suites, "suite") + (f" in {count(cells, 'cell')}" if cells > suites else "")
+    if cells == suites:
+        return count(suites, "suite")
+    return f"{count(suites, 'suite')} in {count(cells, 'cell')}"
 
 
 def describe_overview(overview: Overview) -> Iterator[str]:
     """Sentences that explain the table."""
-    figures = [figure for row in overview.rows for figure in row.figures.values()]
+    figures: list[Figure] = []
+    for row in overview.rows:
+        figures += row.figures.values()
     if any(figure.best for figure in figures):
         yield f"{BEST} the greatest mean of a suite's cells"
     if any(figure.difference is not None for figure in figures):
         yield "differences are relative to the suite's first cell"
     if any(figure.partial for figure in figures):
         yield "a mean over fewer queries than another cell's is not compared"
-    weighted = dict.fromkeys(row.suite.name for row in overview.rows if _is_weighted(row))
+    weighted = [row.suite.name for row in overview.rows if _is_weighted(row)]
     if weighted:
-        yield f"means are weighted by query: {', '.join(weighted)}"
+        yield f"means are weighted by query: {', '.join(dict.fromkeys(weighted))}"
     if len(overview.gains) == 1:
         yield f"gain {overview.gains[0]}"
 
@@ -156,58 +166,77 @@ def change_cell(summary: MeasureSummary) -> str:
     return text if change.queries == summary.counted else f"{text} over {change.queries:,}"
 
 
-def _by_suite(suites: Sequence[SuiteReport]) -> list[list[int]]:
+def _group_cells(suites: Sequence[SuiteReport]) -> list[list[int]]:
     """The places of the cells of each suite; suites are identified by their files."""
     return list(grouped((suite.path, place) for place, suite in enumerate(suites)).values())
 
 
-def _vary(cells: Iterable[SuiteReport], what: str) -> bool:
-    return len({getattr(cell, what) for cell in cells}) > 1
+def _differ(cells: Iterable[SuiteReport], part: Literal["request", "index"]) -> bool:
+    return len({cell.request if part == "request" else cell.index for cell in cells}) > 1
 
 
-def _row(suite: SuiteReport, figures: Mapping[str, Figure]) -> Row:
+def _list_measures(cells: Iterable[SuiteReport]) -> tuple[str, ...]:
+    measures: dict[str, None] = {}
+    for cell in cells:
+        measures.update((summary.measure, None) for summary in cell.summaries)
+    return tuple(measures)
+
+
+def _make_row(suite: SuiteReport, figures: Mapping[str, Figure]) -> Row:
     statuses = [verdict.status for verdict in suite.verdicts]
     held, failed = sum(status in HELD for status in statuses), statuses.count(Status.FAILED)
     errors = sum(status.is_undecided for status in statuses)
     return Row(suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
 
 
-def _compared(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:
+def _compare_cells(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:
     """The figures of each of a suite's cells, by measure."""
-    found: list[dict[str, Figure]] = [{} for _ in cells]
-    for measure in dict.fromkeys(summary.measure for cell in cells for summary in cell.summaries):
-        column = [_summary(cell, measure) for cell in cells]
-        scored = [_scored(cell, measure) for cell in cells]
-        for figures, summary, figure in zip(found, column, _column(column, scored), strict=True):
-            if summary is not None:
+    figures_of_cells: list[dict[str, Figure]] = [{} for _ in cells]
+    for measure in _list_measures(cells):
+        column = _compare_means(cells, measure)
+        for figures, figure in zip(figures_of_cells, column, strict=True):
+            if figure is not None:
                 figures[measure] = figure
-    return found
+    return figures_of_cells
 
 
-def _column(summaries: Sequence[MeasureSummary | None], scored: Sequence[Collection[str]]) -> list[Figure]:
-    means = [summary.mean if summary else None for summary in summaries]
-    alike = [mean if queries == scored[0] else None for mean, queries in zip(means, scored, strict=True)]
-    known = [mean for mean in alike if mean is not None]
-    greatest = max(known) if known and max(known) - min(known) > TOLERANCE else None
-    every = frozenset().union(*scored)
-    first = alike[0]
-    return [
-        Figure(
-            mean=mean,
-            counted=len(scored[place]),
-            partial=len(scored[place]) < len(every),
-            difference=None if place == 0 or comparable is None or first is None else comparable - first,
-            best=greatest is not None and comparable is not None and greatest - comparable <= TOLERANCE,
-        )
-        for place, (mean, comparable) in enumerate(zip(means, alike, strict=True))
-    ]
+def _compare_means(cells: Sequence[SuiteReport], measure: str) -> list[Figure | None]:
+    """The mean of *measure* of each of *cells*, None where it has none of its own."""
+    summaries = [_find_summary(cell, measure) for cell in cells]
+    scored = [_find_scored(cell, measure) for cell in cells]
+    scored_somewhere = frozenset().union(*scored)
+    # A mean over other queries than that of the first cell is not compared with it, and is not the best.
+    comparable: list[float | None] = []
+    for summary, queries in zip(summaries, scored, strict=True):
+        comparable.append(summary.mean if summary is not None and queries == scored[0] else None)
+    means = [mean for mean in comparable if mean is not None]
+    greatest: float | None = None
+    if means and max(means) - min(means) > TOLERANCE:
+        greatest = max(means)
+
+    first = comparable[0]
+    figures: list[Figure | None] = []
+    for place, (summary, mean) in enumerate(zip(summaries, comparable, strict=True)):
+        if summary is None:
+            figures.append(None)
+            continue
+        figure = Figure(summary.mean, len(scored[place]), partial=len(scored[place]) < len(scored_somewhere))
+        if mean is not None and first is not None and place > 0:
+            figure = replace(figure, difference=mean - first)
+        if mean is not None and greatest is not None and greatest - mean <= TOLERANCE:
+            figure = replace(figure, best=True)
+        figures.append(figure)
+    return figures
 
 
-def _summary(cell: SuiteReport, measure: str) -> MeasureSummary | None:
-    return next((summary for summary in cell.summaries if summary.measure == measure), None)
+def _find_summary(cell: SuiteReport, measure: str) -> MeasureSummary | None:
+    for summary in cell.summaries:
+        if summary.measure == measure:
+            return summary
+    return None
 
 
-def _scored(cell: SuiteReport, measure: str) -> frozenset[str]:
+def _find_scored(cell: SuiteReport, measure: str) -> frozenset[str]:
     """The queries that have a score, which the mean is over."""
     return frozenset(query.id for query in cell.queries if query.scores.get(measure) is not None)
 
@@ -261,19 +290,23 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
 
     At most *most* tags have a line, those with thresholds before others, and then those that weigh more.
     """
-    tagged = [summary for summary in suite.tags if summary.tag is not None]
+    tagged = [tag for tag in suite.tags if tag.tag is not None]
     if not tagged:
         return None
-    kept = {summary.tag for summary in sorted(tagged, key=lambda summary: not summary.verdicts)[:most]}
-    shown = suite.summaries[:measures]
+    with_thresholds_first = sorted(tagged, key=lambda tag: not tag.verdicts)
+    shown_tags = {tag.tag for tag in with_thresholds_first[:most]}
+    shown_measures = suite.summaries[:measures]
     statuses = {verdict.id: verdict.status for verdict in suite.verdicts}
-    rows = [_tag_row(one, len(shown), statuses) for one in suite.tags if one.tag is None or one.tag in kept]
+    rows = [TagRow("all", None, len(suite.queries), 1.0, shown_measures)]
+    shown = [tag for tag in suite.tags if tag.tag is None or tag.tag in shown_tags]
+    rows += [_make_tag_row(tag, len(shown_measures), statuses) for tag in shown]
+    more_tags, more_measures = len(tagged) - len(shown_tags), len(suite.summaries) - len(shown_measures)
     return TagTable(
-        measures=tuple(summary.measure for summary in shown),
-        rows=(TagRow("all", None, len(suite.queries), 1.0, shown), *rows),
+        measures=tuple(summary.measure for summary in shown_measures),
+        rows=tuple(rows),
         weighted=are_weighted(query.weight for query in suite.queries),
         held=any(row.statuses for row in rows),
-        remarks=tuple(_remarks(suite, len(tagged) - len(kept), len(suite.summaries) - len(shown))),
+        remarks=tuple(_describe_tags(suite, more_tags, more_measures)),
     )
 
 
@@ -288,26 +321,29 @@ def figure_text(row: TagRow, summary: MeasureSummary) -> str:
     return f"{mean_text(row, summary)} {change_cell(summary)}".rstrip()
 
 
-def _tag_row(summary: TagSummary, measures: int, statuses: dict[str, Status]) -> TagRow:
+def _make_tag_row(tag: TagSummary, measures: int, statuses: Mapping[str, Status]) -> TagRow:
     return TagRow(
-        name="no tag" if summary.tag is None else summary.tag,
-        tag=summary.tag,
-        queries=summary.queries,
-        share=summary.share,
-        figures=summary.summaries[:measures],
-        statuses=tuple(statuses[verdict] for verdict in summary.verdicts if verdict in statuses),
+        name="no tag" if tag.tag is None else tag.tag,
+        tag=tag.tag,
+        queries=tag.queries,
+        share=tag.share,
+        figures=tag.summaries[:measures],
+        statuses=tuple(statuses[verdict] for verdict in tag.verdicts if verdict in statuses),
     )
 
 
-def _remarks(suite: SuiteReport, tags: int, measures: int) -> list[str]:
+def _describe_tags(suite: SuiteReport, more_tags: int, more_measures: int) -> Iterator[str]:
+    """Sentences on the table: what is counted several times, and how many *more_tags* and *more_measures* there are."""
     several = sum(len(query.tags) > 1 for query in suite.queries)
-    remarks = []
     if several:
         verb = "has several tags and is" if several == 1 else "have several tags and are"
-        remarks.append(f"{count(several, 'query')} {verb} counted for each")
+        yield f"{count(several, 'query')} {verb} counted for each"
     if any(summary.change is not None for summary in suite.summaries):
-        remarks.append("differences are to the baseline")
-    left_out = [count(size, noun) for size, noun in ((tags, "more tag"), (measures, "more measure")) if size]
+        yield "differences are to the baseline"
+    left_out = []
+    if more_tags:
+        left_out.append(count(more_tags, "more tag"))
+    if more_measures:
+        left_out.append(count(more_measures, "more measure"))
     if left_out:
-        remarks.append(f"{' and '.join(left_out)} in the JSON report")
-    return remarks
+        yield f"{' and '.join(left_out)} in the JSON report"

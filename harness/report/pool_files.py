@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
-from itertools import groupby
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
 from harness.files.yaml import in_double_quotes
 from harness.model import Pool, PooledDocument
 from harness.report.sentences import printable
+from harness.words import grouped
 
 _BYTE_ORDER_MARK = "\ufeff"
 _LONGEST_PLAIN_KEY = 1000
@@ -36,13 +36,15 @@ def pool_csv(pool: Pool) -> str:
     runs = [coverage.run for coverage in pool.coverage]
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
-    ranks = ["rank"] if len(runs) == 1 else [f"rank {printable(run)}" for run in runs]
-    writer.writerow(["query", "document", "grade", "text", "title", "snippet", *ranks])
-    for one in pool.documents:
-        _require_writable(one)
-        words = [mark_as_text(printable(text or "")) for text in (one.text, one.title, one.snippet)]
-        ids = [mark_as_text(one.query), mark_as_text(one.document)]
-        writer.writerow([*ids, "", *words, *(one.ranks.get(run, "") for run in runs)])
+    rank_headings = ["rank"] if len(runs) == 1 else [f"rank {printable(run)}" for run in runs]
+    writer.writerow(["query", "document", "grade", "text", "title", "snippet", *rank_headings])
+    for document in pool.documents:
+        _require_writable("query", document.query)
+        _require_writable("document", document.document)
+        ids = [mark_as_text(document.query), mark_as_text(document.document)]
+        texts = [printable(text or "") for text in (document.text, document.title, document.snippet)]
+        ranks = [document.ranks.get(run, "") for run in runs]
+        writer.writerow([*ids, "", *map(mark_as_text, texts), *ranks])
     text = written.getvalue()
     return text if text.isascii() else _BYTE_ORDER_MARK + text
 
@@ -54,34 +56,43 @@ def pool_yaml(pool: Pool) -> str:
     The lines below a query may also be put under its `judgments` in the suite.
     """
     lines = [f"# {printable(pool.suite)}: unjudged documents of the top {pool.depth}; write a grade after each colon"]
-    for query, documents in groupby(pool.documents, key=lambda one: one.query):
-        known = list(documents)
-        text = known[0].text
-        lines += ["", *([f"# {printable(text)}"] if text and text != query else []), _key(query)]
-        for one in known:
-            lines += [f"  # {line}" for line in _about(one, pool)]
-            lines.append(_key(one.document, "  "))
+    by_query = grouped((document.query, document) for document in pool.documents)
+    for query, documents in by_query.items():
+        lines.append("")
+        text = documents[0].text
+        if text and text != query:
+            lines.append(f"# {printable(text)}")
+        lines.append(_format_key(query))
+        for document in documents:
+            lines += [f"  # {line}" for line in _describe_document(document, pool)]
+            lines.append(_format_key(document.document, "  "))
     return "\n".join(lines) + "\n"
 
 
 WRITERS: Mapping[str, Callable[[Pool], str]] = {"csv": pool_csv, "yaml": pool_yaml}
 
 
-def _require_writable(one: PooledDocument) -> None:
-    for what, text in (("query", one.query), ("document", one.document)):
-        if "\r" in text or "\0" in text or any(0xD800 <= ord(character) <= 0xDFFF for character in text):
-            raise UsageError(f"the id of {what} {text!r} cannot be written to a CSV file; use yaml=FILE")
+def _require_writable(what: str, identity: str) -> None:
+    has_surrogate = any(0xD800 <= ord(character) <= 0xDFFF for character in identity)
+    if "\r" in identity or "\0" in identity or has_surrogate:
+        raise UsageError(f"the id of {what} {identity!r} cannot be written to a CSV file; use yaml=FILE")
 
 
-def _about(one: PooledDocument, pool: Pool) -> Iterator[str]:
-    runs = [coverage.run for coverage in pool.coverage]
-    ranks = [f"rank {rank}" if len(runs) == 1 else f"{run} {rank}" for run, rank in one.ranks.items()]
-    yield printable(" | ".join([", ".join(ranks), *([one.title] if one.title else [])]))
-    if one.snippet:
-        yield printable(one.snippet)
+def _describe_document(document: PooledDocument, pool: Pool) -> Iterator[str]:
+    """The ranks and the title, then the snippet."""
+    if len(pool.coverage) == 1:
+        ranks = [f"rank {rank}" for rank in document.ranks.values()]
+    else:
+        ranks = [f"{run} {rank}" for run, rank in document.ranks.items()]
+    line = ", ".join(ranks)
+    if document.title:
+        line += f" | {document.title}"
+    yield printable(line)
+    if document.snippet:
+        yield printable(document.snippet)
 
 
-def _key(text: str, indent: str = "") -> str:
+def _format_key(text: str, indent: str = "") -> str:
     """*text* as a key in double quotes, with the colon behind it."""
     quoted = in_double_quotes(text)
     if len(quoted) < _LONGEST_PLAIN_KEY:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from harness.model import Operator, Pool, QueryReport, Status, Unit, Verdict
-from harness.words import count, is_seen, listed
+from harness.words import count, grouped, is_seen, listed
 
 _PLURALS = {
     Status.ERROR: "errors",
@@ -100,8 +100,10 @@ def observed_text(verdict: Verdict) -> str:
     if verdict.unit is Unit.SHARE and verdict.observed is not None:
         return _share_text(verdict.observed, verdict.required)
     if verdict.unit in _NO_SCORES and verdict.observed is not None:
-        tiny = verdict.unit is Unit.P_VALUE and 0 < verdict.observed < 5e-5
-        return f"{verdict.unit} {f'{verdict.observed:.1e}' if tiny else _observed(verdict)}"
+        # Four decimals would show a tiny p-value as 0.
+        if verdict.unit is Unit.P_VALUE and 0 < verdict.observed < 5e-5:
+            return f"{verdict.unit} {verdict.observed:.1e}"
+        return f"{verdict.unit} {_observed(verdict)}"
     return _with_unit(_observed(verdict), verdict.observed, verdict.unit)
 
 
@@ -171,10 +173,12 @@ def span_text(verdict: Verdict, ends: tuple[float, float]) -> str:
 
 def _share_text(share: float, beside: float | None) -> str:
     """*share* in per cent, with enough decimals to distinguish it from *beside*."""
-    for digits in range(2, 17):
-        shown = f"{share * 100:.{digits}f}"
-        if share == beside or beside is None or float(shown) != float(f"{beside * 100:.{digits}f}"):
-            break
+    digits = 2
+    shown = f"{share * 100:.{digits}f}"
+    if beside is not None and share != beside:
+        while digits < 16 and float(shown) == float(f"{beside * 100:.{digits}f}"):
+            digits += 1
+            shown = f"{share * 100:.{digits}f}"
     return f"{shown.rstrip('0').rstrip('.')}%"
 
 
@@ -204,7 +208,8 @@ _ONE_OF: Mapping[Unit, str] = {Unit.QUERIES: "query", Unit.HITS: "hit"}
 def _with_unit(text: str, value: float | None, unit: Unit | None) -> str:
     if unit is None or value is None:
         return text
-    return f"{text} {_ONE_OF.get(unit, unit) if value == 1 else unit}"
+    noun = _ONE_OF.get(unit, unit) if value == 1 else unit
+    return f"{text} {noun}"
 
 
 def _observed(verdict: Verdict) -> str:
@@ -229,7 +234,8 @@ NAMED = 3
 
 def first_named(queries: Sequence[str]) -> str:
     """The first of *queries*, and an ellipsis where there are more: ``shoes, boots, hats, …``."""
-    return ", ".join(queries[:NAMED]) + (", …" if len(queries) > NAMED else "")
+    ending = ", …" if len(queries) > NAMED else ""
+    return ", ".join(queries[:NAMED]) + ending
 
 
 def counted_queries(queries: Sequence[str], noun: str = "query") -> str:
@@ -243,8 +249,8 @@ QUERIES_LISTED = 10
 def zero_hit_lines(pool: Pool) -> Iterator[str]:
     """A line for each set of requests that found nothing, with the queries."""
     runs = tuple(coverage.run for coverage in pool.coverage)
-    for names in dict.fromkeys(pool.zero_hits.values()):
-        queries = [query for query, found in pool.zero_hits.items() if found == names]
+    by_runs = grouped((names, query) for query, names in pool.zero_hits.items())
+    for names, queries in by_runs.items():
         where = "" if names == runs else f" for {', '.join(names)}"
         yield f"zero hits{where}: {listed(queries, QUERIES_LISTED)}"
 
@@ -267,8 +273,8 @@ def tally_text(statuses: Iterable[Status]) -> str:
     shown = []
     for status in Status:
         if counts[status]:
-            plural = _PLURALS.get(status, status) if counts[status] > 1 else status
-            shown.append(f"{counts[status]:,} {plural}")
+            noun = _PLURALS.get(status, status) if counts[status] > 1 else status
+            shown.append(f"{counts[status]:,} {noun}")
     return ", ".join(shown) or "no threshold"
 
 
@@ -287,7 +293,11 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(one if is_seen(one) else one.encode("unicode_escape").decode("ascii") for one in text)
+    return "".join(character if is_seen(character) else _escape(character) for character in text)
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def printable_lines(text: str) -> str:

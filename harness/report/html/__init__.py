@@ -42,11 +42,11 @@ from harness.report.html.charts import (
     Strip,
     greatest_gain,
     histogram,
+    make_strip,
     meter_marks,
-    plotted,
+    plot_bins,
     score_step,
     shade_of,
-    strip_of,
 )
 from harness.report.overview import (
     TagTable,
@@ -104,7 +104,7 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "meter_marks": meter_marks,
         "number": lambda count: "–" if count is None else f"{count:,}",
         "plain": plain_text,
-        "plotted": plotted,
+        "plotted": plot_bins,
         "score": score_text,
         "shade": shade_of,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
@@ -135,14 +135,15 @@ def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, 
 
     *rows* says which queries have no row, *details* which of those with a row have no rankings.
     """
-    queries = len(report.queries)
     hidden = order_verdicts(report.verdicts)[limits.thresholds :]
     for ending, number in Counter(map(_describe_ending, hidden)).items():
         yield f"{count(number, 'threshold')} that {ending}"
-    if queries > limits.rows:
-        yield f"{count(queries - limits.rows, 'query')} {rows}"
-    if min(queries, limits.rows) > limits.details:
-        yield f"the rankings of {count(min(queries, limits.rows) - limits.details, 'query')} {details}"
+    queries = len(report.queries)
+    with_row = min(queries, limits.rows)
+    if queries > with_row:
+        yield f"{count(queries - with_row, 'query')} {rows}"
+    if with_row > limits.details:
+        yield f"the rankings of {count(with_row - limits.details, 'query')} {details}"
 
 
 def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
@@ -155,8 +156,10 @@ def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
         return Status.ERROR
     if status == 1 and Status.FAILED not in statuses:
         return Status.FAILED
-    worse = (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED)
-    return next((status for status in worse if status in statuses), Status.PASSED if statuses else Status.NOT_DECIDED)
+    for bad in (Status.ERROR, Status.INCONCLUSIVE, Status.FAILED, Status.NOT_DECIDED):
+        if bad in statuses:
+            return bad
+    return Status.PASSED if statuses else Status.NOT_DECIDED
 
 
 def _describe_ending(verdict: Verdict) -> str:
@@ -229,7 +232,7 @@ def suite_views(report: Report, sections: Sequence[SuiteSection], limits: Limits
     """The page's view of each suite of *report*, which has the *sections*."""
     views: list[SuiteView] = []
     for section, address, suite in zip(sections, addresses(report.suites), report.suites, strict=True):
-        views.append(_suite_view(f"s{len(views) + 1}", section, address, suite, limits))
+        views.append(_make_suite_view(f"s{len(views) + 1}", section, address, suite, limits))
     return tuple(views)
 
 
@@ -238,27 +241,30 @@ def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     The prefix of the addresses of each suite's queries: its name, and the request and the index where the cells of a
     suite differ in them. If names are unique, it does not depend on the rest of the report.
     """
-    taken: dict[str, int] = {}
-    found = []
+    uses: Counter[str] = Counter()
+    unique = []
     for suite, parts in zip(suites, differing_parts(suites), strict=True):
-        address = ":".join(map(encoded, (suite.name, *map(str, parts.values()))))
-        taken[address] = taken.get(address, 0) + 1
-        found.append(address if taken[address] == 1 else f"{address}~{taken[address]}")
-    return tuple(found)
+        names = [suite.name, *map(str, parts.values())]
+        address = ":".join(map(encode_address, names))
+        uses[address] += 1
+        unique.append(address if uses[address] == 1 else f"{address}~{uses[address]}")
+    return tuple(unique)
 
 
-def encoded(name: str) -> str:
+def encode_address(name: str) -> str:
     """*name* as a part of an address; a lone surrogate, which UTF-8 cannot encode, becomes a question mark."""
     return quote(name, safe="", errors="replace")
 
 
-def _suite_view(anchor: str, section: SuiteSection, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
-    tags = tuple(sorted({tag for query in suite.queries for tag in query.tags}))
-    bins = {
-        summary.measure: histogram(query.scores.get(summary.measure) for query in suite.queries)
-        for summary in suite.summaries
-    }
-    queries = _query_views(address, suite, tags, bins, limits)
+def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: SuiteReport, limits: Limits) -> SuiteView:
+    all_tags: set[str] = set()
+    for query in suite.queries:
+        all_tags.update(query.tags)
+    tags = tuple(sorted(all_tags))
+    bins = {}
+    for summary in suite.summaries:
+        bins[summary.measure] = histogram(query.scores.get(summary.measure) for query in suite.queries)
+    queries = _make_query_views(address, suite, tags, bins, limits)
     return SuiteView(
         anchor=anchor,
         address=address,
@@ -268,7 +274,7 @@ def _suite_view(anchor: str, section: SuiteSection, address: str, suite: SuiteRe
         thresholds=list_thresholds(suite, limits.thresholds),
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         bins=bins,
-        queries=queries,
+        queries=tuple(queries),
         outcomes=Counter(query.outcome for query in suite.queries),
         tags=tags,
         by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
@@ -286,52 +292,64 @@ def list_thresholds(suite: SuiteReport, most: int) -> list[Threshold]:
 # ------------------------------------------------------------------------------------------------ queries
 
 
-def _query_views(
+def _make_query_views(
     address: str, suite: SuiteReport, tags: Sequence[str], bins: Mapping[str, tuple[Bin, ...]], limits: Limits
-) -> tuple[QueryView, ...]:
-    blamed = {name for verdict in suite.verdicts if verdict.status in BAD for name in verdict.blamed}
+) -> list[QueryView]:
+    blamed: set[str] = set()
+    for verdict in suite.verdicts:
+        if verdict.status in BAD:
+            blamed.update(verdict.blamed)
     numbers = {tag: number for number, tag in enumerate(tags)}
-    own = grouped((verdict.query, verdict) for verdict in suite.verdicts)
+    verdicts_by_query = grouped((verdict.query, verdict) for verdict in suite.verdicts)
     measure = suite.summaries[0].measure if suite.summaries else None
-    worst_first = sorted(suite.queries, key=lambda query: _badness(query, measure, query.id in blamed))
-    shown = suite.find_queries(query.id for query in worst_first[: limits.rows])
-    queries = shown if len(shown) == len(suite.queries) else suite.queries
-    greatest = greatest_gain(document for query in queries for document in (*query.ideal, *query.ranking))
-    return tuple(
-        QueryView(
-            anchor=f"{address}/{encoded(query.id)}",
+    worst_first = sorted(suite.queries, key=lambda query: _rate_badness(query, measure, query.id in blamed))
+    greatest = 0.0
+    for query in suite.queries:
+        greatest = max(greatest, greatest_gain((*query.ideal, *query.ranking)))
+    views = []
+    for place, query in enumerate(worst_first[: limits.rows]):
+        steps = [score_step(query.scores.get(summary.measure), bins[summary.measure]) for summary in suite.summaries]
+        view = QueryView(
+            anchor=f"{address}/{encode_address(query.id)}",
             query=query,
             tags=tuple(numbers[tag] for tag in query.tags),
             blamed=query.id in blamed,
             detailed=place < limits.details,
-            strip=strip_of(query, greatest, suite.depth),
-            steps=tuple(score_step(query.scores.get(one.measure), bins[one.measure]) for one in suite.summaries),
+            strip=make_strip(query, greatest, suite.depth),
+            steps=tuple(steps),
             greatest=greatest,
-            verdicts=own.get(query.id, ()),
+            verdicts=verdicts_by_query.get(query.id, ()),
         )
-        for place, query in enumerate(shown)
-    )
+        views.append(view)
+    return views
 
 
-def _badness(query: QueryReport, measure: str | None, blamed: bool) -> tuple[bool, bool, float]:
+def _rate_badness(query: QueryReport, measure: str | None, is_blamed: bool) -> tuple[bool, bool, float]:
     """A sort key: queries that a threshold blames first, then those without a score, then the lowest scores."""
     score = query.scores.get(measure) if measure is not None else None
-    return (not blamed, score is not None, score if score is not None else 0.0)
+    if score is None:
+        return (not is_blamed, False, 0.0)
+    return (not is_blamed, True, score)
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
-    limits = limits or Limits()
+    if limits is None:
+        limits = Limits()
     document = build_run_document(report)
     suites = suite_views(report, document.suites, limits)
-    worst = (view.queries[0] for view in suites if view.queries)
+    # The worst query of the first suite in which a threshold failed is open.
+    opened = None
+    for view in suites:
+        if opened is None and view.queries and view.queries[0].blamed:
+            opened = view.queries[0].anchor
     return fill(
         _environment(),
         "report.html.jinja",
         ["report.css"],
         report=report,
         suites=suites,
-        opened=next((row.anchor for row in worst if row.blamed), None),
+        opened=opened,
         limits=limits,
         overview=overview(report),
         product="Relevance report",
@@ -343,8 +361,10 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
 
 def request_lines(sent: SentRequest) -> list[str]:
     """A request in the format of the engines' consoles: method and path, then the body."""
-    body = [] if sent.body is None else json.dumps(sent.body, indent=2, ensure_ascii=False).splitlines()
-    return [f"{sent.method} {sent.url}", *body]
+    lines = [f"{sent.method} {sent.url}"]
+    if sent.body is not None:
+        lines += json.dumps(sent.body, indent=2, ensure_ascii=False).splitlines()
+    return lines
 
 
 @cache

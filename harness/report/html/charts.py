@@ -41,10 +41,11 @@ def histogram(scores: Iterable[float | None], *, around_zero: bool = False) -> t
     finite = [score for score in scores if score is not None and math.isfinite(score)]
     if not finite:
         return ()
-    low, high = _interval(finite)
     if around_zero:
-        high = rounded_up(max(map(abs, finite)))
+        high = round_up(max(map(abs, finite)))
         low = -high
+    else:
+        low, high = _choose_interval(finite)
     counts = [0] * BINS
     for score in finite:
         counts[min(int(share_of(score, low, high) * BINS), BINS - 1)] += 1
@@ -59,21 +60,22 @@ def share_of(value: float, low: float, high: float) -> float:
     return (value / 2 - low / 2) / (high / 2 - low / 2)
 
 
-def _interval(scores: list[float]) -> tuple[float, float]:
+def _choose_interval(scores: list[float]) -> tuple[float, float]:
     low, high = min(scores), max(scores)
     if low >= 0 and high <= 1:
         return 0.0, 1.0
+    # Halves, as the difference of the largest numbers is infinite.
     if high / 2 == low / 2:
         margin = max(0.5, abs(low) / 1000)
         return max(low - margin, -_LARGEST), min(high + margin, _LARGEST)
     return low, high
 
 
-def rounded_up(value: float) -> float:
+def round_up(value: float) -> float:
     """
     The next 1, 2 or 5 times a power of ten: the end of an axis.
 
-    >>> rounded_up(0.034), rounded_up(0.5), rounded_up(0)
+    >>> round_up(0.034), round_up(0.5), round_up(0)
     (0.05, 0.5, 1.0)
     """
     if value <= 0 or not math.isfinite(value):
@@ -130,22 +132,35 @@ class Whisker:
     end: str
 
 
-def plotted(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str] | None = None) -> Plot:
+def format_edge(value: float) -> str:
+    """An end of an interval with four decimals."""
+    return plain_text(round(value, 4))
+
+
+def plot_bins(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str] = format_edge) -> Plot:
     """
     *bins* as bars, at least one of which must not be empty, and the position of the line of their *mean*.
 
     *edge* formats the ends of an interval; by default with four decimals.
     """
-    edge = edge or (lambda value: plain_text(round(value, 4)))
     low, high = bins[0].low, bins[-1].high
-    most = max(one.count for one in bins)
+    most = max(scores.count for scores in bins)
     step = PLOT_WIDTH / len(bins)
     bars = []
-    for index, one in enumerate(bins):
-        height = round(PLOT_HEIGHT * one.count / most, 1)
-        if one.count:
-            place = (round(index * step + 1, 1), round(PLOT_BASE - height, 1), round(step - 2, 1), height)
-            bars.append(Bar(*place, one.count, edge(one.low), edge(one.high)))
+    for index, scores in enumerate(bins):
+        if scores.count:
+            height = round(PLOT_HEIGHT * scores.count / most, 1)
+            # A gap of one unit at each side separates the bars.
+            bar = Bar(
+                x=round(index * step + 1, 1),
+                y=round(PLOT_BASE - height, 1),
+                width=round(step - 2, 1),
+                height=height,
+                count=scores.count,
+                low=edge(scores.low),
+                high=edge(scores.high),
+            )
+            bars.append(bar)
     position = None
     if mean is not None and low <= mean <= high:
         position = round(share_of(mean, low, high) * PLOT_WIDTH, 1)
@@ -166,12 +181,12 @@ def whisker(low: float, high: float, point: float, end: float) -> Whisker | None
     """An interval and its *point* on an axis from -*end* to *end*; None where one of the numbers is not finite."""
     if not all(map(math.isfinite, (low, high, point))):
         return None
-    places = [round(_placed(value, end), 1) for value in (low, high, point)]
-    return Whisker(places[0], places[1], places[2], plain_text(end))
+    return Whisker(_place(low, end), _place(high, end), _place(point, end), plain_text(end))
 
 
-def _placed(value: float, end: float) -> float:
-    return share_of(min(max(value, -end), end), -end, end) * WHISKER_WIDTH
+def _place(value: float, end: float) -> float:
+    """The coordinate of *value*; one beyond the axis is at its end."""
+    return round(share_of(min(max(value, -end), end), -end, end) * WHISKER_WIDTH, 1)
 
 
 # Grades and scores as colors. A color never stands alone: the grade, the score or a sign is written in it.
@@ -211,22 +226,30 @@ def greatest_gain(documents: Iterable[RankedDocument | MovedDocument]) -> float:
     return max((document.gain for document in documents if document.gain is not None), default=0.0)
 
 
-def strip_of(query: QueryReport, greatest: float, depth: int) -> Strip:
+def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
     """
     The grades of the first hits of *query*, up to *depth*; a rank without a hit has an empty cell.
 
-    >>> strip_of(QueryReport("q", "", "scored", ranking=(RankedDocument(1, "a", 3, 7.0),)), 7.0, 2)
+    >>> make_strip(QueryReport("q", "", "scored", ranking=(RankedDocument(1, "a", 3, 7.0),)), 7.0, 2)
     Strip(cells=(('gain-4', '3'), ('', '')), label='grades by rank: 3, no hit')
     """
     ranks = min(STRIP, depth)
     hits = query.ranking[:ranks]
-    cells = [(shade_of(hit, greatest), "?" if hit.grade is None else _short(hit.grade)) for hit in hits]
+    cells = []
+    texts = []
+    for hit in hits:
+        cells.append((shade_of(hit, greatest), "?" if hit.grade is None else _shorten_grade(hit.grade)))
+        texts.append(grade_text(hit))
     empty = ranks - len(hits)
-    texts = [*map(grade_text, hits), *(["no hit"] if empty == 1 else [f"{empty} ranks without a hit"] if empty else [])]
-    return Strip((*cells, *[("", "")] * empty), f"grades by rank: {', '.join(texts)}")
+    cells += [("", "")] * empty
+    if empty == 1:
+        texts.append("no hit")
+    elif empty:
+        texts.append(f"{empty} ranks without a hit")
+    return Strip(tuple(cells), f"grades by rank: {', '.join(texts)}")
 
 
-def _short(grade: float) -> str:
+def _shorten_grade(grade: float) -> str:
     """A grade in a cell of three characters."""
     text = plain_text(grade)
     return text[1:4] if text.startswith("0.") else text[:3]

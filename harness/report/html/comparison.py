@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from operator import attrgetter
 
 from jinja2 import Environment
 
@@ -40,8 +39,8 @@ from harness.report.html.charts import (
     Whisker,
     greatest_gain,
     histogram,
-    plotted,
-    rounded_up,
+    plot_bins,
+    round_up,
     whisker,
 )
 from harness.report.sentences import difference_text, p_text, plain_text
@@ -74,14 +73,20 @@ def query_views(
     report: ComparisonReport, names: Sequence[str], tags: Sequence[str], limits: Limits
 ) -> tuple[QueryView, ...]:
     """A view of each query of *report*, with a difference for each of *names* and the places of its tags in *tags*."""
-    blamed = frozenset(name for verdict in report.verdicts if verdict.status in BAD for name in verdict.blamed)
+    blamed: set[str] = set()
+    for verdict in report.verdicts:
+        if verdict.status in BAD:
+            blamed.update(verdict.blamed)
     numbers = {tag: number for number, tag in enumerate(tags)}
-    own = grouped((verdict.query, verdict) for verdict in report.verdicts)
-    greatest = greatest_gain(document for query in report.queries for document in query.documents)
+    verdicts_by_query = grouped((verdict.query, verdict) for verdict in report.verdicts)
+    greatest = 0.0
+    for query in report.queries:
+        greatest = max(greatest, greatest_gain(query.documents))
     sides = (report.reference, report.candidate)
     numbered = sorted(enumerate(report.queries, start=1), key=lambda pair: pair[1].id not in blamed)
-    return tuple(
-        QueryView(
+    views = []
+    for place, (number, query) in enumerate(numbered[: limits.rows]):
+        view = QueryView(
             anchor=f"q{number}",
             query=query,
             change=change_of(query),
@@ -90,27 +95,34 @@ def query_views(
             blamed=query.id in blamed,
             detailed=place < limits.details,
             greatest=greatest,
-            verdicts=own.get(query.id, ()),
+            verdicts=verdicts_by_query.get(query.id, ()),
             unanswered=[(side.name, side.unanswered[query.id]) for side in sides if query.id in side.unanswered],
         )
-        for place, (number, query) in enumerate(numbered[: limits.rows])
-    )
+        views.append(view)
+    return tuple(views)
 
 
 def delta(scores: tuple[float | None, float | None] | None) -> float | None:
     """Candidate minus reference; None where a side has no score, 0 where only the order of summation differs."""
-    before, after = scores or (None, None)
+    if scores is None:
+        return None
+    before, after = scores
     if before is None or after is None:
         return None
-    difference = 0.0 if before == after else after - before  # an infinite score minus itself would be NaN
-    return 0.0 if abs(difference) <= TOLERANCE else difference
+    # An infinite score minus itself would be NaN.
+    if before == after or abs(after - before) <= TOLERANCE:
+        return 0.0
+    return after - before
 
 
 def ranked(query: QueryComparison, side: str, most: int) -> list[MovedDocument]:
     """The documents of the first *most* ranks of a *side*, ``reference`` or ``candidate``."""
-    rank_of = attrgetter(side)
-    found = [document for document in query.documents if rank_of(document) is not None and rank_of(document) <= most]
-    return sorted(found, key=rank_of)
+    documents = {}
+    for document in query.documents:
+        rank = document.reference if side == "reference" else document.candidate
+        if rank is not None and rank <= most:
+            documents[rank] = document
+    return [documents[rank] for rank in sorted(documents)]
 
 
 # What the page of a comparison shows: chosen, ordered and bounded here, laid out by the template.
@@ -163,7 +175,10 @@ class ComparisonView:
 def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
     """The page's view of *report*."""
     names = measure_names(report)
-    tags = tuple(sorted({tag for query in report.queries for tag in query.tags}))
+    all_tags: set[str] = set()
+    for query in report.queries:
+        all_tags.update(query.tags)
+    tags = tuple(sorted(all_tags))
     queries = query_views(report, names, tags, limits)
     measures = {view.row.measure: view for view in _measure_views(report)}
     return ComparisonView(
@@ -188,23 +203,24 @@ def _measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
     if report.measures is None:
         return
     rows = report.measures.measures
-    reaches = [max(abs(value) for value in (row.low, row.high, row.difference) if value is not None) for row in rows]
-    common = rounded_up(max((reach for reach in reaches if reach <= 1), default=0.0))
+    reaches = [max(abs(row.difference), abs(row.low or 0.0), abs(row.high or 0.0)) for row in rows]
+    common_end = round_up(max((reach for reach in reaches if reach <= 1), default=0.0))
     for row, reach in zip(rows, reaches, strict=True):
-        yield MeasureView(row, common if reach <= 1 else rounded_up(reach), report.measures.is_significant(row))
+        end = common_end if reach <= 1 else round_up(reach)
+        yield MeasureView(row, end, report.measures.is_significant(row))
 
 
 def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryComparison]) -> SpreadView:
     deltas = [delta(query.scores.get(measure)) for query in queries]
-    known = [value for value in deltas if value is not None and math.isfinite(value)]
-    changed = [value for value in known if value]
+    finite = [value for value in deltas if value is not None and math.isfinite(value)]
+    changed = [value for value in finite if value != 0]
     return SpreadView(
         measure=measure,
         tested=tested,
         bins=histogram(changed, around_zero=True),
         rose=sum(value > 0 for value in changed),
         fell=sum(value < 0 for value in changed),
-        same=len(known) - len(changed),
+        same=len(finite) - len(changed),
     )
 
 
@@ -213,7 +229,8 @@ def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryCom
 
 def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
     """*report* as an HTML page; *limits* bound its size, the usual ones where none are given."""
-    limits = limits or Limits()
+    if limits is None:
+        limits = Limits()
     # The page has a table of queries with their rankings, instead of those of the document.
     document = build_comparison_document(report, most=0)
     return fill(
@@ -252,7 +269,7 @@ def _environment() -> Environment:
 
 def _spread_plot(view: SpreadView) -> Plot:
     mean = view.tested.row.difference if view.tested else None
-    return plotted(view.bins, mean, lambda edge: plain_text(float(f"{edge:.4g}")))
+    return plot_bins(view.bins, mean, lambda edge: plain_text(float(f"{edge:.4g}")))
 
 
 def _whisker(view: MeasureView) -> Whisker | None:

@@ -24,53 +24,57 @@ UNANSWERED_SHOWN = 10
 
 def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
     """The unjudged documents in all, in each run, and in the queries whose score may change most."""
-    yield Text.assemble((printable(pool.suite), "bold"), f"  {_total(pool)}")
-    yield indented(_coverage_table(pool))
+    yield Text.assemble((printable(pool.suite), "bold"), f"  {_describe_total(pool)}")
+    yield indented(_lay_out_coverage(pool))
     if pool.queries:
         yield Text()
-        yield indented(_query_table(pool))
+        yield indented(_lay_out_queries(pool))
     if len(pool.queries) > QUERIES_SHOWN:
         yield indented(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
     yield from map(indented, safe_lines(pool.notes, "dim"))
     yield from map(indented, safe_lines(zero_hit_lines(pool), "yellow"))
-    yield from _unanswered(pool)
+    yield from _print_unanswered(pool)
 
 
-def _total(pool: Pool) -> str:
+def _describe_total(pool: Pool) -> str:
     if not pool.documents:
-        answered = any(coverage.judged is not None for coverage in pool.coverage)
-        return f"no hit of the top {pool.depth} is unjudged" if answered else "no query was answered"
-    queries = count(len({one.query for one in pool.documents}), "query")
-    found = count(len(pool.documents), "document")
-    return f"{found} to judge in {queries}, of the top {pool.depth}"
+        if any(coverage.judged is not None for coverage in pool.coverage):
+            return f"no hit of the top {pool.depth} is unjudged"
+        return "no query was answered"
+    queries = count(len({document.query for document in pool.documents}), "query")
+    documents = count(len(pool.documents), "document")
+    return f"{documents} to judge in {queries}, of the top {pool.depth}"
 
 
-def _coverage_table(pool: Pool) -> Table:
+def _lay_out_coverage(pool: Pool) -> Table:
     mean = printable(f"mean {pool.measure}")
     figures = (f"Judged@{pool.depth}", "unjudged hits", mean, "if worst", "if best")
     table = columns("request", *map(right, figures))
-    for one in pool.coverage:
-        bounds = map(score_text, (one.as_judged, one.if_worst, one.if_best))
-        shown = f"{one.unjudged:,} of {one.hits:,}"
-        table.add_row(safe(one.run), score_text(one.judged), shown, *bounds)
+    for coverage in pool.coverage:
+        unjudged = f"{coverage.unjudged:,} of {coverage.hits:,}"
+        bounds = (coverage.as_judged, coverage.if_worst, coverage.if_best)
+        table.add_row(safe(coverage.run), score_text(coverage.judged), unjudged, *map(score_text, bounds))
     return table
 
 
-def _query_table(pool: Pool) -> Table:
-    several = len(pool.coverage) > 1
+def _lay_out_queries(pool: Pool) -> Table:
+    has_runs = len(pool.coverage) > 1
     figures = ("unjudged", printable(pool.measure), "if worst", "if best")
-    table = columns("judge first", "request" if several else None, *map(right, figures))
-    for one in pool.queries[:QUERIES_SHOWN]:
-        run = [safe(one.run)] if several else []
-        bounds = map(score_text, (one.bounds.as_judged, one.bounds.if_worst, one.bounds.if_best))
-        table.add_row(safe(one.query), *run, f"{one.unjudged:,}", *bounds)
+    table = columns("judge first", "request" if has_runs else None, *map(right, figures))
+    for query in pool.queries[:QUERIES_SHOWN]:
+        cells: list[str | Text] = [safe(query.query)]
+        if has_runs:
+            cells.append(safe(query.run))
+        cells.append(f"{query.unjudged:,}")
+        cells += map(score_text, (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best))
+        table.add_row(*cells)
     return table
 
 
-def _unanswered(pool: Pool) -> Iterator[RenderableType]:
-    several = len(pool.coverage) > 1
+def _print_unanswered(pool: Pool) -> Iterator[RenderableType]:
+    has_runs = len(pool.coverage) > 1
     for (query, run), reason in list(pool.unanswered.items())[:UNANSWERED_SHOWN]:
-        where = f", request {run}" if several else ""
+        where = f", request {run}" if has_runs else ""
         yield indented(safe(f"query {query}{where} has no answer: {reason}", "bold red"))
     if len(pool.unanswered) > UNANSWERED_SHOWN:
         left = count(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
@@ -87,14 +91,14 @@ def finding_lines(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
 
 def findings_json(findings: Sequence[JudgmentFinding]) -> str:
     """A list of objects with path, line, column, kind and message; *line* and *column* are 0 for a whole file."""
-    plain = [{**asdict(one.mark), "kind": one.kind, "message": one.message} for one in findings]
+    plain = [{**asdict(finding.mark), "kind": finding.kind, "message": finding.message} for finding in findings]
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
 def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
     """The numbers of judgments and suites checked, and of findings."""
-    looked_at = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
-    return f"{looked_at}: {count(len(findings), 'finding') if findings else 'no findings'}"
+    checked = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
+    return f"{checked}: {count(len(findings), 'finding') if findings else 'no findings'}"
 
 
 # Agreement of judges.
@@ -115,14 +119,17 @@ def agreement_renderables(agreement: JudgeAgreement) -> Iterator[RenderableType]
     yield table
     if agreement.disagreements:
         yield Text()
-        yield _disagreement_table(agreement)
+        yield _lay_out_disagreements(agreement)
 
 
-def _disagreement_table(agreement: JudgeAgreement) -> RenderableType:
+def _lay_out_disagreements(agreement: JudgeAgreement) -> RenderableType:
     table = columns(right("apart"), "query", "document", *map(right, agreement.graded))
-    for one in agreement.disagreements:
-        grades = [f"{one.grades[judge]:g}" if judge in one.grades else "–" for judge in agreement.graded]
-        table.add_row(f"{one.spread:g}", safe(one.query), safe(one.document), *grades)
+    for disagreement in agreement.disagreements:
+        grades = []
+        for judge in agreement.graded:
+            grade = disagreement.grades.get(judge)
+            grades.append("–" if grade is None else f"{grade:g}")
+        table.add_row(f"{disagreement.spread:g}", safe(disagreement.query), safe(disagreement.document), *grades)
     return table
 
 

@@ -14,7 +14,7 @@ from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
 from harness.report.sentences import mean_heading, plain_text, printable, score_text
 from harness.report.terminal import Fitting, columns, right, safe
-from harness.words import count, grouped, listed
+from harness.words import count, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
 
 def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
     """The mean of the kept scores by measure, with the weights kept, and the number of its queries."""
-    kept: dict[str, list[tuple[float, float]]] = {}
+    scores: dict[str, list[float]] = {}
+    weights: dict[str, list[float]] = {}
     for query in baseline.queries.values():
-        for measure, value in query.scores.items():
-            if value is not None:
-                kept.setdefault(measure, []).append((value, query.weight))
-    return {measure: (mean(*zip(*found, strict=True)), len(found)) for measure, found in kept.items()}
+        for measure, score in query.scores.items():
+            if score is not None:
+                scores.setdefault(measure, []).append(score)
+                weights.setdefault(measure, []).append(query.weight)
+    return {measure: (mean(scores[measure], weights[measure]), len(scores[measure])) for measure in scores}
 
 
 def is_weighted(baseline: Baseline) -> bool:
@@ -42,31 +44,36 @@ def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableTy
     """The facts about one request's baseline, and a line per measure."""
     yield Text.assemble("request ", (printable(request), "bold"))
     index = baseline.index
+    size = "number of documents unknown" if index.documents is None else count(index.documents, "document")
+    if index.missing:
+        size += f"; not read: {', '.join(index.missing)}"
     queries, hits = count(len(baseline.queries), "query"), count(baseline.depth, "hit")
     facts = [
         f"saved    {baseline.created} by version {baseline.harness}",
         f"engine   {baseline.engine}",
-        f"index    {'number of documents unknown' if index.documents is None else count(index.documents, 'document')}"
-        + (f"; not read: {', '.join(index.missing)}" if index.missing else ""),
+        f"index    {size}",
         f"gain     {baseline.gain}, profile {baseline.profile}",
         f"queries  {queries}, at most {hits} of each",
     ]
     for (created, documents), names in group_by_state(baseline, baseline.queries).items():
+        # The others were saved with the baseline.
         if (created, documents) != (baseline.created, index.documents):
             size = "an unknown number of documents" if documents is None else count(documents, "document")
-            facts.append(
-                f"         of these {count(len(names), 'query')} ({listed(names)}) saved {created} from {size}"
-            )
+            older = f"{count(len(names), 'query')} ({listed(names)})"
+            facts.append(f"         of these {older} saved {created} from {size}")
     yield Text("".join(f"  {printable(line)}\n" for line in facts))
-    yield _means_table(baseline)
+    yield _lay_out_means(baseline)
 
 
-def _means_table(baseline: Baseline) -> RenderableType:
-    banded = grouped((measure, query) for query, kept in baseline.queries.items() for measure in kept.bands)
-    mean = mean_heading(weighted=is_weighted(baseline))
-    table = columns("measure", right(mean), right("queries"), "moved by ties")
-    for measure, (value, counted) in means_of(baseline).items():
-        table.add_row(Text(measure), score_text(value), f"{counted:,}", safe(listed(banded.get(measure, []))))
+def _lay_out_means(baseline: Baseline) -> RenderableType:
+    moved_by_ties: dict[str, list[str]] = {}
+    for name, query in baseline.queries.items():
+        for measure in query.bands:
+            moved_by_ties.setdefault(measure, []).append(name)
+    table = columns("measure", right(mean_heading(weighted=is_weighted(baseline))), right("queries"), "moved by ties")
+    for measure, (value, queries) in means_of(baseline).items():
+        moved = listed(moved_by_ties.get(measure, []))
+        table.add_row(Text(measure), score_text(value), f"{queries:,}", safe(moved))
     return table
 
 
@@ -79,45 +86,48 @@ def score_renderables(
     """The profile, and a line per measure under its requested text; with *per_query* a line per query before."""
     yield Text(f"profile {evaluation.profile}")
     if per_query:
-        yield Fitting(_score_table(evaluation, measures), _score_lines(evaluation, measures))
+        yield Fitting(_lay_out_scores(evaluation, measures), _list_scores(evaluation, measures))
         yield Text()
-    summed = any(measure.text in evaluation.summed for measure in measures.values())
-    figures = ("mean", *(["sum"] if summed else []), "counted", "undefined")
-    table = columns("measure", *map(right, figures), "gain")
-    for asked, measure in measures.items():
-        table.add_row(Text(asked), *_figures(evaluation, measure, summed=summed), Text(gains[asked]))
+    has_sums = any(measure.text in evaluation.summed for measure in measures.values())
+    headings = ["mean", "sum", "counted", "undefined"] if has_sums else ["mean", "counted", "undefined"]
+    table = columns("measure", *map(right, headings), "gain")
+    for text, measure in measures.items():
+        table.add_row(Text(text), *_list_figures(evaluation, measure, has_sums=has_sums), Text(gains[text]))
     yield table
-    for asked, measure in measures.items():
+    for text, measure in measures.items():
         over_ties = evaluation.means_over_ties(measure.text)
         if over_ties is not None:
             least, greatest = map(score_text, over_ties)
             moved = count(len(evaluation.tie_ranges[measure.text]), "query")
-            yield Text(f"{asked}: {least} to {greatest} over the orders of ties, which move {moved}", style="yellow")
+            yield Text(f"{text}: {least} to {greatest} over the orders of ties, which move {moved}", style="yellow")
 
 
-def _figures(evaluation: Evaluation, measure: Measure, *, summed: bool) -> Iterator[str]:
+def _list_figures(evaluation: Evaluation, measure: Measure, *, has_sums: bool) -> Iterator[str]:
     """The mean, the sum where any measure has one, and the numbers of queries counted and not counted."""
     values = evaluation.values(measure.text)
     yield score_text(evaluation.mean(measure.text))
-    if summed:
-        yield plain_text(evaluation.sum(measure.text)) if measure.text in evaluation.summed else ""
+    if measure.text in evaluation.summed:
+        yield plain_text(evaluation.sum(measure.text))
+    elif has_sums:
+        yield ""
     yield f"{len(values):,}"
     yield f"{len(evaluation.scores[measure.text]) - len(values):,}"
 
 
-def _score_table(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
-    table = columns("query", *(Column(Text(asked), justify="right") for asked in measures))
+def _lay_out_scores(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+    table = columns("query", *(Column(Text(text), justify="right") for text in measures))
     scores = [evaluation.scores[measure.text] for measure in measures.values()]
+    # Each measure has the same queries.
     for query in scores[0]:
-        table.add_row(safe(query), *(score_text(of_query[query]) for of_query in scores))
+        table.add_row(safe(query), *(score_text(of_measure[query]) for of_measure in scores))
     return table
 
 
-def _score_lines(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+def _list_scores(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
     """A line per query and measure, where a column for each measure takes too many."""
     table = columns("query", "measure", right("score"))
-    scores = {asked: evaluation.scores[measure.text] for asked, measure in measures.items()}
+    scores = {text: evaluation.scores[measure.text] for text, measure in measures.items()}
     for query in next(iter(scores.values())):
-        for asked, of_query in scores.items():
-            table.add_row(safe(query), Text(asked), score_text(of_query[query]))
+        for text, of_measure in scores.items():
+            table.add_row(safe(query), Text(text), score_text(of_measure[query]))
     return table

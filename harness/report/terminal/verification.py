@@ -45,20 +45,22 @@ def cause_text(cause: Cause, measure: str, verification: Verification) -> str:
         sentence = f"{_SENTENCES[cause.kind]}: {', '.join(verification.parameters)}"
     else:
         sentence = _SENTENCES[cause.kind]
-    moved = "" if cause.change is None else f" ({difference_text(cause.change)})"
-    documents = f": {listed(cause.documents)}" if cause.documents else ""
-    return f"{sentence}{moved}{documents}"
+    if cause.change is not None:
+        sentence += f" ({difference_text(cause.change)})"
+    if cause.documents:
+        sentence += f": {listed(cause.documents)}"
+    return sentence
 
 
 def verification_renderables(verification: Verification) -> Iterator[RenderableType]:
     """The means, the differences with their reasons, and what was not compared."""
-    where = f"{verification.cluster}, {verification.engine}"
-    index = "" if verification.index is None else f", index {verification.index}"
-    heading = f"  request {verification.request} on {where}{index}"
+    heading = f"  request {verification.request} on {verification.cluster}, {verification.engine}"
+    if verification.index is not None:
+        heading += f", index {verification.index}"
     yield Text.assemble((printable(verification.suite), "bold"), printable(heading))
-    yield indented(_means(verification))
+    yield indented(_lay_out_means(verification))
     for measure in verification.measures:
-        yield from _differences(measure, verification)
+        yield from _print_differences(measure, verification)
     for query, reason in verification.unanswered.items():
         yield indented(safe(f"query {query} is not compared: {reason}", "bold red"))
     if verification.not_compared:
@@ -69,49 +71,55 @@ def verification_renderables(verification: Verification) -> Iterator[RenderableT
         yield indented(safe(f"not sent, as _rank_eval does not take it: {names}", "dim"))
     if verification.weighted:
         yield indented(Text("the suite's means are weighted, those of _rank_eval are not", style="dim"))
-    yield indented(Text(_closing(verification)))
+    yield indented(Text(_describe_total(verification)))
 
 
-def _means(verification: Verification) -> RenderableType:
+def _lay_out_means(verification: Verification) -> RenderableType:
     mean = mean_heading(weighted=verification.weighted)
     table = columns("measure", *map(right, (mean, "_rank_eval", "queries", "different")))
-    for one in verification.measures:
-        figures = (score_text(one.ours), score_text(one.theirs), f"{one.queries:,}", f"{len(one.differences):,}")
-        table.add_row(safe(one.measure), *figures)
+    for measure in verification.measures:
+        means = (score_text(measure.ours), score_text(measure.theirs))
+        table.add_row(safe(measure.measure), *means, f"{measure.queries:,}", f"{len(measure.differences):,}")
     return table
 
 
-def _differences(measure: VerifiedMeasure, verification: Verification) -> Iterator[RenderableType]:
+def _print_differences(measure: VerifiedMeasure, verification: Verification) -> Iterator[RenderableType]:
     if not measure.differences:
         return
     table = columns(safe(measure.measure), right("harness"), right("_rank_eval"), "reason")
-    shown = sorted(measure.differences, key=lambda one: one.is_explained)[:DIFFERENCES_SHOWN]
-    for one in shown:
-        reasons = "\n".join(cause_text(cause, measure.measure, verification) for cause in one.causes)
-        style = "" if one.is_explained else "bold red"
-        digits = _digits(one)
-        scores = (score_text(one.ours, digits), score_text(one.theirs, digits))
-        table.add_row(safe(one.query), *scores, Text(printable_lines(reasons), style=style))
+    # Those without a known reason come first.
+    shown = sorted(measure.differences, key=lambda difference: difference.is_explained)[:DIFFERENCES_SHOWN]
+    for difference in shown:
+        reasons = [cause_text(cause, measure.measure, verification) for cause in difference.causes]
+        style = "" if difference.is_explained else "bold red"
+        digits = _choose_digits(difference)
+        scores = (score_text(difference.ours, digits), score_text(difference.theirs, digits))
+        table.add_row(safe(difference.query), *scores, Text(printable_lines("\n".join(reasons)), style=style))
     yield Text()
     yield indented(table)
     if len(measure.differences) > len(shown):
-        left = count(len(measure.differences) - len(shown), "query")
-        yield indented(Text(f"and {left} more; --json lists all", style="dim"))
+        more = count(len(measure.differences) - len(shown), "query")
+        yield indented(Text(f"and {more} more; --json lists all", style="dim"))
 
 
-def _digits(one: ScoreDifference) -> int:
+def _choose_digits(difference: ScoreDifference) -> int:
     """The number of decimals at which the two scores differ."""
-    if one.ours is None:
+    if difference.ours is None:
         return 4
-    return next((digits for digits in (4, 6, 9) if round(one.ours, digits) != round(one.theirs, digits)), 12)
+    for digits in (4, 6, 9):
+        if round(difference.ours, digits) != round(difference.theirs, digits):
+            return digits
+    return 12
 
 
-def _closing(verification: Verification) -> str:
+def _describe_total(verification: Verification) -> str:
     different = sum(len(measure.differences) for measure in verification.measures)
     if not verification.compared:
         return "nothing was compared"
     scores = f"{count(verification.compared, 'score')} compared within {verification.tolerance:g}"
     if not different:
         return f"{scores}: all equal"
-    unknown = verification.unexplained
-    return f"{scores}: {different:,} different, {f'{unknown:,} without a known reason' if unknown else 'all explained'}"
+    explained = "all explained"
+    if verification.unexplained:
+        explained = f"{verification.unexplained:,} without a known reason"
+    return f"{scores}: {different:,} different, {explained}"

@@ -19,6 +19,7 @@ from builders.comparisons import (
 )
 from harness.model import MovedDocument, QueryComparison, Side, SideKind, Status
 from harness.model.comparison import TESTS
+from harness.report.comparison_document import build_comparison_document
 from harness.report.comparison_sentences import (
     Change,
     agreement_facts,
@@ -35,7 +36,6 @@ from harness.report.comparison_sentences import (
     method_text,
     moved_queries,
     origin_text,
-    remarks,
     scores_texts,
 )
 
@@ -161,7 +161,8 @@ def test_weights_that_count_are_told():
 def test_queries_without_a_partner_are_told_by_side_and_reason():
     why = {f"q{number}": "timeout" for number in range(5)} | {"q9": ""}
     report = comparison_report(reference=replace(comparison_report().reference, unanswered=why), notes=())
-    assert list(remarks(report)) == [
+    remarks = build_comparison_document(report, most=0).remarks
+    assert [span.text for span in remarks.lines] == [
         "baseline: no ranking for 5 queries (q0, q1, q2, …): timeout",
         "baseline: no ranking for 1 query (q9)",
         "candidate: no ranking for 1 query (gloves): failed shards: 1 of 5",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.html.charts import histogram, rounded_up
+from harness.report.html.charts import histogram, round_up
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1))
@@ -72,9 +72,9 @@ def test_around_zero_what_fell_is_in_the_lower_half_and_what_rose_in_the_upper(d
 
 @given(st.floats(min_value=1e-300, max_value=1e300))
 def test_an_axis_ends_at_or_little_above_the_greatest(value):
-    assert value <= rounded_up(value) <= 2.5000001 * value
+    assert value <= round_up(value) <= 2.5000001 * value
 
 
 @pytest.mark.parametrize("value", [0.0, -1.0, math.inf, math.nan])
 def test_an_axis_of_nothing_ends_at_1(value):
-    assert rounded_up(value) == 1.0
+    assert round_up(value) == 1.0

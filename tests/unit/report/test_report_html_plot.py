@@ -4,23 +4,23 @@ import math
 
 import pytest
 
-from harness.report.html.charts import PLOT_BASE, PLOT_HEIGHT, PLOT_WIDTH, WHISKER_WIDTH, histogram, plotted, whisker
+from harness.report.html.charts import PLOT_BASE, PLOT_HEIGHT, PLOT_WIDTH, WHISKER_WIDTH, histogram, plot_bins, whisker
 
 
 def test_the_tallest_bar_fills_the_drawing_and_empty_ones_are_not_drawn():
-    plot = plotted(histogram([0.1, 0.1, 0.9]), 0.5)
+    plot = plot_bins(histogram([0.1, 0.1, 0.9]), 0.5)
     assert [(bar.height, bar.count) for bar in plot.bars] == [(PLOT_HEIGHT, 2), (PLOT_HEIGHT / 2, 1)]
     assert plot.bars[0].y == PLOT_BASE - PLOT_HEIGHT
     assert (plot.mean, plot.low, plot.high, plot.most) == (PLOT_WIDTH / 2, "0", "1", 2)
 
 
 def test_a_mean_outside_the_bars_is_not_drawn():
-    assert plotted(histogram([0.1]), 2.0).mean is None
-    assert plotted(histogram([0.1]), None).mean is None
+    assert plot_bins(histogram([0.1]), 2.0).mean is None
+    assert plot_bins(histogram([0.1]), None).mean is None
 
 
 def test_differences_have_zero_in_the_middle():
-    plot = plotted(histogram([-0.03, 0.01], around_zero=True), -0.01)
+    plot = plot_bins(histogram([-0.03, 0.01], around_zero=True), -0.01)
     assert (plot.low, plot.high) == ("-0.05", "0.05")
     fell, rose = plot.bars
     assert fell.x + fell.width <= PLOT_WIDTH / 2 <= rose.x
