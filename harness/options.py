@@ -1,8 +1,8 @@
 """
 The options of a run: the type, the help and the entry points of each.
 
-The fields of `RunOptions` are the one table. The options of the command, those of the pytest plugin with their ini
-lines, and the checks of arguments in Python are made from it. `Options` repeats it for type checkers.
+`OPTIONS` is the one table. The options of the command, those of the pytest plugin with their ini lines, and the checks
+of arguments in Python are made from it. `RunOptions` has the values, and `Options` the types of arguments in Python.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import Enum, auto
 from numbers import Real
@@ -23,54 +23,95 @@ from harness.errors import EntryPoint, Option, UsageError
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """
-    The type of an argument: *expected* in words, whether a value *fits*, *made* converts it; *optional*: or None.
+def _keep(value: Any) -> Any:
+    return value
 
-    *each* is the type of the elements of a sequence.
-    """
+
+@dataclass(frozen=True, slots=True)
+class ArgumentKind:
+    """The type of an argument."""
 
     expected: str
-    fits: Callable[[Any], bool]
-    made: Callable[[Any], Any] = lambda given: given
+    """What is expected, in words."""
+    accepts: Callable[[Any], bool]
+    """Whether a value is of this type."""
+    convert: Callable[[Any], Any] = _keep
+    """Makes the option's value of one that is accepted."""
     optional: bool = False
-    each: Kind | None = None
+    """Whether None is accepted too."""
+    element: ArgumentKind | None = None
+    """The type of the elements of a sequence."""
 
 
-def _is(*types: type) -> Callable[[Any], bool]:
-    return lambda given: isinstance(given, types)
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
 
 
-def _is_path(given: Any) -> bool:
-    return isinstance(given, str | os.PathLike) and "\0" not in os.fsdecode(given)
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
-def _is_sequence(given: Any) -> bool:
-    """Whether *given* is an ordered collection: not one text, which iterates over letters, and not a set."""
-    return isinstance(given, Sequence) and not isinstance(given, str | bytes)
+def _is_path(value: Any) -> bool:
+    return isinstance(value, str | os.PathLike) and "\0" not in os.fsdecode(value)
 
 
-def _is_positive(given: Any) -> bool:
-    is_number = not isinstance(given, bool) and isinstance(given, Real)
-    return is_number and 0 < cast("float", given) <= sys.float_info.max
+def _make_path(value: Any) -> Path:
+    return Path(os.fspath(value))
 
 
-TEXT = Kind("a text", _is(str))
-FLAG = Kind("True or False", _is(bool))
-FILE = Kind("the path of a file", _is_path, lambda given: Path(os.fspath(given)))
-FOLDER = Kind("the path of a folder", _is_path, lambda given: Path(os.fspath(given)))
-WHOLE_NUMBER = Kind("a whole number", lambda given: isinstance(given, int) and not isinstance(given, bool))
-COUNT = Kind("a whole number from 1 on", lambda given: WHOLE_NUMBER.fits(given) and given > 0)
-SECONDS = Kind("a number of seconds above 0", _is_positive, float)
-TAGS = Kind("a sequence of tags, such as ['head']", _is_sequence, tuple, each=TEXT)
-VARIABLES = Kind("a sequence of names of variables, such as ['SHOP_LANGUAGE']", _is_sequence, tuple, each=TEXT)
-IDS = Kind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, each=TEXT)
-MEASURES = Kind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, each=TEXT)
-DAY = Kind("a datetime.date without a time", lambda given: isinstance(given, date) and not isinstance(given, datetime))
-CLIENT = Kind("a client object", lambda _: True)
-SHARD = Kind("a part of the queries", lambda given: isinstance(given, Shard))
-ENTRY = Kind("an EntryPoint", _is(EntryPoint))
+def _is_whole_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_whole_number(value) and value > 0
+
+
+def _is_positive(value: Any) -> bool:
+    is_number = not isinstance(value, bool) and isinstance(value, Real)
+    return is_number and 0 < cast("float", value) <= sys.float_info.max
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether *value* is an ordered collection: not one text, which iterates over letters, and not a set."""
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def _is_day(value: Any) -> bool:
+    # A datetime is a date too, for Python.
+    return isinstance(value, date) and not isinstance(value, datetime)
+
+
+def _is_shard(value: Any) -> bool:
+    return isinstance(value, Shard)
+
+
+def _is_entry_point(value: Any) -> bool:
+    return isinstance(value, EntryPoint)
+
+
+def accept_all(value: Any) -> bool:  # noqa: ARG001
+    """Any value is accepted: what it is used for checks it."""
+    return True
+
+
+TEXT = ArgumentKind("a text", _is_text)
+FLAG = ArgumentKind("True or False", _is_flag)
+FILE = ArgumentKind("the path of a file", _is_path, _make_path)
+FOLDER = ArgumentKind("the path of a folder", _is_path, _make_path)
+WHOLE_NUMBER = ArgumentKind("a whole number", _is_whole_number)
+COUNT = ArgumentKind("a whole number from 1 on", _is_count)
+SECONDS = ArgumentKind("a number of seconds above 0", _is_positive, float)
+TAGS = ArgumentKind("a sequence of tags, such as ['head']", _is_sequence, tuple, element=TEXT)
+VARIABLES = ArgumentKind(
+    "a sequence of names of variables, such as ['SHOP_LANGUAGE']", _is_sequence, tuple, element=TEXT
+)
+IDS = ArgumentKind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, element=TEXT)
+MEASURES = ArgumentKind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, element=TEXT)
+DAY = ArgumentKind("a datetime.date without a time", _is_day)
+CLIENT = ArgumentKind("a client object", accept_all)
+SHARD = ArgumentKind("a part of the queries", _is_shard)
+ENTRY = ArgumentKind("an EntryPoint", _is_entry_point)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -92,13 +133,8 @@ class Shard:
         Shard(number=2, parts=4)
         """
         number, _, parts = text.partition("/")
-        if not (
-            text.isascii()
-            and number.isdecimal()
-            and parts.isdecimal()
-            and 0 < len(parts) < 7
-            and 1 <= int(number) <= int(parts)
-        ):
+        are_numbers = text.isascii() and number.isdecimal() and parts.isdecimal() and len(parts) < 7
+        if not are_numbers or not 1 <= int(number) <= int(parts):
             raise UsageError(f"found {text!r}, expected a part such as 2/4, the second of four")
         return cls(int(number), int(parts))
 
@@ -164,26 +200,28 @@ class Commands(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RunOption:
-    """
-    One option: the *field* of `RunOptions`, its *kind*, its *help*.
-
-    *word* is its name on command lines, where that differs from Python. *commands* have it, and *metavar* stands for
-    its value in their help. If it may be repeated there, *several* names its values. The plugin has it on the command
-    line if *pytest* or *ini* is true, and with *ini* as a line of the ini file too. Calls from Python accept it if
-    *python* is true, and None for it if it is *optional*; `RunOptions` itself holds all options.
-    """
+    """One option of a run, and which entry points have it."""
 
     field: str
-    kind: Kind
+    """Its name in `RunOptions` and in Python."""
+    kind: ArgumentKind
     help: str
-    commands: Commands
-    metavar: str | None
+    commands: Commands = Commands.NONE
+    """The commands that have it."""
+    metavar: str | None = None
+    """What stands for its value in the help of commands and of pytest."""
     word: str = ""
+    """Its name on command lines, if that differs from Python."""
     several: str = ""
+    """The name of its values, if it may be repeated on command lines."""
     pytest: bool = False
+    """Whether pytest has it on its command line."""
     ini: bool = False
+    """Whether pytest has it as a line of the ini file."""
     python: bool = True
+    """Whether calls from Python accept it."""
     optional: bool = False
+    """Whether these accept None for it."""
 
     @property
     def name(self) -> Option:
@@ -191,216 +229,331 @@ class RunOption:
         return Option(self.word or self.field.replace("_", "-"), self.field)
 
 
-def _option(
-    default: Any,
-    kind: Kind,
-    help: str,
-    commands: Commands = Commands.NONE,
-    metavar: str | None = None,
-    *,
-    tells_apart: bool = True,
-    **others: Any,
-) -> Any:
-    """
-    A field of `RunOptions` with its row.
+_TABLE = (
+    RunOption(
+        "url",
+        TEXT,
+        "Run on this server instead of the suites' own clusters.",
+        commands=Commands.WITH_A_SERVER,
+        metavar="URL",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "embedded",
+        FLAG,
+        "Start an OpenSearch node and run on it.",
+        commands=Commands.WITH_A_SERVER,
+        pytest=True,
+        ini=True,
+    ),
+    RunOption(
+        "engine_version",
+        TEXT,
+        "The embedded node's version: 3.8 (the default) or 2.19.",
+        commands=Commands.WITH_A_SERVER,
+        metavar="VERSION",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "config",
+        FILE,
+        "The trusted configuration, instead of the harness.toml of the working directory or above it.",
+        commands=Commands.OF_FILES,
+        metavar="FILE",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "variables",
+        VARIABLES,
+        "Let suites read this variable of the environment; may be repeated.",
+        commands=Commands.OF_FILES,
+        metavar="NAME",
+        word="variable",
+        several="variables",
+        pytest=True,
+        ini=True,
+    ),
+    RunOption(
+        "root",
+        FOLDER,
+        "Follow links of suites and their files into this folder too.",
+        commands=Commands.OF_SUITES,
+        metavar="DIR",
+        pytest=True,
+        ini=True,
+        python=False,
+        optional=True,
+    ),
+    RunOption(
+        "listed_addresses",
+        FLAG,
+        "Refuse addresses that suites name, other than those of the trusted harness.toml and the command line.",
+        commands=Commands.WITH_A_SERVER,
+        pytest=True,
+        ini=True,
+    ),
+    RunOption(
+        "request",
+        TEXT,
+        "Send the suites' request of this name; may be repeated.",
+        commands=Commands.OF_CELLS,
+        metavar="NAME",
+        several="requests",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "index",
+        TEXT,
+        "Search this index instead of the suites' own; may be repeated.",
+        commands=Commands.OF_CELLS,
+        metavar="NAME",
+        several="indexes",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "cluster",
+        TEXT,
+        "Run on the cluster of this name in harness.toml.",
+        optional=True,
+    ),
+    RunOption(
+        "tags",
+        TAGS,
+        "Run only queries with this tag; may be repeated.",
+        commands=Commands.OF_SUITES,
+        metavar="TAG",
+        word="tag",
+        several="tags",
+        pytest=True,
+    ),
+    RunOption(
+        "queries",
+        IDS,
+        "Run only the query with this id; may be repeated.",
+        commands=Commands.OF_SUITES,
+        metavar="ID",
+        word="query",
+        several="queries",
+        pytest=True,
+    ),
+    RunOption(
+        "allow_write",
+        FLAG,
+        "Let suites build the index of their fixture.",
+        commands=Commands.OF_SUITES,
+        pytest=True,
+        ini=True,
+    ),
+    RunOption(
+        "locate",
+        FLAG,
+        "Look with deeper searches for where missing documents rank.",
+    ),
+    RunOption(
+        "baseline",
+        FILE,
+        "Compare with this baseline file, instead of the one beside the suite.",
+        commands=Commands.RUN,
+        metavar="FILE",
+        pytest=True,
+        optional=True,
+    ),
+    RunOption(
+        "no_checks",
+        FLAG,
+        "Do not check that targets have the judged documents, and the fields that requests name.",
+        commands=Commands.OF_SUITES,
+        pytest=True,
+        ini=True,
+    ),
+    RunOption(
+        "save_baseline",
+        FLAG,
+        "The run becomes the baseline, so nothing is compared with the old one.",
+        python=False,
+    ),
+    RunOption(
+        "today",
+        DAY,
+        "The day that decides which waivers hold; that of the clock where None.",
+        optional=True,
+    ),
+    RunOption(
+        "budget",
+        SECONDS,
+        "Stop sending queries of a suite after this many seconds; the rest did not run.",
+        commands=Commands.RUN,
+        metavar="SECONDS",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "repeat",
+        COUNT,
+        "Search so many times, and decide nothing that is not the same each time.",
+        commands=Commands.RUN,
+        metavar="N",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "warm_up",
+        COUNT,
+        "Send all queries so many times before, and throw the answers away; the suite says how often if this does not.",
+        commands=Commands.RUN,
+        metavar="N",
+        pytest=True,
+        ini=True,
+        optional=True,
+    ),
+    RunOption(
+        "journal",
+        FILE,
+        "Keep each response in this file as soon as it is there; otherwise beside the first report, until the end.",
+        commands=Commands.RUN,
+        metavar="FILE",
+        python=False,
+        optional=True,
+    ),
+    RunOption(
+        "resume",
+        FLAG,
+        "Go on with the unfinished run in the journal, if it is one of the same suite, request, target and judgments.",
+        commands=Commands.RUN,
+        python=False,
+    ),
+    RunOption(
+        "shard",
+        SHARD,
+        "Send this part of the queries only, such as 2/4, and decide nothing; `harness merge` puts journals together.",
+        commands=Commands.RUN,
+        metavar="I/N",
+        python=False,
+        optional=True,
+    ),
+    RunOption(
+        "strict_xfail",
+        FLAG,
+        "Count an unexpected pass as a failure.",
+        commands=Commands.RUN,
+    ),
+    RunOption(
+        "report_only",
+        FLAG,
+        "Print all figures and decide nothing; end with 0 unless a suite is wrong (2) or no answer came (3).",
+        commands=Commands.RUN,
+        python=False,
+    ),
+    RunOption(
+        "depth",
+        WHOLE_NUMBER,
+        "Hits asked for, where that is more than the suite asks for.",
+        python=False,
+        optional=True,
+    ),
+    RunOption(
+        "unjudged",
+        FLAG,
+        "Run suites that score and have no judgment at all.",
+        python=False,
+    ),
+    RunOption(
+        "tails",
+        FLAG,
+        "Look for what ties with the last hits also where nothing is compared with a baseline.",
+        python=False,
+    ),
+    RunOption(
+        "all_titles",
+        FLAG,
+        "Look up the titles of all hits, not only of the worst queries'.",
+        python=False,
+    ),
+    RunOption(
+        "titled",
+        IDS,
+        "Documents whose titles are looked up, beside those of the hits.",
+        python=False,
+    ),
+    RunOption(
+        "client",
+        CLIENT,
+        "The user's own client object, in place of connections.",
+        optional=True,
+    ),
+    RunOption(
+        "hooks",
+        CLIENT,
+        "The user's hooks; those of installed packages where None.",
+        python=False,
+        optional=True,
+    ),
+    RunOption(
+        "entry",
+        ENTRY,
+        "Whose names of options messages have.",
+        python=False,
+    ),
+)
 
-    Fields that do not distinguish runs, and clients, which have no value, are neither compared nor shown.
-    """
-    others = {"pytest": others.get("ini", False)} | others
-    row = RunOption("", kind, help, commands, metavar, **others, optional=default is None)
-    is_value = tells_apart and kind is not CLIENT
-    return field(default=default, compare=is_value, repr=is_value, metadata={"row": row})
+OPTIONS: Mapping[str, RunOption] = {option.field: option for option in _TABLE}
+"""The options by field, in the order in which help lists them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run, as the user gave them."""
+    """
+    The options of a run, as the user gave them; `OPTIONS` describes each.
 
-    url: str | None = _option(
-        None, TEXT, "Run on this server instead of the suites' own clusters.", Commands.WITH_A_SERVER, "URL", ini=True
-    )
-    embedded: bool = _option(False, FLAG, "Start an OpenSearch node and run on it.", Commands.WITH_A_SERVER, ini=True)
-    engine_version: str | None = _option(
-        None,
-        TEXT,
-        "The embedded node's version: 3.8 (the default) or 2.19.",
-        Commands.WITH_A_SERVER,
-        "VERSION",
-        ini=True,
-    )
-    config: Path | None = _option(
-        None,
-        FILE,
-        "The trusted configuration, instead of the harness.toml of the working directory or above it.",
-        Commands.OF_FILES,
-        "FILE",
-        ini=True,
-    )
-    variables: tuple[str, ...] = _option(
-        (),
-        VARIABLES,
-        "Let suites read this variable of the environment; may be repeated.",
-        Commands.OF_FILES,
-        "NAME",
-        word="variable",
-        several="variables",
-        ini=True,
-    )
-    root: Path | None = _option(
-        None,
-        FOLDER,
-        "Follow links of suites and their files into this folder too.",
-        Commands.OF_SUITES,
-        "DIR",
-        ini=True,
-        python=False,
-        tells_apart=False,
-    )
-    listed_addresses: bool = _option(
-        False,
-        FLAG,
-        "Refuse addresses that suites name, other than those of the trusted harness.toml and the command line.",
-        Commands.WITH_A_SERVER,
-        ini=True,
-    )
-    request: str | None = _option(
-        None,
-        TEXT,
-        "Send the suites' request of this name; may be repeated.",
-        Commands.OF_CELLS,
-        "NAME",
-        several="requests",
-        ini=True,
-    )
-    index: str | None = _option(
-        None,
-        TEXT,
-        "Search this index instead of the suites' own; may be repeated.",
-        Commands.OF_CELLS,
-        "NAME",
-        several="indexes",
-        ini=True,
-    )
-    cluster: str | None = _option(None, TEXT, "Run on the cluster of this name in harness.toml.")
-    tags: tuple[str, ...] = _option(
-        (),
-        TAGS,
-        "Run only queries with this tag; may be repeated.",
-        Commands.OF_SUITES,
-        "TAG",
-        word="tag",
-        several="tags",
-        pytest=True,
-    )
-    queries: tuple[str, ...] = _option(
-        (),
-        IDS,
-        "Run only the query with this id; may be repeated.",
-        Commands.OF_SUITES,
-        "ID",
-        word="query",
-        several="queries",
-        pytest=True,
-    )
-    allow_write: bool = _option(
-        False, FLAG, "Let suites build the index of their fixture.", Commands.OF_SUITES, ini=True
-    )
-    locate: bool = _option(True, FLAG, "Look with deeper searches for where missing documents rank.")
-    baseline: Path | None = _option(
-        None,
-        FILE,
-        "Compare with this baseline file, instead of the one beside the suite.",
-        Commands.RUN,
-        "FILE",
-        pytest=True,
-    )
-    no_checks: bool = _option(
-        False,
-        FLAG,
-        "Do not check that targets have the judged documents, and the fields that requests name.",
-        Commands.OF_SUITES,
-        ini=True,
-    )
-    save_baseline: bool = _option(
-        False, FLAG, "The run becomes the baseline, so nothing is compared with the old one.", python=False
-    )
-    today: date | None = _option(None, DAY, "The day that decides which waivers hold; that of the clock where None.")
-    budget: float | None = _option(
-        None,
-        SECONDS,
-        "Stop sending queries of a suite after this many seconds; the rest did not run.",
-        Commands.RUN,
-        "SECONDS",
-        ini=True,
-    )
-    repeat: int | None = _option(
-        None,
-        COUNT,
-        "Search so many times, and decide nothing that is not the same each time.",
-        Commands.RUN,
-        "N",
-        ini=True,
-    )
-    warm_up: int | None = _option(
-        None,
-        COUNT,
-        "Send all queries so many times before, and throw the answers away; the suite says how often if this does not.",
-        Commands.RUN,
-        "N",
-        ini=True,
-    )
-    journal: Path | None = _option(
-        None,
-        FILE,
-        "Keep each response in this file as soon as it is there; otherwise beside the first report, until the end.",
-        Commands.RUN,
-        "FILE",
-        python=False,
-        tells_apart=False,
-    )
-    resume: bool = _option(
-        False,
-        FLAG,
-        "Go on with the unfinished run in the journal, if it is one of the same suite, request, target and judgments.",
-        Commands.RUN,
-        python=False,
-        tells_apart=False,
-    )
-    shard: Shard | None = _option(
-        None,
-        SHARD,
-        "Send this part of the queries only, such as 2/4, and decide nothing; `harness merge` puts journals together.",
-        Commands.RUN,
-        "I/N",
-        python=False,
-    )
-    strict_xfail: bool = _option(False, FLAG, "Count an unexpected pass as a failure.", Commands.RUN)
-    report_only: bool = _option(
-        False,
-        FLAG,
-        "Print all figures and decide nothing; end with 0 unless a suite is wrong (2) or no answer came (3).",
-        Commands.RUN,
-        python=False,
-    )
-    depth: int | None = _option(
-        None, WHOLE_NUMBER, "Hits asked for, where that is more than the suite asks for.", python=False
-    )
-    unjudged: bool = _option(False, FLAG, "Run suites that score and have no judgment at all.", python=False)
-    tails: bool = _option(
-        False,
-        FLAG,
-        "Look for what ties with the last hits also where nothing is compared with a baseline.",
-        python=False,
-    )
-    all_titles: bool = _option(
-        True, FLAG, "Look up the titles of all hits, not only of the worst queries'.", python=False, tells_apart=False
-    )
-    titled: tuple[str, ...] = _option(
-        (), IDS, "Documents whose titles are looked up, beside those of the hits.", python=False, tells_apart=False
-    )
-    client: Any = _option(None, CLIENT, "The user's own client object, in place of connections.")
-    hooks: Any = _option(None, CLIENT, "The user's hooks; those of installed packages where None.", python=False)
-    entry: EntryPoint = _option(EntryPoint.PYTHON, ENTRY, "Whose names of options messages have.", python=False)
+    Those that do not distinguish runs, and objects of the user's, are neither compared nor shown.
+    """
+
+    url: str | None = None
+    embedded: bool = False
+    engine_version: str | None = None
+    config: Path | None = None
+    variables: tuple[str, ...] = ()
+    root: Path | None = field(default=None, compare=False, repr=False)
+    listed_addresses: bool = False
+    request: str | None = None
+    index: str | None = None
+    cluster: str | None = None
+    tags: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    allow_write: bool = False
+    locate: bool = True
+    baseline: Path | None = None
+    no_checks: bool = False
+    save_baseline: bool = False
+    today: date | None = None
+    budget: float | None = None
+    repeat: int | None = None
+    warm_up: int | None = None
+    journal: Path | None = field(default=None, compare=False, repr=False)
+    resume: bool = field(default=False, compare=False, repr=False)
+    shard: Shard | None = None
+    strict_xfail: bool = False
+    report_only: bool = False
+    depth: int | None = None
+    unjudged: bool = False
+    tails: bool = False
+    all_titles: bool = field(default=True, compare=False, repr=False)
+    titled: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    client: Any = field(default=None, compare=False, repr=False)
+    hooks: Any = field(default=None, compare=False, repr=False)
+    entry: EntryPoint = EntryPoint.PYTHON
 
     def searched(self) -> dict[str, str | bool] | None:
         """
@@ -411,8 +564,12 @@ class RunOptions:
         """
         if self.client is not None or self.cluster is not None:
             return None
-        given = {name: getattr(self, name) for name in SEARCHED_BY}
-        return {name: value if isinstance(value, bool) else str(value) for name, value in given.items() if value}
+        options: dict[str, str | bool] = {}
+        for name in SEARCH_OPTIONS:
+            value = getattr(self, name)
+            if value:
+                options[name] = value if isinstance(value, bool) else str(value)
+        return options
 
     def day(self) -> date:
         """The day that decides which waivers are in force."""
@@ -425,18 +582,12 @@ class RunOptions:
         >>> RunOptions(request="candidate", index="products_v2").chosen()
         'request candidate, index products_v2'
         """
-        named = {"request": self.request, "index": self.index}
-        return ", ".join(f"{what} {name}" for what, name in named.items() if name is not None)
-
-
-OPTIONS: Mapping[str, RunOption] = {
-    one.name: replace(one.metadata["row"], field=one.name) for one in fields(RunOptions)
-}
-"""The table, by field."""
+        names = {"request": self.request, "index": self.index}
+        return ", ".join(f"{what} {name}" for what, name in names.items() if name is not None)
 
 
 class Options(TypedDict, total=False):
-    """The options of one call of `Relevance.run`; `RunOptions` describes them."""
+    """The types of the options of one call of `Relevance.run`."""
 
     url: str | None
     embedded: bool
@@ -461,28 +612,32 @@ class Options(TypedDict, total=False):
     client: Any
 
 
-SEARCHED_BY = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
+SEARCH_OPTIONS = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")
 """The options that choose where a suite is searched, with which request, and what it is compared with."""
 
 
-def option_words(given: Mapping[str, str | bool]) -> list[str]:
+def format_options(given: Mapping[str, str | bool]) -> list[str]:
     """
     *given* options, by field, as words of a command.
 
-    >>> option_words({"url": "http://shop", "allow_write": True})
+    >>> format_options({"url": "http://shop", "allow_write": True})
     ['--url', 'http://shop', '--allow-write']
     """
-    named = ((OPTIONS[field].name.name_in(EntryPoint.COMMAND), value) for field, value in given.items())
-    return [word for name, value in named for word in ([name] if value is True else [name, str(value)])]
+    words: list[str] = []
+    for name, value in given.items():
+        words.append(OPTIONS[name].name.name_in(EntryPoint.COMMAND))
+        if value is not True:
+            words.append(str(value))
+    return words
 
 
-SENT_BY = (
+SENDING_OPTIONS = (
     "url", "embedded", "engine_version", "request", "index", "tags", "queries", "allow_write", "no_checks", "budget",
     "warm_up", "listed_addresses", "config", "variables",
 )  # fmt: skip
 """The options that decide what is sent, and where to."""
 
-SERVERS = ("url", "cluster", "embedded", "client")
+SERVER_OPTIONS = ("url", "cluster", "embedded", "client")
 """The options that name a server, of which only one may be given."""
 
 
@@ -498,7 +653,7 @@ def check_servers(options: RunOptions) -> None:
     Raises:
         UsageError: *options* do so.
     """
-    named = [OPTIONS[name].name for name in SERVERS if is_given(getattr(options, name))]
+    named = [OPTIONS[name].name for name in SERVER_OPTIONS if is_given(getattr(options, name))]
     if len(named) > 1:
         raise UsageError(named[0], " and ", named[1], " name two engines; give one of them")
     if options.engine_version and not options.embedded:
@@ -506,11 +661,13 @@ def check_servers(options: RunOptions) -> None:
         raise UsageError(version, " chooses the version of the embedded engine; give ", embedded, " too")
 
 
-def baseline_refusal(file: Path | str | None, suites: int, how: str = "given") -> str:
+def explain_baseline_refusal(file: Path | str | None, suites: int, how: str = "given") -> str:
     """
     Why *file*, the baseline that was named, cannot be that of so many *suites*; empty where it can.
 
-    >>> baseline_refusal("kept.json", 2)
+    >>> explain_baseline_refusal("kept.json", 2)
     'kept.json is the baseline of one suite, but 2 suites were given'
     """
-    return "" if file is None or suites < 2 else f"{file} is the baseline of one suite, but {suites} suites were {how}"
+    if file is None or suites < 2:
+        return ""
+    return f"{file} is the baseline of one suite, but {suites} suites were {how}"

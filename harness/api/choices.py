@@ -12,7 +12,19 @@ from harness.errors import UsageError
 from harness.metrics import read_gain, read_profile
 from harness.metrics.ranking import finite
 from harness.model import Gain, Profile
-from harness.options import FILE, FLAG, MEASURES, OPTIONS, TEXT, WHOLE_NUMBER, Kind, Options, RunOptions, is_given
+from harness.options import (
+    FILE,
+    FLAG,
+    MEASURES,
+    OPTIONS,
+    TEXT,
+    WHOLE_NUMBER,
+    ArgumentKind,
+    Options,
+    RunOptions,
+    accept_all,
+    is_given,
+)
 from harness.words import did_you_mean
 
 AnyGain: TypeAlias = Gain | str | Mapping[float, float]
@@ -40,21 +52,21 @@ class CompareChoices(Options, total=False):
 RUN_ARGUMENTS = tuple(option.field for option in OPTIONS.values() if option.python)
 """The options of `Relevance.run`."""
 
-NUMBER = Kind("a number", lambda given: finite(given) is not None, float)
+NUMBER = ArgumentKind("a number", lambda given: finite(given) is not None, float)
 
-ARGUMENT_KINDS: Mapping[str, Kind] = {
+ARGUMENT_KINDS: Mapping[str, ArgumentKind] = {
     **{option.field: replace(option.kind, optional=option.optional) for option in OPTIONS.values()},
     **dict.fromkeys(("complete", "skip_undefined"), FLAG),
     **dict.fromkeys(("test", "alternative", "correction", "measure", "query", "threshold"), TEXT),
     **dict.fromkeys(("p", "level"), NUMBER),
     **dict.fromkeys(("samples", "seed"), WHOLE_NUMBER),
     "qrels": replace(FILE, optional=True),
-    "suite": Kind("the path of a suite", FILE.fits),
+    "suite": ArgumentKind("the path of a suite", FILE.accepts),
     "path": FILE,
-    "root": Kind("the path of a folder", FILE.fits, Path, optional=True),
+    "root": ArgumentKind("the path of a folder", FILE.accepts, Path, optional=True),
     "measures": MEASURES,
-    "gain": Kind("a gain", lambda _: True, read_gain, optional=True),
-    "profile": Kind("a profile", lambda _: True, read_profile, optional=True),
+    "gain": ArgumentKind("a gain", accept_all, read_gain, optional=True),
+    "profile": ArgumentKind("a profile", accept_all, read_profile, optional=True),
 }
 """The type that each argument takes, by its name."""
 
@@ -69,13 +81,13 @@ def read_argument(name: str, value: Any) -> Any:
     kind = ARGUMENT_KINDS[name]
     if value is None and kind.optional:
         return None
-    if not kind.fits(value):
+    if not kind.accepts(value):
         refuse(name, value, f"{kind.expected} or None" if kind.optional else kind.expected)
-    if kind.each is not None:
+    if kind.element is not None:
         for place, element in enumerate(value):
-            if not kind.each.fits(element):
-                refuse(f"{name}[{place}]", element, kind.each.expected)
-    return kind.made(value)
+            if not kind.element.accepts(element):
+                refuse(f"{name}[{place}]", element, kind.element.expected)
+    return kind.convert(value)
 
 
 def refuse(name: str, value: object, expected: str) -> NoReturn:

@@ -19,7 +19,7 @@ from harness.files.border import Border
 from harness.files.json import WrongJson, each_key_once, read_json_text
 from harness.files.writing import is_replaceable, write_whole
 from harness.model import BaselineFile, Json, Suite
-from harness.options import option_words
+from harness.options import format_options
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -88,7 +88,7 @@ def suggest_save(suite: str | Path, file: Path | None = None, searched: Mapping[
     options = dict(searched or {})
     if file is not None:
         options["baseline"] = file.as_posix()
-    words = option_words(options)
+    words = format_options(options)
     return f"`{shlex.join(['harness', 'baseline', 'save', Path(suite).as_posix(), *words])}` saves one"
 
 

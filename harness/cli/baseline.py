@@ -36,7 +36,7 @@ from harness.errors import BaselineError, HarnessError, UsageError
 from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
 from harness.model import Baseline, Suite
-from harness.options import baseline_refusal
+from harness.options import explain_baseline_refusal
 from harness.report.sentences import printable, score_text
 from harness.report.terminal.comparison import report_renderables
 from harness.report.terminal.scores import entry_renderables, is_weighted, means_of
@@ -107,7 +107,7 @@ def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
     configs = Configs.of(make_run_options(**given), os.environ)
     files = find_given_suites(suites, given["root"])
-    if refusal := baseline_refusal(file, len(files.suites)):
+    if refusal := explain_baseline_refusal(file, len(files.suites)):
         raise UsageError(refusal)
     for suite in files.suites:
         with open_file(suite, str(suite)):

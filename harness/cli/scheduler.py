@@ -23,7 +23,7 @@ from harness.errors import HarnessError, SearchError, UsageError, missing_packag
 from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, evaluate_files
 from harness.metrics.evaluate import Evaluation
-from harness.options import FLAG, OPTIONS, SENT_BY, RunOptions, Shard
+from harness.options import FLAG, OPTIONS, SENDING_OPTIONS, RunOptions, Shard
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -84,7 +84,7 @@ def send_on_scheduler(
 
 def list_command_words(options: RunOptions, matrix: Matrix) -> list[str]:
     """The arguments of `harness run` that send the same as *options* and *matrix*."""
-    values = {name: getattr(options, name) for name in (*SENT_BY, "root")}
+    values = {name: getattr(options, name) for name in (*SENDING_OPTIONS, "root")}
     values |= {"request": matrix.requests, "index": matrix.indexes}
     words = []
     for name, value in values.items():

@@ -22,8 +22,8 @@ from harness.options import (
     OPTIONS,
     SECONDS,
     SHARD,
+    ArgumentKind,
     Commands,
-    Kind,
     RunOption,
     RunOptions,
     Shard,
@@ -62,7 +62,7 @@ class ReadText(click.ParamType[Any]):
 
 def _make_click_option(option: RunOption) -> Callable[[Command], Command]:
     """*option* as an option of click; commands receive its value as an argument of the same name."""
-    types: dict[Kind, click.ParamType[Any]] = {
+    types: dict[ArgumentKind, click.ParamType[Any]] = {
         COUNT: ReadText("N", read_count),
         FILE: click.Path(dir_okay=False, path_type=Path),
         FOLDER: click.Path(exists=True, file_okay=False, path_type=Path),

@@ -195,7 +195,7 @@ def _read_value(config: pytest.Config, option: RunOption) -> Any:
 
 
 def _read_path(option: str, folder: Path, name: str) -> Path:
-    if not FILE.fits(name):
+    if not FILE.accepts(name):
         raise pytest.UsageError(f"{option}: found {name!r}, expected {FILE.expected}")
     return (folder / name).absolute()
 

@@ -21,7 +21,7 @@ import pytest
 
 from harness.errors import Problem
 from harness.files.writing import write_whole
-from harness.options import baseline_refusal
+from harness.options import explain_baseline_refusal
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.node import NodeHost
 from harness.suites.discovery import describe_misnamed, explain_refusal, find_suites_left_in, is_suite_name
@@ -116,7 +116,7 @@ class RelevanceSession:
     def explain_baseline_refusal(self, suites: int) -> str:
         """As `harness.options.baseline_refusal`, of the baseline that the options name."""
         file = self.options.run.baseline
-        refusal = baseline_refusal(None if file is None else shorten_path(file), suites, "chosen")
+        refusal = explain_baseline_refusal(None if file is None else shorten_path(file), suites, "chosen")
         return f"--relevance-baseline: {refusal}" if refusal else ""
 
     def has_named_suites(self, path: Path) -> bool:

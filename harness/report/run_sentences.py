@@ -27,7 +27,7 @@ from harness.model import (
     TextDiff,
     Verdict,
 )
-from harness.options import option_words
+from harness.options import format_options
 from harness.report.attention import BAD, is_hardly_judged
 from harness.report.overview import suites_text
 from harness.report.sentences import (
@@ -116,7 +116,7 @@ def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> s
     >>> show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
     "harness show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
     """
-    names, options = [path, query], option_words(searched)
+    names, options = [path, query], format_options(searched)
     # A name that begins with a dash would be read as an option.
     if any(name.startswith("-") for name in names):
         return shlex.join(["harness", "show", *options, "--", *names])

@@ -15,7 +15,7 @@ from harness.errors import InputError, Problem, SearchError, SuiteError, UsageEr
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.model import Cluster, MissingSuite, Report, ReportTiming, RequestTemplate, Run, Suite, SuiteReport
-from harness.options import RunOptions, baseline_refusal
+from harness.options import RunOptions, explain_baseline_refusal
 from harness.run.cell import (
     AnsweredCell,
     Cell,
@@ -108,7 +108,7 @@ def explain_undecided(reports: Sequence[SuiteReport], query_filter: QueryFilter)
 def _check_choices(suites: Sequence[Suite], options: RunOptions, matrix: Matrix) -> None:
     """Refuse tags, queries, requests and indexes that suites do not have or cannot search, all in one error."""
     refusals = []
-    refusal = baseline_refusal(options.baseline, len(suites))
+    refusal = explain_baseline_refusal(options.baseline, len(suites))
     if refusal:
         refusals.append(refusal)
     checks = (

@@ -15,7 +15,7 @@ from harness.gate.selection import Selection
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
 from harness.model import Engine, IndexState, Json, Query, Run, Suite
-from harness.options import ALL_QUERIES, SENT_BY, RunOptions, Shard
+from harness.options import ALL_QUERIES, SENDING_OPTIONS, RunOptions, Shard
 
 SCHEMA = 1
 """The version that is written, and the only one that is read."""
@@ -45,7 +45,7 @@ class Header:
     parts: Mapping[str, str]
     """What the responses depend on, by a name for users: texts and fingerprints."""
     options: Mapping[str, Json] = field(default_factory=dict)
-    """The options of `SENT_BY` that were given, by field."""
+    """The options of `SENDING_OPTIONS` that were given, by field."""
     shard: Shard = ALL_QUERIES
     """The part of the queries that runs."""
     matrix: Mapping[str, Json] = field(default_factory=dict)
@@ -111,7 +111,7 @@ MATRIX = ("requests", "indexes", "all_requests")
 
 def find_problem(header: Header) -> str:
     """A value in *header* that no run writes, for an error; empty if there is none."""
-    for what, given, known in (("options", header.options, SENT_BY), ("matrix", header.matrix, MATRIX)):
+    for what, given, known in (("options", header.options, SENDING_OPTIONS), ("matrix", header.matrix, MATRIX)):
         for name, value in given.items():
             if name not in known:
                 return f"found {name!r} in {what}, expected one of {', '.join(known)}"
@@ -175,7 +175,7 @@ def make_header(
     parts["hooks"] = mask(", ".join(options.hooks.in_force()))
     parts["version of the harness"] = __version__
     given: dict[str, Json] = {}
-    for name in SENT_BY:
+    for name in SENDING_OPTIONS:
         value = getattr(options, name)
         if value:
             given[name] = mask(str(value)) if isinstance(value, str | Path) else value
