@@ -402,7 +402,10 @@ def _tidy(node: Any) -> Any:
         is_no_default = key == "default" and value in (None, [], {})
         if not is_class_name and not is_no_default:
             tidied[key] = _tidy(value)
-    branches = [branch for branch in tidied.pop("anyOf", ()) if branch != {"type": "null"}]
-    if len(branches) == 1:
-        return {**tidied, **branches[0]}
-    return {**tidied, "anyOf": branches} if branches else tidied
+    if "anyOf" not in tidied:
+        return tidied
+    branches = [branch for branch in tidied["anyOf"] if branch != {"type": "null"}]
+    if len(branches) > 1:
+        return {**tidied, "anyOf": branches}
+    del tidied["anyOf"]
+    return {**tidied, **branches[0]}
