@@ -18,7 +18,7 @@ import pytest
 
 from harness import hookspecs
 from harness.errors import Problem, UsageError
-from harness.pytest_plugin.options import add_options, describe_options, only_shows_items, read_options
+from harness.pytest_plugin.plugin_options import add_options, describe_options, only_shows_items, read_options
 from harness.pytest_plugin.session import Assertion, MisnamedFile, RelevanceSession, collect_left_out
 from harness.suites.discovery import find_broken_links, is_misnamed, is_suite_name
 

@@ -59,7 +59,7 @@ class Scores:
         """The queries that were selected, with their judgments; of plain rankings, one without requests."""
         return self._suite
 
-    def make_side(self, name: str) -> ComparedSide:
+    def side(self, name: str) -> ComparedSide:
         """The rankings as a side of a comparison, called *name* where they have no name."""
         return make_run_side(name, SideKind.PYTHON, self._suite, self._run)
 

@@ -67,9 +67,9 @@ class SuiteRun(Scores):
         self._options = options
         self._undecided = explain_undecided([finished.report], QueryFilter.from_options(options))
 
-    def make_side(self, name: str) -> ComparedSide:  # noqa: ARG002
+    def side(self, name: str) -> ComparedSide:  # noqa: ARG002
         """As in `Scores`, named by its suite and its request."""
-        return super().make_side(f"{self.report.name}, request {self.report.request}")
+        return super().side(f"{self.report.name}, request {self.report.request}")
 
     @property
     def queries(self) -> Sequence[QueryReport]:
@@ -368,7 +368,7 @@ def _find_common_suite(sides: Sequence[AnySide]) -> Suite | None:
 
 def _read_side(side: object, name: str) -> str | ComparedSide:
     if isinstance(side, Scores):
-        return side.make_side(f"the {name} rankings")
+        return side.side(f"the {name} rankings")
     if not isinstance(side, str | os.PathLike):
         refuse(name, side, "a text such as baseline, the path of a file, or what run or evaluate returned")
     return os.fspath(side)

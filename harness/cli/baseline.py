@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import RenderableType
 from rich.text import Text
 
 from harness.baseline import BaselineUpdate, refuse_in_ci
@@ -69,7 +67,7 @@ def command() -> None:
 @file_option
 @click.option("--force", is_flag=True, help="Save in CI too.")
 @quiet_option
-def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **given: Any) -> None:
+def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **arguments: Any) -> None:
     """
     Run suites and keep what they return, an entry a request.
 
@@ -78,7 +76,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
     """
     if not force:
         refuse_in_ci(os.environ, option="baseline save", forced="--force")
-    options, matrix = make_run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
+    options, matrix = make_run_choices(**arguments, baseline=file, save_baseline=True, locate=False, all_titles=False)
     if len(set(matrix.indexes)) > 1:
         raise click.UsageError("a baseline has one run per request; give one --index")
     if file is not None and not file.absolute().parent.is_dir():
@@ -87,13 +85,15 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
         refuse_irregular(file)
     found = find_given_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-        finished = runner.run(found.suites, options, matrix=matrix)
-    kept: list[BaselineUpdate] = []
-    for one in finished:  # of two runs with the same file the second holds the entry of the first too
-        kept.append(one.add_to_baseline(options, {before.path: before.file for before in kept}))
-    for each in kept:
-        each.write()
-        click.echo("\n".join(_saved(each)))
+        finished_suites = runner.run(found.suites, options, matrix=matrix)
+    updates: list[BaselineUpdate] = []
+    for finished in finished_suites:
+        # Of two runs with the same file the second update has the entry of the first too.
+        updates.append(finished.add_to_baseline(options, {update.path: update.file for update in updates}))
+    # Nothing is written before all are known to have answers.
+    for update in updates:
+        update.write()
+        click.echo("\n".join(_describe_update(update)))
     if not quiet:
         print_left_out(found)
 
@@ -103,38 +103,49 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @config_options
 @root_option
 @file_option
-def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
+def show(suites: Sequence[Path], file: Path | None, **arguments: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
-    configs = Configs.of(make_run_options(**given), os.environ)
-    files = find_given_suites(suites, given["root"])
-    if refusal := explain_baseline_refusal(file, len(files.suites)):
+    configs = Configs.of(make_run_options(**arguments), os.environ)
+    found = find_given_suites(suites, arguments["root"])
+    refusal = explain_baseline_refusal(file, len(found.suites))
+    if refusal:
         raise UsageError(refusal)
-    for suite in files.suites:
-        with open_file(suite, str(suite)):
-            pass  # a missing suite is not the same as a suite without a baseline
+    for path in found.suites:
+        # A missing suite is not the same as a suite without a baseline.
+        with open_file(path, str(path)):
+            pass
     problems = []
-    for suite in files.suites:
-        loaded = _loaded(suite, configs)
-        try:
-            path = find_baseline(suite, () if loaded is None else loaded.roots, file)
-            found = read_baselines(path)
-        except BaselineError as error:
-            problems.append(f"{error}; {suggest_save(suite, file)}")
-            continue
-        click.echo(printable(f"{found.suite}  {path.as_posix()}"))
-        for request in sorted(found.requests):
-            entry = found.requests[request]
-            try:
-                refuse_contradictions(entry, path.as_posix(), request, loaded)
-            except BaselineError as error:
-                problems.append(f"{error}; {suggest_save(suite, file)}")
-                continue
-            of_suite = loaded is None or loaded.name == found.suite
-            otherwise = _asked_otherwise(entry, loaded, request) if of_suite else ()
-            print_all(chain(entry_renderables(request, entry), otherwise))
-    print_left_out(files)
+    for path in found.suites:
+        remedy = suggest_save(path, file)
+        problems += [f"{error}; {remedy}" for error in _show_baselines(path, _load_suite(path, configs), file)]
+    print_left_out(found)
     if problems:
         raise BaselineError("\n".join(problems))
+
+
+def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[BaselineError]:
+    """Print the entries of the baseline of the suite at *path*; returns the errors of those that cannot be read."""
+    try:
+        baseline_path = find_baseline(path, () if suite is None else suite.roots, file)
+        baselines = read_baselines(baseline_path)
+    except BaselineError as error:
+        return [error]
+    click.echo(printable(f"{baselines.suite}  {baseline_path.as_posix()}"))
+    errors = []
+    for request in sorted(baselines.requests):
+        entry = baselines.requests[request]
+        try:
+            refuse_contradictions(entry, baseline_path.as_posix(), request, suite)
+        except BaselineError as error:
+            errors.append(error)
+            continue
+        renderables = list(entry_renderables(request, entry))
+        if suite is None:
+            renderables.append(Text("  cannot check whether queries changed: the suite cannot be read"))
+        elif suite.name == baselines.suite:
+            renderables += _list_changed_queries(entry, suite, request)
+        print_all(renderables)
+    return errors
 
 
 @command.command("diff")
@@ -143,56 +154,64 @@ def show(suites: Sequence[Path], file: Path | None, **given: Any) -> None:
 @cell_options
 @file_option
 @quiet_option
-def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **given: Any) -> None:
+def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments: Any) -> None:
     """
     Run suites and compare what they return with their baselines, as harness compare does.
 
     Nothing is decided and nothing is written: the exit status is 0 however large the difference is.
     """
-    options, matrix = make_run_choices(**given, baseline=file, save_baseline=True, locate=False, all_titles=False)
+    # As if it were saved: the rankings are compared here, so that no threshold needs the baseline.
+    options, matrix = make_run_choices(**arguments, baseline=file, save_baseline=True, locate=False, all_titles=False)
     found = find_given_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
-        compared = []
-        for one in runner.answer_files(found.suites, options, matrix=matrix):
-            index = f" on index {one.run.index}" if matrix.indexes else ""
-            compared.append(compare_with_baseline(one, file, f"request:{one.run.request}{index}"))
-    for report in compared:
+        cells = runner.answer_files(found.suites, options, matrix=matrix)
+        reports = []
+        for cell in cells:
+            name = f"request:{cell.run.request}"
+            if matrix.indexes:
+                name += f" on index {cell.run.index}"
+            reports.append(compare_with_baseline(cell, file, name))
+    for report in reports:
         print_all(report_renderables(report))
     if not quiet:
         print_left_out(found)
 
 
-def _loaded(suite: Path, configs: Configs) -> Suite | None:
+def _load_suite(path: Path, configs: Configs) -> Suite | None:
     """The suite at a path; None where it cannot be read now, such as without its variables."""
     try:
-        return load_suite(suite, os.environ, needs_judgments=False, configs=configs)
+        return load_suite(path, os.environ, needs_judgments=False, configs=configs)
     except HarnessError:
         return None
 
 
-def _asked_otherwise(entry: Baseline, suite: Suite | None, request: str) -> Iterator[RenderableType]:
+def _list_changed_queries(entry: Baseline, suite: Suite, request: str) -> list[Text]:
     """The queries of *suite* whose text or params changed since *entry* was saved."""
-    if suite is None:
-        yield Text("  cannot check whether queries changed: the suite cannot be read")
-        return
-    for query, both in find_changed_questions(entry, suite, request).items():
-        yield Text(printable(f"  changed query: {describe_changed_question(query, *both)}"))
+    lines = []
+    for query, (saved, current) in find_changed_questions(entry, suite, request).items():
+        lines.append(Text(printable(f"  changed query: {describe_changed_question(query, saved, current)}")))
+    return lines
 
 
-def _saved(kept: BaselineUpdate) -> Iterator[str]:
+def _describe_update(update: BaselineUpdate) -> Iterator[str]:
     """Lines on what was saved, and how its means differ from the entry before."""
-    entry = kept.entry
-    weighted = " (weighted)" if is_weighted(entry) else ""
-    yield printable(f"{kept.path.as_posix()}: request {kept.request}, {count(len(entry.queries), 'query')}")
-    for note in kept.notes:
+    entry, earlier = update.entry, update.before
+    yield printable(f"{update.path.as_posix()}: request {update.request}, {count(len(entry.queries), 'query')}")
+    for note in update.notes:
         yield printable(f"  {note}")
-    before = means_of(kept.before) if kept.before else {}
-    otherwise = ""
-    if kept.before and kept.before.queries.keys() != entry.queries.keys():
-        otherwise = f" over other queries ({len(kept.before.queries):,})"
-    for measure, (value, counted) in means_of(entry).items():
-        over = f" of {counted:,}" if counted < len(entry.queries) else ""
-        was = f", was {score_text(before[measure][0])}{otherwise}" if measure in before else ""
-        yield f"  {measure}{weighted} {score_text(value)}{over}{was}"
+    earlier_means = means_of(earlier) if earlier is not None else {}
+    has_other_queries = earlier is not None and earlier.queries.keys() != entry.queries.keys()
+    for measure, (mean, counted) in means_of(entry).items():
+        line = f"  {measure}"
+        if is_weighted(entry):
+            line += " (weighted)"
+        line += f" {score_text(mean)}"
+        if counted < len(entry.queries):
+            line += f" of {counted:,}"
+        if measure in earlier_means:
+            line += f", was {score_text(earlier_means[measure][0])}"
+            if earlier is not None and has_other_queries:
+                line += f" over other queries ({len(earlier.queries):,})"
+        yield line
     if entry.index.missing:
         yield f"  not read of the index: {', '.join(entry.index.missing)}"

@@ -59,9 +59,8 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
     Raises:
         UsageError: a measure or the gain is invalid.
     """
-    return FileOptions(
-        read_measures(measures), Profile(profile), None if gain is None else read_gain(gain), complete=complete
-    )
+    parsed_gain = None if gain is None else read_gain(gain)
+    return FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete=complete)
 
 
 @click.command("evaluate")
@@ -92,7 +91,7 @@ def command(
     in one of them; its judgments are in one file, or in a folder of files with the same names.
     """
     options = read_options(measures, profile, gain, complete)
-    evaluation = _evaluation(qrels, run, options, scheduler)
+    evaluation = _score(qrels, run, options, scheduler)
     for line in left_out_lines(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:
@@ -101,7 +100,7 @@ def command(
         show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))
 
 
-def _evaluation(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> Evaluation:
+def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> Evaluation:
     """
     The scores of a file, or of all files of a folder.
 
@@ -117,5 +116,6 @@ def _evaluation(qrels: Path, run: Path, options: FileOptions, scheduler: str | N
     parts = partitions_of(qrels, run)
     if scheduler is not None:
         return join(parts, score_on_scheduler(scheduler, parts, options))
+    # One file of judgments for all parts is read once.
     scorers = {part.judgments: options.scorer(part.judgments) for part in parts}
     return join(parts, [scorers[part.judgments].score(part.run) for part in parts])

@@ -33,7 +33,7 @@ from harness.scaffold import write_scaffold
     help="Queries: plain lines, CSV, JSON lines or TREC topics; by default a few titles.",
 )
 def command(
-    folder: Path, url: str | None, cluster: str | None, index: str | None, queries: Path | None, **given: Any
+    folder: Path, url: str | None, cluster: str | None, index: str | None, queries: Path | None, **arguments: Any
 ) -> int:
     """
     Write a small suite with documents and judgments that runs at once on the embedded engine, or a suite from an index.
@@ -42,45 +42,49 @@ def command(
     only read: its text fields, and a few documents. Its suite has a multi_match request, and no judgments yet. With
     --index alone the cluster is `default` of harness.toml; a login is that of harness.toml and not written.
     """
-    options = RunOptions(url=url, cluster=cluster, entry=COMMAND, **given)
+    options = RunOptions(url=url, cluster=cluster, entry=COMMAND, **arguments)
     if index is not None:
         if not index.strip():
             raise click.UsageError("--index is empty; give the name of an index, or leave --index out to list them")
-        if sentence := index_problem(index):
-            raise click.UsageError(f"--index: found {index!r}, {sentence}")
-        return _of_index(folder, index, queries, options)
+        problem = index_problem(index)
+        if problem:
+            raise click.UsageError(f"--index: found {index!r}, {problem}")
+        return _write_suite_of_index(folder, index, queries, options)
     if queries is not None:
         raise click.UsageError("--queries belongs to a suite from an index; give --index too")
-    return _of_nothing(folder) if url is None and cluster is None else _list_indexes(folder, options)
+    if url is not None or cluster is not None:
+        return _list_indexes(folder, options)
+    return _write_first_suite(folder)
 
 
-def _of_nothing(folder: Path) -> int:
+def _write_first_suite(folder: Path) -> int:
+    """Write the suite with documents of its own."""
     for path in write_scaffold(folder):
         click.echo(f"wrote {path}")
     suite = str(folder / "products.relevance.yaml")
-    click.echo(f"\nRun it:\n{_command('run', suite, '--embedded', '--allow-write')}")
+    click.echo(f"\nRun it:\n{_format_command('run', suite, '--embedded', '--allow-write')}")
     return 0
 
 
 def _list_indexes(folder: Path, options: RunOptions) -> int:
-    found = names_of_indexes(folder, options, environ=os.environ)
-    for kind, names in found.items():
+    indexes = names_of_indexes(folder, options, environ=os.environ)
+    for kind, names in indexes.items():
         for name in names:
             click.echo(printable(f"{name}  ({kind})"))
-    click.echo("choose one with --index" if found else "there is no index yet", err=True)
+    click.echo("choose one with --index" if indexes else "there is no index yet", err=True)
     return 0
 
 
-def _of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
+def _write_suite_of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
     draft = draft_of_index(folder, index, queries, options, environ=os.environ)
     migrated = write_drafts([draft], folder, ImportOptions())
     print_migration(migrated, strict=False)
     suite = str(migrated.written[0])
-    click.echo(f"\nRun it, and collect what to judge:\n{_command('run', suite)}")
-    click.echo(_command("judgments", "pool", suite, "--output", "csv=judged.csv"))
+    click.echo(f"\nRun it, and collect what to judge:\n{_format_command('run', suite)}")
+    click.echo(_format_command("judgments", "pool", suite, "--output", "csv=judged.csv"))
     return 0
 
 
-def _command(*words: str) -> str:
+def _format_command(*words: str) -> str:
     """A command to copy into a shell."""
     return f"  {printable(shlex.join(['harness', *words]))}"

@@ -30,7 +30,7 @@ from harness.run.inspection import inspect_query
 )
 @json_option
 def command(
-    suite: Path, query: str, others: tuple[str, ...], explained: tuple[str, ...], as_json: bool, **given: Any
+    suite: Path, query: str, others: tuple[str, ...], explained: tuple[str, ...], as_json: bool, **arguments: Any
 ) -> int:
     """
     Show one query of a suite: the request as it is sent, what each rank adds to the score and loses against the ideal
@@ -39,8 +39,8 @@ def command(
     Nothing is decided: the exit status is 0, 2 where the suite, the query or the command line is wrong, and 3 where the
     engine did not answer.
     """
-    documents = _documents(explained, others)
-    options = make_run_options(**given)
+    documents = _join_documents(explained, others)
+    options = make_run_options(**arguments)
     path = find_one_suite(suite, options.root)
     inspection = inspect_query(path, query, options, environ=os.environ, documents=documents)
     with reader_may_leave():
@@ -51,10 +51,11 @@ def command(
     return NO_ANSWER if inspection.query.outcome.is_unanswered else 0
 
 
-def _documents(explained: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
+def _join_documents(explained: tuple[str, ...], others: tuple[str, ...]) -> tuple[str, ...]:
     """The documents of ``--explain A B`` and of ``--explain A --explain B``."""
     if others and not explained:
         raise click.UsageError(f"found {others[0]!r} behind the query, expected options; --explain takes documents")
+    # click takes one value of an option: the second document comes as an argument.
     documents = (*explained, *others)
     if len(documents) > 2:
         raise click.UsageError(f"--explain takes one document or two, found {len(documents)}")

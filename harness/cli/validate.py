@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from harness.cli.shared_options import (
 from harness.config import Configs
 from harness.means import are_weighted
 from harness.metrics.score import measures_of
-from harness.model import Suite
+from harness.model import Measure, Suite
 from harness.report.sentences import plain_text, printable
 from harness.suites import load_suites
 from harness.words import count
@@ -39,7 +39,7 @@ TAGS_SHOWN = 12
 @root_option
 @github_option
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
-def command(suites: Sequence[Path], github: bool, quiet: bool, **given: Any) -> None:
+def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any) -> None:
     """
     Check suites, and the judgment files that they name, without an engine.
 
@@ -47,41 +47,57 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **given: Any) -> 
     line, on standard error. Variables from the environment need not be set.
     """
     with report_errors_to(open_github_step(github)):
-        options = make_run_options(**given)
-        found, configs = find_given_suites(suites, options.root), Configs.of(options, os.environ)
-        checked = load_suites(found.suites, None, configs=configs)
+        options = make_run_options(**arguments)
+        found = find_given_suites(suites, options.root)
+        loaded_suites = load_suites(found.suites, None, configs=Configs.of(options, os.environ))
     if quiet:
         return
-    for suite in checked:
-        click.echo(f"{printable(suite.path)}: {_contents(suite)}")
-        for line in _groups(suite):
+    for suite in loaded_suites:
+        click.echo(f"{printable(suite.path)}: {_describe_contents(suite)}")
+        for line in _describe_groups(suite):
             click.echo(f"  {printable(line)}")
-    click.echo(f"{count(len(checked), 'suite')} checked: no problems")
+    click.echo(f"{count(len(loaded_suites), 'suite')} checked: no problems")
     print_left_out(found)
 
 
-def _groups(suite: Suite) -> Iterator[str]:
-    """The number of queries of each tag, and the range of weights where these differ."""
-    tags = Counter(tag for query in suite.queries for tag in query.tags)
-    if tags:
-        without = sum(not query.tags for query in suite.queries)
-        counts = [f"{tag} {size:,}" for tag, size in tags.most_common(TAGS_SHOWN)]
-        counts += [f"and {len(tags) - TAGS_SHOWN:,} more"] if len(tags) > TAGS_SHOWN else []
-        yield f"tags: {', '.join(counts)}{f'; no tag {without:,}' if without else ''}"
-    weights = [query.weight for query in suite.queries]
-    if are_weighted(weights) and not any(map(math.isnan, weights)):
-        yield f"weights: from {plain_text(min(weights))} to {plain_text(max(weights))}"
-
-
-def _contents(suite: Suite) -> str:
+def _describe_contents(suite: Suite) -> str:
+    """How many queries, judgments, measures, thresholds and requests *suite* has."""
     queries = suite.queries
-    judged = sum(1 for query in queries if query.judgments)
+    unjudged = sum(not query.judgments for query in queries)
+    judgments = sum(len(query.judgments) for query in queries)
+    thresholds = len(suite.thresholds) + sum(len(query.thresholds) for query in queries)
+    measures: set[Measure] = set()
+    for query in queries:
+        measures.update(measures_of(suite, query))
     counts = [
-        count(len(queries), "query") + ("" if judged == len(queries) else f" ({len(queries) - judged:,} unjudged)"),
-        count(sum(len(query.judgments) for query in queries), "judgment")
-        + (f" ({suite.ungraded:,} not graded yet)" if suite.ungraded else ""),
-        count(len({measure for query in queries for measure in measures_of(suite, query)}), "measure"),
-        count(len(suite.thresholds) + sum(len(query.thresholds) for query in queries), "threshold"),
+        count(len(queries), "query"),
+        count(judgments, "judgment"),
+        count(len(measures), "measure"),
+        count(thresholds, "threshold"),
         count(len(suite.requests), "request"),
     ]
+    if unjudged:
+        counts[0] += f" ({unjudged:,} unjudged)"
+    if suite.ungraded:
+        counts[1] += f" ({suite.ungraded:,} not graded yet)"
     return ", ".join(counts)
+
+
+def _describe_groups(suite: Suite) -> list[str]:
+    """The number of queries of each tag, and the range of weights where these differ."""
+    lines = []
+    tags = Counter(tag for query in suite.queries for tag in query.tags)
+    if tags:
+        counts = [f"{tag} {size:,}" for tag, size in tags.most_common(TAGS_SHOWN)]
+        if len(tags) > TAGS_SHOWN:
+            counts.append(f"and {len(tags) - TAGS_SHOWN:,} more")
+        untagged = sum(not query.tags for query in suite.queries)
+        line = f"tags: {', '.join(counts)}"
+        if untagged:
+            line += f"; no tag {untagged:,}"
+        lines.append(line)
+    weights = [query.weight for query in suite.queries]
+    # A weight of a variable has no value here: variables need not be set.
+    if are_weighted(weights) and not any(map(math.isnan, weights)):
+        lines.append(f"weights: from {plain_text(min(weights))} to {plain_text(max(weights))}")
+    return lines

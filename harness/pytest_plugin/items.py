@@ -15,9 +15,9 @@ import pytest
 from harness.errors import HarnessError
 from harness.gate.selection import check_query_ids, check_tags
 from harness.model import Status, Waiver
-from harness.pytest_plugin.options import only_shows_items
 from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
+from harness.pytest_plugin.plugin_options import only_shows_items
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import Cell, RelevanceSession, RelevanceWarning, shorten_path
 from harness.run import Matrix

@@ -28,7 +28,7 @@ from harness.suites.discovery import describe_misnamed, explain_refusal, find_su
 
 if TYPE_CHECKING:
     from harness.model import Suite
-    from harness.pytest_plugin.options import PluginOptions
+    from harness.pytest_plugin.plugin_options import PluginOptions
 
 
 PLACE = "relevance.place"

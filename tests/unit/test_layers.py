@@ -168,7 +168,7 @@ LATE = {
     "harness.cli.shared_options": {"harness.statistics.compare"},  # numpy, which an extra brings
     "harness.cli.scheduler": {"distributed"},  # which an extra brings
     "harness.pytest_plugin.node": {"harness.embedded"},
-    "harness.pytest_plugin.options": {"harness.baseline", "harness.config"},
+    "harness.pytest_plugin.plugin_options": {"harness.baseline", "harness.config"},
 }
 """What entry points import inside functions; the table of commands and plugin.py are there for the rest."""
 
