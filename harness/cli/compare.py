@@ -35,7 +35,7 @@ from harness.suites.inputs import RunInputs
 
 QUERIES_SHOWN = 5
 
-OF_RUN = [
+RUN_ARGUMENTS = [
     option.several or option.field
     for option in OPTIONS.values()
     if option.commands in (Commands.OF_FILES, Commands.WITH_A_SERVER, Commands.OF_SUITES)
@@ -99,7 +99,7 @@ A URL, and a file that says by itself what it is, need no word before.
     help="Write html=FILE, json=FILE or markdown=FILE; may be repeated.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print only thresholds that fail, and no progress.")
-def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int, **given: Any) -> int:
+def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int, **arguments: Any) -> int:
     """
     Compare B with A: what changed, by how much, and whether chance would do the same.
 
@@ -109,10 +109,12 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
     and where there are none the rankings alone. The exit status is 0 where every --threshold holds, 1 where one does
     not, 2 where a file or the command line is wrong, 3 where a query of either has no answer.
     """
-    request = _request(**given)
-    suites = [] if given["suite"] is None else [given["suite"]]
-    named = [*_list_files_of_sides(given["reference"], given["candidate"]), *filter(None, [request.qrels])]
-    with gc_paused(), remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, named)):
+    request = _make_request(**arguments)
+    suites = [] if arguments["suite"] is None else [arguments["suite"]]
+    files = _list_files_of_sides(arguments["reference"], arguments["candidate"])
+    if request.qrels is not None:
+        files.append(request.qrels)
+    with gc_paused(), remove_outdated_on_error(outputs, RunInputs(suites, request.run, os.environ, files)):
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
             prepared = prepare(request, runner.run_loaded, os.environ)
         report = prepared.make_report()
@@ -130,11 +132,14 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
 
 def _list_files_of_sides(*sides: str) -> list[Path]:
     """What in the texts of *sides* may be the path of a file: the whole, without the word before, without the index."""
-    texts = [text for side in sides for text in (side, side.partition(":")[2])]
-    return [Path(name) for text in texts for name in (text, text.rpartition("#")[0]) if name]
+    names = []
+    for side in sides:
+        for text in (side, side.partition(":")[2]):
+            names += [text, text.rpartition("#")[0]]
+    return [Path(name) for name in names if name]
 
 
-def _request(
+def _make_request(
     *,
     suite: Path | None,
     measures: tuple[str, ...],
@@ -146,10 +151,11 @@ def _request(
     **others: Any,
 ) -> ComparisonRequest:
     """The comparison that the options describe."""
-    run = make_run_options(**{name: others.pop(name) for name in OF_RUN}, locate=False)
-    tested = {name: others.pop(name) for name in TEST_OPTIONS}
+    run = make_run_options(**{name: others.pop(name) for name in RUN_ARGUMENTS}, locate=False)
+    test_arguments = {name: others.pop(name) for name in TEST_OPTIONS}
     _refuse_unused(run, suite, (others["reference"], others["candidate"]))
-    how = None if list_absent_packages() else read_statistics_options(**tested)
+    # Without the packages for statistics rankings are compared, and no test is made.
+    how = None if list_absent_packages() else read_statistics_options(**test_arguments)
     return ComparisonRequest(
         options=CompareOptions(run.day(), depth, p, how),
         suite=suite,

@@ -31,14 +31,14 @@ WRITTEN = {name: format for name, format in FORMATS.items() if format.writes}
     help="The file that is written; a folder for several suites or files.",
 )
 @strict_option
-def command(kind: str, suites: Sequence[Path], output: Path, strict: bool, **given: Any) -> int:
+def command(kind: str, suites: Sequence[Path], output: Path, strict: bool, **arguments: Any) -> int:
     """
     Write suites as files of another system.
 
     What the format has no place for is listed on standard error, with its place in the suite. Variables from the
     environment are written as they stand in the suite. No file is replaced.
     """
-    options = make_run_options(**given)
+    options = make_run_options(**arguments)
     found, configs = find_given_suites(suites, options.root), Configs.of(options, os.environ)
     loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
     return print_migration(export_suites(kind, loaded, output), strict=strict)

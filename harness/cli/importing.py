@@ -38,7 +38,10 @@ LEFT_OVER = 1
 
 def format_formats(formats: Mapping[str, Format]) -> str:
     """The formats for a command's help."""
-    return "\b\nFormats:\n" + "\n".join(f"  {name:15} {format.summary}" for name, format in formats.items())
+    # click keeps the line ends of a paragraph that begins with \b.
+    lines = ["\b", "Formats:"]
+    lines += [f"  {name:15} {format.summary}" for name, format in formats.items()]
+    return "\n".join(lines)
 
 
 class CutPoints(click.ParamType[tuple[float, ...]]):
@@ -73,7 +76,7 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 @click.option("--request-file", type=existing_file, help="JSON with the body of _search; {{text}} is the query's text.")
 @strict_option
 @click.option(
-    "--suite", "known", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
+    "--suite", "suite_path", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
 )
 @click.option(
     "--cut-points",
@@ -105,12 +108,12 @@ def command(
     index: str | None,
     request_file: Path | None,
     strict: bool,
-    known: Path | None,
+    suite_path: Path | None,
     url: str | None,
     cluster: str | None,
     config: Path | None,
     variables: tuple[str, ...],
-    **of_clicks: Any,
+    **click_arguments: Any,
 ) -> int:
     """
     Write a suite from the files of another system, or grades from clicks.
@@ -119,26 +122,26 @@ def command(
     request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced.
     """
     request = None if request_file is None else read_node(request_file).object()
-    given = ImportOptions(name, index, request)
+    import_options = ImportOptions(name, index, request)
     if FORMATS[kind].module != "clicks":
-        if known is not None or url is not None or cluster is not None or any(of_clicks.values()):
+        if suite_path is not None or url is not None or cluster is not None or any(click_arguments.values()):
             raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")
-        return print_migration(import_suites(kind, sources, output, given), strict=strict)
+        return print_migration(import_suites(kind, sources, output, import_options), strict=strict)
     options = RunOptions(url=url, cluster=cluster, config=config, variables=variables, entry=COMMAND)
-    live = None
+    documents = None
     if url is not None or cluster is not None:
         if kind != "ubi":
             raise click.UsageError("--url and --cluster are of ubi; the sources of clicks are files")
-        live = live_documents(output.parent, sources, options, environ=os.environ)
+        documents = live_documents(output.parent, sources, options, environ=os.environ)
     suite = None
-    if known is not None:
-        suite = load_suite(known, None, needs_judgments=False, configs=Configs.of(options, os.environ))
-    model = _click_model(**of_clicks)
-    migrated = import_clicks(ClickSources(kind, sources, live), output, model, given, suite=suite)
+    if suite_path is not None:
+        suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.of(options, os.environ))
+    model = _make_click_model(**click_arguments)
+    migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
     return print_migration(migrated, strict=strict)
 
 
-def _click_model(
+def _make_click_model(
     cut_points: tuple[float, ...] | None,
     least_impressions: int | None,
     propensities: Path | None,

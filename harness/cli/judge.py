@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import webbrowser
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,7 +114,7 @@ def command(
     agreement: bool,
     as_json: bool,
     only_write: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> int:
     """
     Grade on a page in the browser what `harness judgments pool` would collect.
@@ -133,31 +133,37 @@ def command(
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
-    path, bounds = find_one_suite(suite, given["root"]), None if scale is None else parse_scale(scale)
-    configs = Configs.of(
-        make_run_options(config=given["config"], variables=given["variables"], root=given["root"]), os.environ
-    )
-    judged = read_judged(path, None, configs=configs)[0].suite
-    questions = fingerprint_questions(judged)
+    path = find_one_suite(suite, arguments["root"])
+    parsed_scale = None if scale is None else parse_scale(scale)
+    config_arguments = {name: arguments[name] for name in ("config", "variables", "root")}
+    configs = Configs.of(make_run_options(**config_arguments), os.environ)
+    judged_suite = read_judged(path, None, configs=configs)[0].suite
+    questions = fingerprint_questions(judged_suite)
     judges = read_judge_files(path, folder, questions)
     if agreement:
-        return _print_agreement(judged, judges, bounds, as_json=as_json)
+        return _print_agreement(judged_suite, judges, parsed_scale, as_json=as_json)
     if only_write and settle:
         _check_has_graded(judge, judges)
     name = judge or SOMEBODY
-    mine = judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
-    settler = name if settle else None
-    target = _Target(
-        GradedFiles.read(path, configs), folder, ResolutionRule(rule), most_apart, outputs, bounds, settler
+    own_file = judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
+    target = _GradeTarget(
+        files=GradedFiles.read(path, configs),
+        folder=folder,
+        rule=ResolutionRule(rule),
+        most_apart=most_apart,
+        outputs=outputs,
+        scale=parsed_scale,
+        settler=name if settle else None,
     )
     target.check(judges)
     if only_write:
         for line in target.write():
             click.echo(printable(line))
         return 0
+    # Before queries are sent: what a judge grades could not be kept.
     require_installed()
-    mine.check_writable()
-    return _judge(path, judges, target, judge=name, scale=bounds, **given)
+    own_file.check_writable()
+    return _judge(path, judges, target, judge=name, **arguments)
 
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:
@@ -167,56 +173,66 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
     Raises:
         UsageError: The judge has not.
     """
-    known = [name for name, kept in judges.items() if kept.grades]
-    if judge not in known:
-        others = f"only {', '.join(known)} {'has' if len(known) == 1 else 'have'}" if known else "nobody has"
-        raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), known)}")
+    names = [name for name, file in judges.items() if file.grades]
+    if judge in names:
+        return
+    others = "nobody has"
+    if names:
+        others = f"only {', '.join(names)} {'has' if len(names) == 1 else 'have'}"
+    raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), names)}")
 
 
 def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
     for line in describe_outdated(judges):
         click.echo(printable(f"harness: {line}"), err=True)
-    graded = {name: kept.grades for name, kept in judges.items() if kept.grades}
-    found = compute_agreement(graded, [choice.grade for choice in list_choices(suite, scale)])
+    grades = {name: file.grades for name, file in judges.items() if file.grades}
+    agreement = compute_agreement(grades, [choice.grade for choice in list_choices(suite, scale)])
     if as_json:
-        click.echo(agreement_json(found))
+        click.echo(agreement_json(agreement))
     else:
-        show(agreement_renderables(found))
+        show(agreement_renderables(agreement))
     return 0
 
 
 def _judge(
     path: Path,
     judges: dict[str, JudgeFile],
-    target: _Target,
+    target: _GradeTarget,
     *,
     fields: str | None,
     depth: int | None,
     judge: str,
     blind: bool,
     seed: int,
-    scale: Scale | None,
     port: int,
     no_open: bool,
     quiet: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> int:
-    named = tuple(name.strip() for name in (fields or "").split(",") if name.strip())
-    pooling = PoolOptions(*make_run_choices(**given), depth, fields=named)
+    """Collect what is to be judged, and serve the page; the arguments are those of the command."""
+    field_names = [name.strip() for name in fields.split(",")] if fields is not None else []
+    run_options, matrix = make_run_choices(**arguments)
+    pool_options = PoolOptions(run_options, matrix, depth, fields=tuple(name for name in field_names if name))
     settles = target.settler is not None
-    options = JudgeOptions(pooling, judge, blind, seed, scale, settles)
+    options = JudgeOptions(pool_options, judge, blind, seed, target.scale, settles)
     with run_progress(quiet=quiet) as progress:
         session = open_session(path, judges, options, environ=os.environ, progress=progress)
     for note in session.notes:
         click.echo(printable(f"harness: {note}"), err=True)
     status = NO_ANSWER if session.unanswered else 0
     if not session.documents:
-        why = "no hit has different grades of other judges" if settles else "every hit in the pool has a grade"
-        click.echo("nothing to judge" if status else f"nothing to judge: {why}")
+        line = "nothing to judge"
+        # Without an answer nobody knows whether there is something.
+        if status == 0 and settles:
+            line += ": no hit has different grades of other judges"
+        elif status == 0:
+            line += ": every hit in the pool has a grade"
+        click.echo(line)
         return status
     if blind:
         click.echo(f"blind order, seed {seed}")
-    return _serve(JudgingServer(session, target.write, target.reread, port), opens=not no_open) or status
+    status_of_page = _serve(JudgingServer(session, target.write, target.reread, port), opens=not no_open)
+    return status_of_page or status
 
 
 def _serve(server: JudgingServer, *, opens: bool) -> int:
@@ -224,15 +240,16 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
     session = server.session
     server.start()
     try:
-        to_judge = count(len(session.documents), "document")
-        click.echo(f"{to_judge} to judge, {session.graded_count:,} of them graded: {server.url}")
-        if opens and not _open(server.url):
+        documents = count(len(session.documents), "document")
+        click.echo(f"{documents} to judge, {session.graded_count:,} of them graded: {server.url}")
+        if opens and not _open_browser(server.url):
             click.echo("harness: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
         graded = session.graded_count
-        kept = f"{count(graded, 'grade')} {'is' if graded == 1 else 'are'} kept in {session.file.path}"
-        kept = kept if graded else "no document was graded"
+        kept = "no document was graded"
+        if graded:
+            kept = f"{count(graded, 'grade')} {'is' if graded == 1 else 'are'} kept in {session.file.path}"
         click.echo(printable(f"{kept}; nothing was written to the suite"), err=True)
         return INTERRUPTED
     finally:
@@ -242,31 +259,33 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
     return 0
 
 
-def _open(url: str) -> bool:
+def _open_browser(url: str) -> bool:
     """Open the page in a browser with a window, not one in the terminal; returns whether that succeeded."""
     try:
         browser = webbrowser.get()
     except webbrowser.Error:
         return False
-    return type(browser) is not webbrowser.GenericBrowser and browser.open(url)
+    # The class of browsers in the terminal, such as lynx, which would take it over.
+    if type(browser) is webbrowser.GenericBrowser:
+        return False
+    return browser.open(url)
 
 
 @dataclass(slots=True)
-class _Target:
-    """
-    Where grades are written: the *files* of the suite, or *outputs*; by which *rule*, and on which *scale*.
-
-    The files of the judges are in *folder*, or beside the suite, and are read when grades are written: others may judge
-    meanwhile. Grades of the *settler* take precedence over the rule.
-    """
+class _GradeTarget:
+    """Where grades are written, and which of several are."""
 
     files: GradedFiles
+    """The suite and its files."""
     folder: Path | None
+    """Has the files of the judges; they are beside the suite where None."""
     rule: ResolutionRule
     most_apart: float
     outputs: Sequence[Output]
+    """Are written in place of *files*."""
     scale: Scale | None
     settler: str | None = None
+    """The judge whose grades take precedence over the rule."""
 
     def check(self, judges: Mapping[str, JudgeFile]) -> None:
         """
@@ -292,33 +311,43 @@ class _Target:
             HarnessError: Nothing was written.
         """
         suite = read_judged(self.files.suite, None, configs=self.files.configs)[0].suite
+        # Read again: others may have judged meanwhile.
         judges = read_judge_files(self.files.suite, self.folder, fingerprint_questions(suite))
         check_on_scale(judges.values(), suite, self.scale)
-        graded = {name: kept.grades for name, kept in judges.items()}
-        found = resolve(graded, self.rule, most_apart=self.most_apart, settler=self.settler)
-        write = self._to_outputs if self.outputs else self._to_suite
-        said = [*describe_outdated(judges), *write(found.grades, judges)]
-        if found.open:
-            left = count(len(found.open), "document")
+        grades = {name: file.grades for name, file in judges.items()}
+        resolution = resolve(grades, self.rule, most_apart=self.most_apart, settler=self.settler)
+        lines = list(describe_outdated(judges))
+        if self.outputs:
+            lines += self._write_outputs(resolution.grades, judges)
+        else:
+            lines += self._write_to_suite(resolution.grades, judges)
+        if resolution.open:
+            documents = count(len(resolution.open), "document")
             options = "harness judge SUITE --agreement, --settle or --resolve"
-            said.append(f"no grade was written for {left} on which judges differ; see {options}")
-        return said
+            lines.append(f"no grade was written for {documents} on which judges differ; see {options}")
+        return lines
 
-    def _to_outputs(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> Iterator[str]:
+    def _write_outputs(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> list[str]:
         self.check(judges)
+        lines = []
         for output in self.outputs:
             write_output(output, WRITERS[output.kind](grades), "the grades")
-            yield f"wrote {count(len(grades), 'grade')} to {output.path}"
+            lines.append(f"wrote {count(len(grades), 'grade')} to {output.path}")
+        return lines
 
-    def _to_suite(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> Iterator[str]:
+    def _write_to_suite(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> list[str]:
         written = self.files.write(grades, collect_given(judges.values()))
+        # What was written is no change by somebody else when grades are written once more.
         self.reread()
-        if not written.files:
-            yield "no grade is new; nothing was written"
-        else:
+        lines = []
+        if written.files:
             changed = f", and {written.changed:,} changed" if written.changed else ""
-            yield f"wrote {count(written.added, 'new grade')}{changed} to {' and '.join(map(str, written.files))}"
+            files = " and ".join(map(str, written.files))
+            lines.append(f"wrote {count(written.added, 'new grade')}{changed} to {files}")
+        else:
+            lines.append("no grade is new; nothing was written")
         for (query, document), grade in written.kept.items():
-            yield f"document {document} of query {query} keeps its grade {grade:g}, which no judge gave"
+            lines.append(f"document {document} of query {query} keeps its grade {grade:g}, which no judge gave")
         if written.unknown:
-            yield f"left out {count(written.unknown, 'grade')} for queries that the suite does not have"
+            lines.append(f"left out {count(written.unknown, 'grade')} for queries that the suite does not have")
+        return lines

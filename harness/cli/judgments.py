@@ -73,7 +73,7 @@ def pool(
     snippet: str | None,
     outputs: tuple[Output, ...],
     quiet: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> int:
     """
     Collect the hits that nobody has judged, from the top of each request, into files to be graded.
@@ -82,22 +82,22 @@ def pool(
     when grades are put in. Nothing is decided: the exit status is 0 however much is unjudged, and 3 where a query had
     no answer; what the others returned is written all the same.
     """
-    found = find_given_suites(suites, given["root"])
-    options, matrix = make_run_choices(**given)
-    _check_files(outputs, RunInputs(found.suites, options, os.environ))
-    pooling = PoolOptions(options, matrix, depth, snippet)
+    found = find_given_suites(suites, arguments["root"])
+    options, matrix = make_run_choices(**arguments)
+    _refuse_outputs(outputs, RunInputs(found.suites, options, os.environ))
+    pool_options = PoolOptions(options, matrix, depth, snippet)
     with run_progress(quiet=quiet) as progress:
-        pools = pool_suites(found.suites, pooling, environ=os.environ, progress=progress)
-    for one in pools:
-        show(pool_renderables(one))
-    _write(pools, outputs, quiet=quiet)
+        pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
+    for suite_pool in pools:
+        show(pool_renderables(suite_pool))
+    _write_pools(pools, outputs, quiet=quiet)
     if not quiet:
         print_left_out(found)
-    return NO_ANSWER if any(one.unanswered for one in pools) else 0
+    return NO_ANSWER if any(suite_pool.unanswered for suite_pool in pools) else 0
 
 
-def _check_files(outputs: Sequence[Output], inputs: RunInputs) -> None:
-    """Check that each output is for one suite, and overwrites no grades: graded documents would not be pooled again."""
+def _refuse_outputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
+    """Refuse outputs for several suites, and those that hold grades: graded documents would not be pooled again."""
     if outputs and len(inputs.suites) > 1:
         raise UsageError(f"a file has the judgments of one suite, but {len(inputs.suites)} suites were given")
     refuse_inputs(outputs, inputs)
@@ -107,13 +107,14 @@ def _check_files(outputs: Sequence[Output], inputs: RunInputs) -> None:
             raise UsageError(f"{output.path} holds {count(graded, 'grade')}; write to another file")
 
 
-def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:
-    for one in pools:
-        texts = [WRITERS[output.kind](one) for output in outputs]
+def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> None:
+    for suite_pool in pools:
+        # All texts are made before one is written: a pool that a format cannot hold leaves no file behind.
+        texts = [WRITERS[output.kind](suite_pool) for output in outputs]
         for output, text in zip(outputs, texts, strict=True):
             write_output(output, text, "the unjudged documents")
-    for output in outputs if pools and not quiet else ():
-        click.echo(f"wrote {output.path}", err=True)
+            if not quiet:
+                click.echo(f"wrote {output.path}", err=True)
 
 
 @command.command("lint")
@@ -123,7 +124,7 @@ def _write(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: bool) -> 
 @click.option("--offline", is_flag=True, help="Do not look up the judged documents in the index.")
 @click.option("--scale", metavar="LOW..HIGH", help="The lowest and the highest grade, such as 0..3.")
 @json_option
-def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **given: Any) -> int:
+def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool, **arguments: Any) -> int:
     """
     Look through the judgments of suites for what cannot be right, all of it at once.
 
@@ -132,11 +133,13 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     two names of one document. The exit status is 1 where something was found, 2 where a suite is wrong otherwise, and 3
     where the engine could not answer.
     """
-    if offline and (given["url"] or given["embedded"]):
+    if offline and (arguments["url"] or arguments["embedded"]):
         raise click.UsageError("--offline uses no engine; remove --url and --embedded")
-    bounds = None if scale is None else parse_scale(scale)
-    found = find_given_suites(suites, given["root"])
-    lint = lint_suites(found.suites, make_run_options(**given), offline=offline, scale=bounds, environ=os.environ)
+    parsed_scale = None if scale is None else parse_scale(scale)
+    found = find_given_suites(suites, arguments["root"])
+    lint = lint_suites(
+        found.suites, make_run_options(**arguments), offline=offline, scale=parsed_scale, environ=os.environ
+    )
     _print_lint(lint, as_json=as_json)
     print_left_out(found)
     if lint.problems:

@@ -31,7 +31,7 @@ def command(
     gain: str | None,
     complete: bool,
     as_json: bool,
-    **given: Any,
+    **arguments: Any,
 ) -> None:
     """
     Tell whether each CANDIDATE run differs from the REFERENCE run by more than chance.
@@ -43,7 +43,7 @@ def command(
     Nothing is decided: the exit status is 0 whatever is found, and 2 where a file or an option is wrong.
     """
     require_packages()
-    how = read_statistics_options(**given)
+    how = read_statistics_options(**arguments)
     options = read_options(measures, profile, gain, complete)
     comparisons = compare_files(qrels, reference, candidates, options, how)
     if as_json:

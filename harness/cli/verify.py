@@ -39,7 +39,7 @@ from harness.report.terminal.verification import verification_renderables
 )
 @json_option
 @quiet_option
-def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool, **given: Any) -> int:
+def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool, **arguments: Any) -> int:
     """
     Compare the scores of suites with those of the cluster's own _rank_eval.
 
@@ -48,7 +48,7 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
     difference has a known reason, 1 where one has none or nothing was compared, 2 where a suite or the command line is
     wrong, and 3 where the engine has no _rank_eval or could not answer.
     """
-    options, matrix = make_run_choices(**given, all_titles=False)
+    options, matrix = make_run_choices(**arguments, all_titles=False)
     found = find_given_suites(suites, options.root)
     with run_progress(quiet=quiet) as progress:
         report = verify_suites(
