@@ -137,9 +137,8 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
         raise click.UsageError("--offline uses no engine; remove --url and --embedded")
     parsed_scale = None if scale is None else parse_scale(scale)
     found = find_given_suites(suites, arguments["root"])
-    lint = lint_suites(
-        found.suites, make_run_options(**arguments), offline=offline, scale=parsed_scale, environ=os.environ
-    )
+    options = make_run_options(**arguments)
+    lint = lint_suites(found.suites, options, offline=offline, scale=parsed_scale, environ=os.environ)
     _print_lint(lint, as_json=as_json)
     print_left_out(found)
     if lint.problems:
@@ -149,11 +148,11 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
     return FINDINGS if lint.findings else 0
 
 
-def _print_lint(found: Lint, *, as_json: bool) -> None:
+def _print_lint(lint: Lint, *, as_json: bool) -> None:
     if as_json:
-        click.echo(findings_json(found.findings))
+        click.echo(findings_json(lint.findings))
     else:
-        for line in finding_lines(found.findings):
+        for line in finding_lines(lint.findings):
             click.echo(line)
-    for line in (*found.notes, *found.errors, closing_line(found.findings, found.judgments, found.suites)):
+    for line in (*lint.notes, *lint.errors, closing_line(lint.findings, lint.judgments, lint.suites)):
         click.echo(printable(line), err=True)
