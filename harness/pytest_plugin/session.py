@@ -114,7 +114,7 @@ class RelevanceSession:
         self.refusals.extend(problem for problem in problems if problem not in self.refusals)
 
     def explain_baseline_refusal(self, suites: int) -> str:
-        """As `harness.options.baseline_refusal`, of the baseline that the options name."""
+        """As `harness.options.explain_baseline_refusal`, of the baseline that the options name."""
         file = self.options.run.baseline
         refusal = explain_baseline_refusal(None if file is None else shorten_path(file), suites, "chosen")
         return f"--relevance-baseline: {refusal}" if refusal else ""
