@@ -23,7 +23,7 @@ from harness.metrics.score import score_diverse_query, score_query
 from harness.model import Gain, Measure, Profile
 
 if TYPE_CHECKING:
-    from harness.metrics.bulk import Batch, Floats, TrecJudgments
+    from harness.metrics.bulk import Batch, Floats, TrecJudgments, TrecRankings
 
 Judgments = Mapping[str, Mapping[str, float]]
 Rankings = Mapping[str, Sequence[str]]
@@ -66,11 +66,16 @@ class Evaluation:
     def means_over_ties(self, measure: str) -> tuple[float, float] | None:
         """The least and the greatest mean over the orders of documents with equal scores, None where it is one."""
         ranges = self.tie_ranges.get(measure, {})
-        values = {query: value for query, value in self.scores[measure].items() if value is not None}
-        spans = [ranges.get(query, (value, value)) for query, value in values.items()]
-        if not ranges or not spans:
+        least, greatest = [], []
+        for query, value in self.scores[measure].items():
+            if value is not None:
+                # The score of a query that ties do not move is both ends of its range.
+                low, high = ranges.get(query, (value, value))
+                least.append(low)
+                greatest.append(high)
+        if not ranges or not least:
             return None
-        return fsum(least for least, _ in spans) / len(spans), fsum(greatest for _, greatest in spans) / len(spans)
+        return fsum(least) / len(least), fsum(greatest) / len(greatest)
 
     def values(self, measure: str) -> list[float]:
         """The values there are, in the order of the queries."""
@@ -104,48 +109,54 @@ def evaluate(
         MeasureError: a grade that a gain map or a measure's scale does not hold.
         UsageError: a grade or a score that is not a number, a query with more scores than documents.
     """
-    unjudged, missing, queries = _queries_in_the_mean(rankings, judgments, profile, complete=complete)
-    ranked = _rankings_in_order(queries, rankings, profile, scores)
+    unjudged, missing, queries = _select_queries(rankings, judgments, profile, complete=complete)
+    ranked = _list_rankings(queries, rankings, profile, scores)
     judged = list(map(judgments.get, queries, repeat({})))
-    batched = [measure for measure in measures if batch_formula_of(measure, profile)] if _pays(ranked) else []
-    at_once: Mapping[str, Floats] = {}
+    batched: list[Measure] = []
+    if _is_numpy_worth_it(ranked):
+        batched = [measure for measure in measures if batch_formula_of(measure, profile)]
+    arrays: Mapping[str, Floats] = {}
     if batched:
         from harness.metrics.bulk import batches_of_ids, score_batches
 
-        batches = batches_of_ids(ranked, judged, depth=_depth(batched))
-        at_once = score_batches(batches, batched, gain=gain, profile=profile)
-    columns = {
-        measure.text: _or_none(at_once[measure.text])
-        if measure in batched
-        else _one_by_one(partial(score_query, measure, gain=gain, profile=profile), ranked, judged)
-        for measure in measures
-    }
-    by_query = {text: dict(zip(queries, column, strict=True)) for text, column in columns.items()}
-    return Evaluation(profile, by_query, missing, unjudged, _summed(measures))
+        batches = batches_of_ids(ranked, judged, depth=_find_depth(batched))
+        arrays = score_batches(batches, batched, gain=gain, profile=profile)
+    by_query: dict[str, dict[str, float | None]] = {}
+    for measure in measures:
+        if measure in batched:
+            values = _list_values(arrays[measure.text])
+        else:
+            score = partial(score_query, measure, gain=gain, profile=profile)
+            values = _score_one_by_one(score, ranked, judged)
+        by_query[measure.text] = dict(zip(queries, values, strict=True))
+    return Evaluation(profile, by_query, missing, unjudged, _name_summed(measures))
 
 
-def _queries_in_the_mean(
+def _select_queries(
     rankings: Collection[str], judgments: Mapping[str, object], profile: Profile, *, complete: bool
 ) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:
     """Queries of the run without judgments, judged queries that the run does not hold, and the queries to score."""
+    # No loop in Python: scripts/bench/metrics measures it.
     unjudged = tuple(compress(rankings, map(not_, map(judgments.get, rankings))))
     missing = tuple(query for query in filterfalse(rankings.__contains__, judgments) if judgments[query])
-    left_out = set(unjudged) if rules_of(profile).skips_unjudged else set()
-    queries = [*filterfalse(left_out.__contains__, rankings), *(missing if complete else ())]
+    skipped = set(unjudged) if rules_of(profile).skips_unjudged else set()
+    queries = list(filterfalse(skipped.__contains__, rankings))
+    if complete:
+        queries += missing
     return unjudged, missing, queries
 
 
-def _rankings_in_order(
+def _list_rankings(
     queries: Sequence[str], rankings: Rankings, profile: Profile, scores: Scores | None
 ) -> list[Sequence[str]]:
     """The ranking of each query, by score where *profile* sorts; a query that has none returned nothing."""
     ranked = map(rankings.get, queries, repeat(()))
     if scores is None or not rules_of(profile).sorts:
         return list(ranked)
-    return [_in_order(query, ranking, scores.get(query)) for query, ranking in zip(queries, ranked, strict=True)]
+    return [_sort_hits(query, ranking, scores.get(query)) for query, ranking in zip(queries, ranked, strict=True)]
 
 
-def _in_order(query: str, ranking: Sequence[str], given: Sequence[float | None] | None) -> Sequence[str]:
+def _sort_hits(query: str, ranking: Sequence[str], given: Sequence[float | None] | None) -> Sequence[str]:
     if given is None:
         return ranking
     try:
@@ -154,32 +165,38 @@ def _in_order(query: str, ranking: Sequence[str], given: Sequence[float | None] 
         raise UsageError(f"query {query!r}: {error}") from None
 
 
-def _depth(measures: Sequence[Measure]) -> int | None:
+def _find_depth(measures: Sequence[Measure]) -> int | None:
     """The number of hits that *measures* use; None for all: without a cutoff, or if unjudged ones are removed first."""
+    # NumRel has no cutoff and looks at no hit.
     cutoffs = [measure.cutoff for measure in measures if measure.name != "NumRel"]
     condensed = any(dict(measure.parameters).get("judged_only") for measure in measures)
     return None if condensed or None in cutoffs else deepest_cutoff(measures)
 
 
-def _pays(rankings: Sequence[Sequence[str]]) -> bool:
+def _is_numpy_worth_it(rankings: Sequence[Sequence[str]]) -> bool:
     return sum(map(len, rankings)) >= WORTH_NUMPY and find_spec("numpy") is not None
 
 
-def _or_none(column: Floats) -> list[float | None]:
-    values: list[float | None] = column.tolist()
-    return values if isfinite(column.sum()) else [None if isnan(value) else value for value in column.tolist()]
+def _list_values(scores: Floats) -> list[float | None]:
+    """*scores* as Python's floats, None for NaN."""
+    values: list[float | None] = scores.tolist()
+    # The sum tells at once whether there is any; it cannot overflow, see GREATEST_SCORE.
+    if isfinite(scores.sum()):
+        return values
+    return [None if isnan(value) else value for value in scores.tolist()]
 
 
-def _one_by_one(
+def _score_one_by_one(
     score: Callable[[Sequence[str], T], float], rankings: Sequence[Sequence[str]], judgments: Sequence[T]
 ) -> list[float | None]:
-    def scored(ranking: Sequence[str], judged: T) -> float | None:
+    """The score of each query, None where it is undefined."""
+    values: list[float | None] = []
+    for ranking, judged in zip(rankings, judgments, strict=True):
         try:
-            return score(ranking, judged)
+            values.append(score(ranking, judged))
         except UndefinedScore:
-            return None
-
-    return list(map(scored, rankings, judgments))
+            values.append(None)
+    return values
 
 
 def evaluate_trec(
@@ -206,49 +223,82 @@ def evaluate_trec(
         MeasureError: a grade that a gain map or a measure's scale does not hold.
         CannotReadInBulk: the run has to be read line by line.
     """
-    from harness.metrics.bulk import TrecRankings, read_rankings, score_batches
+    from harness.metrics.bulk import score_batches
 
-    rules, queries = rules_of(profile), dict[str, None]()
-    tied: dict[str, dict[str, list[float]]] = {measure.text: {} for measure in measures}
-
-    def batches() -> Iterator[Batch]:
-        for part in read_rankings(run):
-            queries.update(dict.fromkeys(part.queries))
-            if not rules.sorts:
-                for batch in judgments.orders_of_ties(part):
-                    columns = score_batches([batch], measures, gain=gain, profile=profile)
-                    for text, column in columns.items():
-                        for query, value in zip(part.queries, column.tolist(), strict=True):
-                            tied[text].setdefault(query, []).append(value)
-            yield judgments.batch(part, ties_by_id=rules.sorts)
-        if complete and (absent := list(filterfalse(queries.__contains__, judgments.queries))):
-            yield judgments.batch(TrecRankings.empty(absent), ties_by_id=False)
-
-    columns = score_batches(batches(), measures, gain=gain, profile=profile)
+    lines = _TrecLines(run, judgments, measures, gain, profile)
+    columns = score_batches(lines.read_batches(complete=complete), measures, gain=gain, profile=profile)
     judged = dict.fromkeys(judgments.queries, True)
-    unjudged, missing, scored = _queries_in_the_mean(queries, judged, profile, complete=complete)
-    rows = [*queries, *(missing if complete else ())]
-    by_query = {text: dict(zip(rows, _or_none(column), strict=True)) for text, column in columns.items()}
-    for query in set(rows).difference(scored):
-        for of_measure in by_query.values():
-            del of_measure[query]
-    return Evaluation(profile, by_query, missing, unjudged, _summed(measures), _ranges_of(by_query, tied))
+    unjudged, missing, scored = _select_queries(lines.queries, judged, profile, complete=complete)
+    # The batches have all queries, also those that the profile leaves out of the mean.
+    rows = list(lines.queries)
+    if complete:
+        rows += missing
+    left_out = set(rows).difference(scored)
+    by_query: dict[str, dict[str, float | None]] = {}
+    for text, column in columns.items():
+        values = dict(zip(rows, _list_values(column), strict=True))
+        for query in left_out:
+            del values[query]
+        by_query[text] = values
+    ranges = _find_ranges(by_query, lines.tied_values)
+    return Evaluation(profile, by_query, missing, unjudged, _name_summed(measures), ranges)
 
 
-def _ranges_of(
+@dataclass(slots=True)
+class _TrecLines:
+    """The lines of a run, and what is found out while they are read."""
+
+    run: Iterable[bytes]
+    judgments: TrecJudgments
+    measures: Sequence[Measure]
+    gain: Gain | None
+    profile: Profile
+    queries: dict[str, None] = field(default_factory=dict)
+    """The queries of the run, in its order."""
+    tied_values: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+    """By measure and query, the values with other orders of documents with equal scores."""
+
+    def read_batches(self, *, complete: bool) -> Iterator[Batch]:
+        """The batches, one at a time, as a run may be larger than the memory; *complete* as in `evaluate_trec`."""
+        from harness.metrics.bulk import TrecRankings, read_rankings
+
+        sorts = rules_of(self.profile).sorts
+        for rankings in read_rankings(self.run):
+            self.queries.update(dict.fromkeys(rankings.queries))
+            # A profile that sorts also says how documents with equal scores are ordered.
+            if not sorts:
+                self._score_ties(rankings)
+            yield self.judgments.batch(rankings, ties_by_id=sorts)
+        if complete:
+            absent = [query for query in self.judgments.queries if query not in self.queries]
+            if absent:
+                yield self.judgments.batch(TrecRankings.empty(absent), ties_by_id=False)
+
+    def _score_ties(self, rankings: TrecRankings) -> None:
+        from harness.metrics.bulk import score_batches
+
+        for batch in self.judgments.orders_of_ties(rankings):
+            columns = score_batches([batch], self.measures, gain=self.gain, profile=self.profile)
+            for text, column in columns.items():
+                by_query = self.tied_values.setdefault(text, {})
+                for query, value in zip(rankings.queries, column.tolist(), strict=True):
+                    by_query.setdefault(query, []).append(value)
+
+
+def _find_ranges(
     scores: Mapping[str, Mapping[str, float | None]], tied: Mapping[str, Mapping[str, Sequence[float]]]
 ) -> dict[str, dict[str, tuple[float, float]]]:
     """The ranges of the *scores* that differ from the values *tied*, those with other orders of ties."""
-    found: dict[str, dict[str, tuple[float, float]]] = {}
+    ranges: dict[str, dict[str, tuple[float, float]]] = {}
     for text, by_query in tied.items():
         for query, values in by_query.items():
             value = scores[text].get(query)
             if value is not None and max(values) > min(values):
-                found.setdefault(text, {})[query] = min(value, *values), max(value, *values)
-    return found
+                ranges.setdefault(text, {})[query] = min(value, *values), max(value, *values)
+    return ranges
 
 
-def _summed(measures: Sequence[Measure]) -> frozenset[str]:
+def _name_summed(measures: Sequence[Measure]) -> frozenset[str]:
     return frozenset(measure.text for measure in measures if definition_of(measure).summed)
 
 
@@ -275,12 +325,11 @@ def evaluate_novelty(
     Raises:
         MeasureError: a measure that is not one of novelty.
     """
-    unjudged, missing, queries = _queries_in_the_mean(rankings, judgments, profile, complete=complete)
-    ranked = _rankings_in_order(queries, rankings, profile, scores)
+    unjudged, missing, queries = _select_queries(rankings, judgments, profile, complete=complete)
+    ranked = _list_rankings(queries, rankings, profile, scores)
     judged = list(map(judgments.get, queries, repeat({})))
-    columns = {
-        measure.text: _one_by_one(partial(score_diverse_query, measure, profile=profile), ranked, judged)
-        for measure in measures
-    }
-    by_query = {text: dict(zip(queries, column, strict=True)) for text, column in columns.items()}
+    by_query: dict[str, dict[str, float | None]] = {}
+    for measure in measures:
+        score = partial(score_diverse_query, measure, profile=profile)
+        by_query[measure.text] = dict(zip(queries, _score_one_by_one(score, ranked, judged), strict=True))
     return Evaluation(profile, by_query, missing, unjudged)

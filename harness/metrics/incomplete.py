@@ -44,7 +44,7 @@ def _judged(grade: float | None, _: Settings) -> float:
 
 
 def _batch_judged(batch: Batch, settings: Settings) -> Floats:
-    return batch.ratio(batch.per_query(batch.query[batch.within(settings.cutoff)]), batch.hits(settings.cutoff))
+    return batch.ratio(batch.per_query(batch.query[batch.select_within(settings.cutoff)]), batch.hits(settings.cutoff))
 
 
 JUDGED = Definition(
@@ -109,13 +109,13 @@ def _bpref(ranking: GradedRanking, settings: Settings) -> float:
 def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
-    from harness.metrics.bulk.batch import at_least, counted_before
+    from harness.metrics.bulk.batch import count_before, reaches_level
 
     total = batch.total(settings.level)
     most = np.minimum(batch.total(settings.least_judged) - total, total)
     counted = batch.grade >= settings.least_judged
-    query, relevant = batch.query[counted], at_least(batch.grade, settings.level)[counted]
-    before = counted_before(query, ~relevant)[relevant]
+    query, relevant = batch.query[counted], reaches_level(batch.grade, settings.level)[counted]
+    before = count_before(query, ~relevant)[relevant]
     query = query[relevant]
     lost = batch.ratio(np.minimum(before, total[query]), most[query])
     return batch.ratio(batch.per_query(query, 1.0 - lost), total)
@@ -176,10 +176,10 @@ def _inferred_ap(ranking: GradedRanking, settings: Settings) -> float:
 
 
 def _batch_inferred_ap(batch: Batch, settings: Settings) -> Floats:
-    from harness.metrics.bulk.batch import at_least, counted_before
+    from harness.metrics.bulk.batch import count_before, reaches_level
 
-    relevant, unknown = at_least(batch.grade, settings.level), batch.grade < 0
-    before = [counted_before(batch.query, kind)[relevant] for kind in (relevant, ~relevant & ~unknown, unknown)]
+    relevant, unknown = reaches_level(batch.grade, settings.level), batch.grade < 0
+    before = [count_before(batch.query, kind)[relevant] for kind in (relevant, ~relevant & ~unknown, unknown)]
     found, other, pooled = before
     above = batch.rank[relevant] - 1.0
     in_pool = batch.ratio(found + other + pooled, above)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from itertools import groupby, product
+from dataclasses import dataclass, replace
+from itertools import chain, groupby, product
 from math import factorial, prod
 from random import Random
 from typing import TypeAlias
 
 from harness.errors import MeasureError, UndefinedScore, UsageError
+from harness.metrics.definition import Settings, Worth
 from harness.metrics.profiles import by_score, rules_of
 from harness.metrics.ranking import GradedRanking, grade_ranking
 from harness.metrics.registry import definition_of, settings_for
@@ -82,31 +83,72 @@ def tie_band(
     if len(ranking) != len(scores):
         raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
     rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
+    # Reversed, as a document that comes twice counts at its first place, with its first score.
     score_of = dict(zip(reversed(ranking), reversed(scores), strict=True))
     ordered = by_score(ranking, scores) if rules.sorts else ranking
     condensed = bool(settings.values.get("judged_only"))
+    # Under such a profile the order decides which documents are cut, and so which judged ones are left.
     cut_first = condensed and rules.cuts_first
-    whole = grade_ranking(ordered, grades, judged_only=condensed and not cut_first, least=rules.least_judged)
-    hits = zip(whole.ids, whole.grades, strict=True)
+    graded = grade_ranking(ordered, grades, judged_only=condensed and not cut_first, least=rules.least_judged)
+    hits = zip(graded.ids, graded.grades, strict=True)
     groups = [list(members) for _, members in groupby(hits, key=lambda hit: score_of[hit[0]])]
-    tied = sum(len(members) for members in groups if len(members) > 1)
+    query = _TiedQuery(measure, groups, grades, gain, profile)
+    if cut_first:
+        return query.find_band(None, settings)
+    query = replace(query, graded=graded, depth=settings.cutoff)
+    # A formula of the profile's own may rank documents of other worths first.
+    worth = None if measure.name in rules.formulas else definition_of(measure).worth
+    return query.find_band(worth, settings)
 
-    def score(order: Groups) -> float:
-        if cut_first:
-            return score_query(
-                measure, [hit[0] for members in order for hit in members], grades, gain=gain, profile=profile
-            )
-        return score_graded(measure, _cut(order, whole, settings.cutoff), gain, profile)
 
-    now = score(groups)
-    if not tied:
-        return TieBand(now, now, 0)
-    worth = definition_of(measure).worth
-    if cut_first or measure.name in rules.formulas or worth is None:
-        return _band_of_orders(groups, score, tied)
-    rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in groups]
-    falling = [members[::-1] for members in rising]
-    return TieBand(score(rising), score(falling), tied)
+@dataclass(frozen=True, slots=True)
+class _TiedQuery:
+    """A ranking in *groups* of documents with equal scores, and how an order of them is scored."""
+
+    measure: Measure
+    groups: Groups
+    judgments: Mapping[str, float]
+    gain: Gain | None
+    profile: Profile
+    graded: GradedRanking | None = None
+    """All hits, if their grades need not be looked up for each order."""
+    depth: int | None = None
+    """The number of hits that are scored, None for all."""
+
+    def score(self, order: Groups) -> float:
+        """The score of one order."""
+        hits = list(chain.from_iterable(order))
+        ids = [document for document, _ in hits[: self.depth]]
+        if self.graded is None:
+            return score_query(self.measure, ids, self.judgments, gain=self.gain, profile=self.profile)
+        grades = [grade for _, grade in hits[: self.depth]]
+        ranking = GradedRanking(ids, grades, self.graded.judgments, len(hits))
+        return score_graded(self.measure, ranking, self.gain, self.profile)
+
+    def find_band(self, worth: Worth | None, settings: Settings) -> TieBand:
+        """The band, from the two extreme orders by the *worth* of documents, or else from many orders."""
+        tied = sum(len(members) for members in self.groups if len(members) > 1)
+        if not tied:
+            value = self.score(self.groups)
+            return TieBand(value, value, 0)
+        if worth is None:
+            return self._try_orders(tied)
+        rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in self.groups]
+        falling = [members[::-1] for members in rising]
+        return TieBand(self.score(rising), self.score(falling), tied)
+
+    def _try_orders(self, tied: int) -> TieBand:
+        """The band from the orders themselves: all of them, or a sample."""
+        hits = sum(len(members) for members in self.groups)
+        most = max(1, min(MOST_ORDERS, MOST_HITS // hits))
+        is_exact = prod(_count_orders(members) for members in self.groups) <= most
+        orders: Iterable[Groups]
+        if is_exact:
+            orders = product(*(list(_list_orders(members)) for members in self.groups))
+        else:
+            orders = _draw_orders(self.groups, most)
+        values = [self.score(order) for order in orders]
+        return TieBand(min(values), max(values), tied, 0 if is_exact else most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,21 +189,14 @@ def tie_range(
     TieRange(least=0.5, greatest=1.0, exact=True)
     """
     rules, settings = rules_of(profile), settings_for(measure, grades, gain, profile)
-    graded = [[(document, grades.get(document)) for document in members] for members in groups]
-
-    def score(order: Groups) -> float:
-        documents = [document for members in order for document, _ in members]
-        return score_query(measure, documents[:depth], grades, gain=gain, profile=profile)
-
-    if all(len(members) == 1 for members in groups):
-        now = score(graded)
-        return TieRange(now, now)
+    graded_groups = [[(document, grades.get(document)) for document in members] for members in groups]
+    query = _TiedQuery(measure, graded_groups, grades, gain, profile, depth=depth)
     worth = definition_of(measure).worth
-    if settings.values.get("judged_only") or measure.name in rules.formulas or worth is None:
-        band = _band_of_orders(graded, score, 0)
-        return TieRange(band.least, band.greatest, exact=not band.drawn)
-    rising = [sorted(members, key=lambda hit: worth(hit[1], settings)) for members in graded]
-    return TieRange(score(rising), score([members[::-1] for members in rising]))
+    # The order decides which judged documents are within *depth*, and so how many are left without the unjudged ones.
+    if settings.values.get("judged_only") or measure.name in rules.formulas:
+        worth = None
+    band = query.find_band(worth, settings)
+    return TieRange(band.least, band.greatest, exact=not band.drawn)
 
 
 def find_tie_ranges(
@@ -185,73 +220,73 @@ def find_tie_ranges(
     Returns:
         Measure to query to the least and the greatest value; without those that ties do not move.
     """
-    found: dict[str, dict[str, tuple[float, float]]] = {}
+    ranges: dict[str, dict[str, tuple[float, float]]] = {}
     for query, ranking in rankings.items():
         grades = judgments.get(query, {})
         groups = [[document for document, _ in members] for _, members in groupby(ranking, key=lambda hit: hit[1])]
-        if not any(len({grades.get(document) for document in members}) > 1 for members in groups):
+        # No measure distinguishes documents of one grade.
+        if all(len({grades.get(document) for document in members}) == 1 for members in groups):
             continue
         for measure in measures:
             depth = len(ranking)
             if measure.cutoff is not None and not dict(measure.parameters).get("judged_only"):
                 depth = min(depth, measure.cutoff)
+            # The score itself says that it is undefined, or why it cannot be computed.
             with suppress(UndefinedScore, MeasureError):
-                first = _first_groups(groups, depth)
-                span = tie_range(measure, first, grades, depth=depth, gain=gain, profile=profile)
+                first_groups = _cut_groups(groups, depth)
+                span = tie_range(measure, first_groups, grades, depth=depth, gain=gain, profile=profile)
                 if span.least < span.greatest:
-                    found.setdefault(measure.text, {})[query] = span.least, span.greatest
-    return found
+                    ranges.setdefault(measure.text, {})[query] = span.least, span.greatest
+    return ranges
 
 
-def _first_groups(groups: Sequence[Sequence[str]], depth: int) -> list[Sequence[str]]:
-    """The first groups, whole, that fill *depth* ranks."""
-    found: list[Sequence[str]] = []
+def _cut_groups(groups: Sequence[Sequence[str]], depth: int) -> list[Sequence[str]]:
+    """The first groups, each complete, that fill *depth* ranks."""
+    first_groups: list[Sequence[str]] = []
     ranks = 0
     for members in groups:
         if ranks >= depth:
             break
-        found.append(members)
+        first_groups.append(members)
         ranks += len(members)
-    return found
-
-
-def _band_of_orders(groups: Groups, score: Callable[[Groups], float], tied: int) -> TieBand:
-    """The band from the orders themselves: all of them, or a sample."""
-    most = max(1, min(MOST_ORDERS, MOST_HITS // sum(map(len, groups))))
-    exact = prod(_count_orders(members) for members in groups) <= most
-    orders = product(*(list(_orders(members)) for members in groups)) if exact else _drawn_orders(groups, most)
-    values = [score(order) for order in orders]
-    return TieBand(min(values), max(values), tied, 0 if exact else most)
+    return first_groups
 
 
 def _count_orders(members: Sequence[Hit]) -> int:
     """The number of orders of *members*, where documents of equal grade are interchangeable."""
-    alike = Counter(grade for _, grade in members)
-    return factorial(len(members)) // prod(map(factorial, alike.values()))
+    documents_by_grade = Counter(grade for _, grade in members)
+    return factorial(len(members)) // prod(map(factorial, documents_by_grade.values()))
 
 
-def _orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
-    """Each order of grades once, all of them equally frequent among the orders of documents."""
-    kinds = list(grouped((hit[1], hit) for hit in members).values())
-    codes = [code for code, hits in enumerate(kinds) for _ in hits]
+def _list_orders(members: Sequence[Hit]) -> Iterator[Sequence[Hit]]:
+    """
+    Each order of grades once, all of them equally frequent among the orders of documents.
+
+    Source: Knuth, The Art of Computer Programming 4A, 7.2.1.2, algorithm L.
+    """
+    hits_by_grade = list(grouped((grade, (document, grade)) for document, grade in members).values())
+    # The orders are those of small numbers, one for each grade: the first order is the sorted one.
+    codes: list[int] = []
+    for code, hits in enumerate(hits_by_grade):
+        codes += [code] * len(hits)
     while True:
-        hits = [iter(kind) for kind in kinds]
-        yield [next(hits[code]) for code in codes]
-        falls = next((at for at in range(len(codes) - 1, 0, -1) if codes[at - 1] < codes[at]), None)
-        if falls is None:
+        remaining = [iter(hits) for hits in hits_by_grade]
+        yield [next(remaining[code]) for code in codes]
+        # The next order swaps the last number that is less than its neighbour with the last one that is greater than
+        # it, and puts all that follow in the opposite order, which is the sorted one.
+        pivot = len(codes) - 2
+        while pivot >= 0 and codes[pivot] >= codes[pivot + 1]:
+            pivot -= 1
+        if pivot < 0:
             return
-        greater = next(at for at in range(len(codes) - 1, 0, -1) if codes[at] > codes[falls - 1])
-        codes[falls - 1], codes[greater] = codes[greater], codes[falls - 1]
-        codes[falls:] = codes[falls:][::-1]
+        greater = len(codes) - 1
+        while codes[greater] <= codes[pivot]:
+            greater -= 1
+        codes[pivot], codes[greater] = codes[greater], codes[pivot]
+        codes[pivot + 1 :] = codes[pivot + 1 :][::-1]
 
 
-def _drawn_orders(groups: Groups, count: int) -> Iterator[Groups]:
-    draw = Random(SEED)
+def _draw_orders(groups: Groups, count: int) -> Iterator[Groups]:
+    random = Random(SEED)
     for _ in range(count):
-        yield [draw.sample(members, len(members)) for members in groups]
-
-
-def _cut(order: Groups, whole: GradedRanking, cutoff: int | None) -> GradedRanking:
-    hits = [hit for members in order for hit in members]
-    ids, grades = [document for document, _ in hits[:cutoff]], [grade for _, grade in hits[:cutoff]]
-    return GradedRanking(ids, grades, whole.judgments, len(hits))
+        yield [random.sample(members, len(members)) for members in groups]

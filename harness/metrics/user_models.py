@@ -85,7 +85,7 @@ def _err(ranking: GradedRanking, settings: Settings) -> float:
 def _batch_err(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
-    from harness.metrics.bulk.batch import by_order
+    from harness.metrics.bulk.batch import split_by_order
 
     top = settings.number("max")
     stop_probability(float(batch.judged_grade.max(initial=0.0)), top)
@@ -93,7 +93,7 @@ def _batch_err(batch: Batch, settings: Settings) -> Floats:
     query, rank = batch.query[inside], batch.rank[inside]
     stop = (np.exp2(batch.grade[inside].astype(np.float64)) - 1.0) / 2.0**top
     value, still_looking = np.zeros(batch.queries), np.ones(batch.queries)
-    for each in by_order(query):
+    for each in split_by_order(query):
         value[query[each]] += still_looking[query[each]] * stop[each] / rank[each]
         still_looking[query[each]] *= 1.0 - stop[each]
     return value

@@ -84,9 +84,9 @@ def _formula_of(measure: Measure, profile: Profile) -> BatchFormula:
 def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | None, profile: Profile) -> Floats:
     settings, rules = settings_of(measure, gain, profile), rules_of(profile)
     if rules.level is not None and takes_level(measure, settings):
-        batch = batch.regraded(rules.level)
+        batch = batch.regrade(rules.level)
         settings = replace(settings, values={**settings.values, "rel": 1.0})
-    condensed = batch.condensed(rules.least_judged) if settings.values.get("judged_only") else batch
+    condensed = batch.condense(rules.least_judged) if settings.values.get("judged_only") else batch
     with np.errstate(over="ignore", invalid="ignore"):
         values = formula(condensed, settings)
         defined = _defined(definition_of(measure).needs, batch, settings)

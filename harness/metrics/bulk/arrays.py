@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from harness.errors import UsageError
-from harness.metrics.bulk.batch import Batch, Numbers, compact, distinct, ranks_grouped
+from harness.metrics.bulk.batch import Batch, Numbers, compact, compute_ranks, distinct
 
 QUERIES_AT_ONCE = 100_000
 """Queries joined at a time, to limit memory."""
@@ -109,7 +109,7 @@ def _join(hits: _Keys, known: _Keys, codes: Numbers, levels: Numbers, queries: i
     at = np.flatnonzero(found >> bits == hits.keys)
     sizes = np.bincount(hits.query, minlength=queries)
     grades = levels[found[at] & (1 << bits) - 1]
-    return Batch(sizes, hits.query[at], ranks_grouped(hits.query, sizes)[at], grades, known.query, levels[codes])
+    return Batch(sizes, hits.query[at], compute_ranks(hits.query, sizes)[at], grades, known.query, levels[codes])
 
 
 def _sizes(offsets: Numbers, values: Numbers, what: str) -> Numbers:

@@ -35,7 +35,7 @@ class Positions:
     query: Numbers
     rank: Numbers
 
-    def down_to(self, cutoff: int | None) -> Positions:
+    def cut(self, cutoff: int | None) -> Positions:
         """The positions within *cutoff*."""
         if cutoff is None:
             return self
@@ -44,7 +44,7 @@ class Positions:
 
     def numbers(self) -> Numbers:
         """The number, from 1, of each among those of its query."""
-        return order_within(self.query)
+        return number_within(self.query)
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class Batch:
     grade: Numbers
     judged_query: Numbers
     judged_grade: Numbers
-    _kept: dict[object, Any] = field(default_factory=dict)
+    _cache: dict[object, Any] = field(default_factory=dict)
 
     @property
     def queries(self) -> int:
@@ -83,19 +83,19 @@ class Batch:
 
     def relevant(self, level: float, cutoff: int | None = None) -> Positions:
         """The hits of at least the grade *level*, down to *cutoff*."""
-
-        def find() -> Positions:
-            enough = at_least(self.grade, level)
-            return Positions(self.query[enough], self.rank[enough])
-
-        found: Positions = self.once(("relevant", level), find)
-        return found.down_to(cutoff)
+        key = ("relevant", level)
+        if key not in self._cache:
+            is_relevant = reaches_level(self.grade, level)
+            self._cache[key] = Positions(self.query[is_relevant], self.rank[is_relevant])
+        positions: Positions = self._cache[key]
+        return positions.cut(cutoff)
 
     def total(self, level: float) -> Floats:
         """How many judged documents of each query have at least the grade *level*."""
-        total: Floats = self.once(
-            ("total", level), lambda: self.per_query(self.judged_query[at_least(self.judged_grade, level)])
-        )
+        key = ("total", level)
+        if key not in self._cache:
+            self._cache[key] = self.per_query(self.judged_query[reaches_level(self.judged_grade, level)])
+        total: Floats = self._cache[key]
         return total
 
     def found(self, level: float, cutoff: int | None) -> Floats:
@@ -106,7 +106,7 @@ class Batch:
         """How many hits each query has, down to *cutoff*."""
         return self.returned if cutoff is None else np.minimum(self.returned, cutoff)
 
-    def within(self, cutoff: int | None) -> NDArray[np.bool_] | slice:
+    def select_within(self, cutoff: int | None) -> NDArray[np.bool_] | slice:
         """Which of the judged hits stand within *cutoff*."""
         return slice(None) if cutoff is None else self.rank <= cutoff
 
@@ -117,145 +117,147 @@ class Batch:
         Raises:
             MeasureError: the map does not hold a grade.
         """
-        inside = self.within(cutoff)
-        worths, codes = worths_of(gain, self.grade)
+        inside = self.select_within(cutoff)
+        # Of all hits, so that a gap in a map is found wherever the cutoff is.
+        worths, codes = find_worths(gain, self.grade)
         return Positions(self.query[inside], self.rank[inside]), worths[codes][inside]
 
     def has_gain(self, gain: Gain) -> NDArray[np.bool_]:
         """Which queries have a judged document of positive gain."""
-        _, query, _ = self._positive(gain)
-        found = np.zeros(self.queries, bool)
-        found[query] = True
-        return found
+        _, query, _ = self._find_positive(gain)
+        has_gain = np.zeros(self.queries, bool)
+        has_gain[query] = True
+        return has_gain
 
     def ideal_dcg(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
         """The DCG of all judged documents of positive gain, best first, cut at *cutoff*: one for all, or one each."""
-        levels, query, _ = self._positive(gain)
+        levels, query, _ = self._find_positive(gain)
         if not len(query):
             return np.zeros(self.queries)
-        counted = len(levels) * self.queries <= IDEALS_COUNTED * len(query)
-        return (self._ideal_from_counts if counted else self._ideal_from_order)(gain, cutoff, divisors)
+        # Counts per query and gain need no sort, but memory for each pair: too much with a gain for each document.
+        if len(levels) * self.queries <= IDEALS_COUNTED * len(query):
+            return self._sum_ideal_by_counts(gain, cutoff, divisors)
+        return self._sum_ideal_by_order(gain, cutoff, divisors)
 
-    def _positive(self, gain: Gain) -> tuple[Floats, Numbers, Numbers]:
+    def _find_positive(self, gain: Gain) -> tuple[Floats, Numbers, Numbers]:
         """The positive gains in use, the greatest first; of each document with one, its query and which it is."""
-
-        def find() -> tuple[Floats, Numbers, Numbers]:
-            worths, codes = worths_of(gain, self.judged_grade)
-            levels, of_worth = np.unique(-worths, return_inverse=True)
-            codes, kept = of_worth[codes], int((levels < 0).sum())
-            positive = codes < kept
-            return -levels[:kept], self.judged_query[positive], codes[positive]
-
-        positive: tuple[Floats, Numbers, Numbers] = self.once(("positive", gain), find)
+        key = ("positive", gain)
+        if key not in self._cache:
+            worths, codes = find_worths(gain, self.judged_grade)
+            # Several grades may have the same gain. Negated, as `unique` sorts the least first.
+            negated, level_of_worth = np.unique(-worths, return_inverse=True)
+            codes = level_of_worth[codes]
+            levels = -negated[negated < 0]
+            is_positive = codes < len(levels)
+            self._cache[key] = levels, self.judged_query[is_positive], codes[is_positive]
+        positive: tuple[Floats, Numbers, Numbers] = self._cache[key]
         return positive
 
-    def _ideal_from_counts(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+    def _sum_ideal_by_counts(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
         """Documents of one gain fill consecutive ranks, so only their number matters."""
-
-        def count() -> Numbers:
-            levels, query, codes = self._positive(gain)
-            counts = np.bincount(query * np.int64(len(levels)) + codes, minlength=self.queries * len(levels))
-            ends: Numbers = np.cumsum(counts.reshape(self.queries, len(levels)), axis=1)
-            return ends
-
-        ends = self.once(("ideal ends", gain), count)
+        levels, query, codes = self._find_positive(gain)
+        key = ("ideal ends", gain)
+        if key not in self._cache:
+            # 64 bits, as queries times gains may be more than 2^31.
+            pairs = query * np.int64(len(levels)) + codes
+            counts = np.bincount(pairs, minlength=self.queries * len(levels))
+            self._cache[key] = np.cumsum(counts.reshape(self.queries, len(levels)), axis=1)
+        # The rank at which the documents of each gain end, by query.
+        ends: Numbers = self._cache[key]
         if cutoff is not None:
             ends = np.minimum(ends, cutoff if isinstance(cutoff, int) else cutoff[:, None])
         weights = np.cumsum([0.0, *(1.0 / divisor for divisor in divisors(int(ends.max())))])
-        values: Floats = np.diff(weights[ends], axis=1, prepend=0.0) @ self._positive(gain)[0]
+        # The weight of all ranks of a gain is that of the ranks to its end, less that of those before it.
+        values: Floats = np.diff(weights[ends], axis=1, prepend=0.0) @ levels
         return values
 
-    def _ideal_from_order(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
-        def order() -> tuple[Numbers, Numbers, Numbers]:
-            levels, query, codes = self._positive(gain)
-            keys = np.sort(query * np.int64(len(levels)) + codes)
-            query, codes = np.divmod(keys, len(levels))
-            return query, ranks_grouped(query, np.bincount(query, minlength=self.queries)), levels[codes]
-
-        query, rank, gains = self.once(("ideal order", gain), order)
+    def _sum_ideal_by_order(self, gain: Gain, cutoff: int | Numbers | None, divisors: Divisors) -> Floats:
+        """Sort the documents of each query by gain."""
+        key = ("ideal order", gain)
+        if key not in self._cache:
+            levels, query, codes = self._find_positive(gain)
+            # Query and gain as one integer: numpy sorts integers much faster than it sorts by two keys.
+            query, codes = np.divmod(np.sort(query * np.int64(len(levels)) + codes), len(levels))
+            ranks = compute_ranks(query, np.bincount(query, minlength=self.queries))
+            self._cache[key] = query, ranks, levels[codes]
+        query, rank, gains = self._cache[key]
         if cutoff is not None:
             inside = rank <= (cutoff if isinstance(cutoff, int) else cutoff[query])
             query, rank, gains = query[inside], rank[inside], gains[inside]
-        by_rank = np.array((1.0, *divisors(int(rank.max(initial=0)))))
-        return self.per_query(query, gains / by_rank[rank])
+        divisor_by_rank = np.array((1.0, *divisors(int(rank.max(initial=0)))))  # ranks count from 1
+        return self.per_query(query, gains / divisor_by_rank[rank])
 
-    def condensed(self, least: float) -> Batch:
+    def condense(self, least: float) -> Batch:
         """A batch without the unjudged hits and those of a grade below *least*; the hits below them move up."""
-
-        def condense() -> Batch:
+        key = ("condensed", least)
+        if key not in self._cache:
             kept = self.grade >= least
             query, grade = self.query[kept], self.grade[kept]
             counts = np.bincount(query, minlength=self.queries)
-            order = ranks_grouped(query, counts)
-            return Batch(counts, query, order, grade, self.judged_query, self.judged_grade)
-
-        condensed: Batch = self.once(("condensed", least), condense)
+            ranks = compute_ranks(query, counts)
+            self._cache[key] = Batch(counts, query, ranks, grade, self.judged_query, self.judged_grade)
+        condensed: Batch = self._cache[key]
         return condensed
 
-    def regraded(self, level: Callable[[Collection[float]], float]) -> Batch:
+    def regrade(self, level: Callable[[Collection[float]], float]) -> Batch:
         """A batch with grade 1 from each query's *level* on, else 0; negative grades stay negative."""
-
-        def regrade() -> Batch:
+        key = ("regraded", level)
+        if key not in self._cache:
             ends = np.cumsum(np.bincount(self.judged_query, minlength=self.queries))[:-1]
             levels = np.array([level(grades.tolist()) for grades in np.split(self.judged_grade, ends)])
             hits = np.where(self.grade >= levels[self.query], 1.0, np.minimum(self.grade, 0.0))
             judged = np.where(self.judged_grade >= levels[self.judged_query], 1.0, np.minimum(self.judged_grade, 0.0))
-            return Batch(self.returned, self.query, self.rank, hits, self.judged_query, judged)
-
-        regraded: Batch = self.once(("regraded", level), regrade)
+            self._cache[key] = Batch(self.returned, self.query, self.rank, hits, self.judged_query, judged)
+        regraded: Batch = self._cache[key]
         return regraded
 
-    def once(self, key: object, compute: Callable[[], Any]) -> Any:
-        """The result of *compute*, cached by *key*."""
-        if key not in self._kept:
-            self._kept[key] = compute()
-        return self._kept[key]
 
-
-def at_least(grades: Numbers, level: float) -> NDArray[np.bool_]:
+def reaches_level(grades: Numbers, level: float) -> NDArray[np.bool_]:
     """Which grades reach *level*, compared as float64: in float32 the smallest positive number is 0."""
     reached: NDArray[np.bool_] = grades >= np.float64(level)
     return reached
 
 
-def order_within(query: Numbers) -> Numbers:
+def number_within(query: Numbers) -> Numbers:
     """The number, from 1, of each entry among those of its query; *query* is sorted."""
     if not len(query):
         return np.zeros(0, np.int64)
-    return ranks_grouped(query, np.bincount(query))
+    return compute_ranks(query, np.bincount(query))
 
 
-def ranks_grouped(query: Numbers, counts: Numbers) -> Numbers:
-    """As `order_within`, where the number of entries of each query is known."""
+def compute_ranks(query: Numbers, counts: Numbers) -> Numbers:
+    """As `number_within`, where the number of entries of each query is known."""
     starts: Numbers = np.cumsum(counts) - counts
-    order: Numbers = np.arange(1, len(query) + 1) - starts[query]
-    return order
+    ranks: Numbers = np.arange(1, len(query) + 1) - starts[query]
+    return ranks
 
 
-def counted_before(query: Numbers, kind: Numbers) -> Floats:
-    """How many entries of a *kind* stand before each, in the same query; *query* is sorted."""
-    running: Floats = np.cumsum(kind, dtype=np.float64) - kind
+def count_before(query: Numbers, is_counted: Numbers) -> Floats:
+    """How many of the entries that are *is_counted* stand before each, in the same query; *query* is sorted."""
+    # A running count over all queries, less the count at the first entry of each query.
+    running: Floats = np.cumsum(is_counted, dtype=np.float64) - is_counted
     first = np.flatnonzero(np.diff(query, prepend=-1))
     lengths = np.diff(np.append(first, len(query)))
     return running - np.repeat(running[first], lengths)
 
 
-def by_order(query: Numbers) -> Iterator[Numbers]:
+def split_by_order(query: Numbers) -> Iterator[Numbers]:
     """Where the first entry of each query stands, then the second of each, and so on; *query* is sorted."""
     if not len(query):
         return
-    order = order_within(query)
-    by_order = np.argsort(order, kind="stable")
-    yield from np.split(by_order, np.cumsum(np.bincount(order)[1:])[:-1])
+    number = number_within(query)
+    entries = np.argsort(number, kind="stable")
+    yield from np.split(entries, np.cumsum(np.bincount(number)[1:])[:-1])
 
 
-def worths_of(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
+def find_worths(gain: Gain, grades: Numbers) -> tuple[Floats, Numbers]:
     """The distinct gains, and for each grade which of them; there are few grades and many documents."""
     levels, codes = distinct(grades)
     worth = gain_function(gain)
     if gain.kind is GainKind.MAP or len(levels) < 1000:
         return np.array([worth(level) for level in levels.tolist()], np.float64), codes
-    worth(float(levels[-1]))  # raises if it is too large for a float
+    # With a grade for each document, a call for each would be most of the time. The greatest raises if it has no gain.
+    worth(float(levels[-1]))
     positive = np.maximum(levels.astype(np.float64), 0.0)
     return positive if gain.kind is GainKind.LINEAR else np.exp2(positive) - 1.0, codes
 
@@ -265,7 +267,8 @@ def distinct(grades: Numbers) -> tuple[Numbers, Numbers]:
     if grades.dtype.kind not in "iu" or not len(grades) or int(grades.max()) - int(grades.min()) > 4096:
         levels, codes = np.unique(grades, return_inverse=True)
         return levels, codes
-    least = int(grades.min())  # a scale of whole numbers: count, do not sort
+    # A scale of whole numbers is counted instead of sorted: scripts/bench/metrics.
+    least = int(grades.min())
     shifted = grades.astype(np.int64) - least
     used = np.bincount(shifted) > 0
     return np.flatnonzero(used) + least, (np.cumsum(used) - 1)[shifted]
