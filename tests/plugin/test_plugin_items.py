@@ -87,6 +87,7 @@ def test_the_ini_file_asks_for_an_item_of_each_query(suite: Suite, run: Run, pyt
     assert ids(run("--collect-only", "-q", "--no-relevance-each-query")) == [MEAN, TAIL]
 
 
+@pytest.mark.smoke("pytest")
 def test_the_suite_runs_once_for_all_its_items(suite: Suite, run: Run, engine: object) -> None:
     suite(THRESHOLDS, shoes=EXPECTS)
 

@@ -52,6 +52,7 @@ SECOND = 1 / 1.584962500721156
 # ------------------------------------------------------------------------------------------------ evaluate
 
 
+@pytest.mark.smoke("Python")
 def test_plain_rankings_are_scored_by_plain_judgments():
     rankings = {"q": ["b", "a"], "r": ["a"]}
     judgments = {"q": {"a": 1}, "r": {"a": 2, "b": 2}}

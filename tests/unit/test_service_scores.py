@@ -68,6 +68,7 @@ def save_baseline() -> None:
     assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
 
 
+@pytest.mark.smoke("harness run")
 @pytest.mark.parametrize(("great", "lesser"), PAIRS, ids=IDS)
 def test_another_order_of_near_scores_is_a_drop(shop: Shop, great: float, lesser: float) -> None:
     shop.hits = [("a", great), ("b", lesser)]

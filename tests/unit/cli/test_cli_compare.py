@@ -115,6 +115,7 @@ def write_run(name, rankings):
 # ------------------------------------------------------------------------------------------------ what is compared
 
 
+@pytest.mark.smoke("harness compare")
 def test_two_requests_are_scored_alike_and_those_that_moved_most_come_first(shop, capsys):
     status, report = told(capsys, *PAIR)
     assert (status, report.exit_status, report.suite, report.gain) == (0, 0, "shop", "exponential")

@@ -47,6 +47,7 @@ def evaluated(capsys, words):
     return json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.smoke("harness evaluate")
 def test_trec_has_linear_gain_and_breaks_ties_by_document_from_the_last(files, capsys):
     found = evaluated(capsys, [*files, "--measure", "nDCG@10", "--measure", "RR", "--profile", "trec"])
     assert found["profile"] == "trec"

@@ -19,6 +19,7 @@ def raising(error):
     return action
 
 
+@pytest.mark.smoke("harness --help")
 def test_help_lists_every_command(capsys):
     assert main(["--help"]) == 0
     text = capsys.readouterr().out

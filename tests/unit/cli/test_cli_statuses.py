@@ -96,6 +96,7 @@ def test_a_run_that_only_reports_does_not_fail_for_it(run, tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["exit_status"] == 0, "a suite without thresholds gates nothing"
 
 
+@pytest.mark.smoke("Python")
 def test_the_report_that_python_writes_says_it_too(run, tmp_path):
     run()
     with Relevance() as relevance:

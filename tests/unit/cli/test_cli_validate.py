@@ -22,6 +22,7 @@ def line_of(text, words):
     return next(number for number, line in enumerate(text.splitlines(), start=1) if words in line)
 
 
+@pytest.mark.smoke("harness validate")
 def test_what_was_checked_is_said(scaffold, capsys):
     assert main(["validate", str(scaffold)]) == 0
     lines = capsys.readouterr().out.splitlines()
