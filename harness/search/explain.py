@@ -9,15 +9,14 @@ looked up by its id, and the clauses of the query are tried one by one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from harness.errors import SearchError, UsageError
 from harness.metrics.score import failure_text
-from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, Ranking, SearchRequest
+from harness.model import ClauseMatch, Explained, Explanation, Failure, Json, SearchRequest
 from harness.search.bodies import make_ids_query, select_index_params
 from harness.search.connected import ConnectedSearch, ask_json
 from harness.search.connection import Connection
@@ -55,69 +54,30 @@ def explain_documents(
     Returns:
         An explanation for each. If a document cannot be explained, its explanation has the reason.
     """
-    asker = _Asker(search, request)
+    explainer = _Explainer(search, request)
     try:
-        asker.render_template()
+        explainer.render_template()
     except SearchError as error:
-        return tuple(Explanation(one, Explained.UNKNOWN, reason=str(error)) for one in documents)
+        return tuple(Explanation(document, Explained.UNKNOWN, reason=str(error)) for document in documents)
     ranks = {document: rank for rank, document in enumerate(ranking, start=1)}
-    ids = [*ranking, *known]
-    return tuple(_explain(asker, document, ranks.get(document), ids) for document in documents)
+    known_ids = {*ranking, *known}
+    return tuple(explainer.explain(document, ranks.get(document), known_ids) for document in documents)
 
 
-def _explain(asker: _Asker, document: str, rank: int | None, known: Iterable[str]) -> Explanation:
-    try:
-        hit = asker.explained(document, in_ranking=rank is not None)
-        if hit is not None:
-            return replace(_scored(document, hit["_explanation"], hit), rank=rank, **asker.doubt(hit, rank))
-        held = asker.held(document)
-        if held is None:
-            return Explanation(document, Explained.INVISIBLE, nearest=nearest(document, set(known) - {document}))
-        return _unmatched(asker, document, held)
-    except (SearchError, MalformedAnswer, UsageError) as error:
-        return Explanation(document, Explained.UNKNOWN, rank=rank, reason=str(error))
-
-
-def _scored(document: str, tree: Json, hit: Mapping[str, Json]) -> Explanation:
+def _describe_score(document: str, tree: Json, hit: Mapping[str, Json]) -> Explanation:
+    """The explanation of a score whose *tree* the engine gave, of *document*, which is *hit*."""
     score, parts = find_score_parts(tree)
     return Explanation(document, Explained.SCORED, score=score, index=hit.get("_index"), parts=parts)
 
 
-def _left_out(reason: str) -> dict[str, Any]:
-    return {"outcome": Explained.LEFT_OUT, "reason": reason}
-
-
-def _unmatched(asker: _Asker, document: str, held: Mapping[str, Json]) -> Explanation:
-    """A document that the target has and the request does not find."""
-    index = str(held.get("_index"))
-    tree = asker.of_query_alone(held)
-    if tree is not None:
-        reason = f"the query matches it, and {asker.what_leaves_out(document)}"
-        return replace(_scored(document, tree, held), **_left_out(reason))
-    clauses = list(_clauses(asker.body.get("query"), "query"))
-    clauses += _clauses(asker.body.get("post_filter"), "post_filter")
-    matches = asker.matching(held, [clause.query for clause in clauses])
-    found_clauses = tuple(
-        ClauseMatch(clause.place, _shown(clause.query), matched, clause.fails(matched))
-        for clause, matched in zip(clauses, matches, strict=True)
-    )
-    reason = "" if clauses else "the request has no `query` whose clauses could be tried"
-    if "knn" in asker.body:
-        reason = "it is not among the nearest documents that `knn` asks for"
-    return Explanation(document, Explained.UNMATCHED, index=index, clauses=found_clauses, reason=reason)
-
-
-def _shown(query: Json) -> str:
-    return make_excerpt(json.dumps(query, ensure_ascii=False), LONGEST_CLAUSE)
-
-
-class _Asker:
+class _Explainer:
     """Asks the engine about single documents of one request."""
 
     def __init__(self, search: ConnectedSearch[Connection], request: SearchRequest) -> None:
         self._search = search
         self._request = request
         self._ranked: dict[str, Mapping[str, Json]] | None = None
+        """The hits of the request with their explanations, by id; None before they are asked for."""
         self.body: Mapping[str, Json] = request.body if isinstance(request.body, Mapping) else {}
 
     def render_template(self) -> None:
@@ -126,84 +86,139 @@ class _Asker:
             _, filled = make_single_search(self._request)
             self.body = self._ask("/_render/template", filled).get("template_output") or {}
 
-    def explained(self, document: str, *, in_ranking: bool) -> Mapping[str, Json] | None:
+    def explain(self, document: str, rank: int | None, known_ids: Set[str]) -> Explanation:
+        """Explain the score of *document*, which the request ranks at *rank*, or why it has none."""
+        try:
+            hit = self._find_explained(document, in_ranking=rank is not None)
+            if hit is not None:
+                explanation = _describe_score(document, hit["_explanation"], hit)
+                if rank is not None:
+                    return replace(explanation, rank=rank)
+                return self._add_doubt(explanation, hit)
+            visible = self._find_visible(document)
+            if visible is None:
+                return Explanation(document, Explained.INVISIBLE, nearest=nearest(document, known_ids - {document}))
+            return self._explain_unmatched(document, visible)
+        except (SearchError, MalformedAnswer, UsageError) as error:
+            return Explanation(document, Explained.UNKNOWN, rank=rank, reason=str(error))
+
+    def _find_explained(self, document: str, *, in_ranking: bool) -> Mapping[str, Json] | None:
         """The hit that *document* is, with its explanation; None if the request does not find it."""
         if in_ranking:
             if self._ranked is None:
-                self._ranked = self._explained_hits(self.body)
+                self._ranked = self._search_explained(self.body)
             if document in self._ranked:
                 return self._ranked[document]
         body = {key: value for key, value in self.body.items() if key not in LEFT_OUT}
-        return self._explained_hits({**body, "size": 1, "post_filter": self._only(document)}).get(document)
+        body |= {"size": 1, "post_filter": self._make_query(document)}
+        return self._search_explained(body).get(document)
 
-    def _explained_hits(self, body: Mapping[str, Json]) -> dict[str, Mapping[str, Json]]:
-        hits = self._hits({**body, "explain": True, "_source": False})
-        return {self._id_of(hit): hit for hit in hits if "_explanation" in hit}
+    def _search_explained(self, body: Mapping[str, Json]) -> dict[str, Mapping[str, Json]]:
+        """The hits of *body* with their explanations, by id."""
+        explained = {}
+        for hit in self._search_hits({**body, "explain": True, "_source": False}):
+            if "_explanation" in hit:
+                id_field = self._request.id_field
+                identity = str(hit.get("_id")) if id_field is None else read_id(hit, id_field)
+                explained[identity] = hit
+        return explained
 
-    def _only(self, document: str) -> Json:
+    def _make_query(self, document: str) -> Json:
         return make_ids_query([document], self._request.id_field)
 
-    def _id_of(self, hit: Mapping[str, Json]) -> str:
-        field = self._request.id_field
-        return str(hit.get("_id")) if field is None else read_id(hit, field)
-
-    def doubt(self, hit: Mapping[str, Json], rank: int | None) -> dict[str, Any]:
-        """How the request handles a document that matches its query and is not among the hits."""
-        if rank is not None:
-            return {}
-        least, (score, _) = self.body.get("min_score"), find_score_parts(hit["_explanation"])
-        if "post_filter" in self.body and self.matching(hit, [self.body["post_filter"]]) == [False]:
-            return _left_out("the `post_filter` of the request leaves it out")
-        if isinstance(least, int | float) and score < least:
-            return _left_out(f"its score is below the `min_score` {least:g} of the request")
+    def _add_doubt(self, explanation: Explanation, hit: Mapping[str, Json]) -> Explanation:
+        """*explanation* of a document that matches the query and is not among the hits, with what the request does."""
+        left_out = replace(explanation, outcome=Explained.LEFT_OUT)
+        if "post_filter" in self.body and self._match(hit, [self.body["post_filter"]]) == [False]:
+            return replace(left_out, reason="the `post_filter` of the request leaves it out")
+        least, score = self.body.get("min_score"), explanation.score
+        if isinstance(least, int | float) and score is not None and score < least:
+            return replace(left_out, reason=f"its score is below the `min_score` {least:g} of the request")
         if "rescore" in self.body:
-            return {"reason": "the request rescores its first hits only; this is the score as one of them"}
-        return {"reason": "`collapse` may show another document of its group"} if "collapse" in self.body else {}
+            reason = "the request rescores its first hits only; this is the score as one of them"
+            return replace(explanation, reason=reason)
+        if "collapse" in self.body:
+            return replace(explanation, reason="`collapse` may show another document of its group")
+        return explanation
 
-    def what_leaves_out(self, document: str) -> str:
+    def _explain_unmatched(self, document: str, visible: Mapping[str, Json]) -> Explanation:
+        """Explain a document that the target shows, as *visible*, and the request does not find."""
+        tree = self._explain_query_alone(visible)
+        if tree is not None:
+            reason = f"the query matches it, and {self._find_what_leaves_out(document)}"
+            explanation = _describe_score(document, tree, visible)
+            return replace(explanation, outcome=Explained.LEFT_OUT, reason=reason)
+        clauses = list(_walk_clauses(self.body.get("query"), "query"))
+        clauses += _walk_clauses(self.body.get("post_filter"), "post_filter")
+        matches = self._match(visible, [clause.query for clause in clauses])
+        clause_matches = []
+        for clause, is_matched in zip(clauses, matches, strict=True):
+            text = make_excerpt(json.dumps(clause.query, ensure_ascii=False), LONGEST_CLAUSE)
+            clause_matches.append(ClauseMatch(clause.place, text, is_matched, clause.fails(is_matched)))
+        reason = ""
+        if "knn" in self.body:
+            reason = "it is not among the nearest documents that `knn` asks for"
+        elif not clauses:
+            reason = "the request has no `query` whose clauses could be tried"
+        return Explanation(
+            document,
+            Explained.UNMATCHED,
+            index=str(visible.get("_index")),
+            clauses=tuple(clause_matches),
+            reason=reason,
+        )
+
+    def _find_what_leaves_out(self, document: str) -> str:
         """What leaves out a document that the query matches, in words."""
         shards = select_shard_params(self._request.url_params)
-        if shards and self.held(document, shards) is None:
+        if shards and self._find_visible(document, shards) is None:
             return f"the request does not search its shard ({describe_shards(shards)})"
         return "something beside the query leaves it out"
 
-    def held(self, document: str, shards: Mapping[str, str] = MappingProxyType({})) -> Mapping[str, Json] | None:
+    def _find_visible(
+        self, document: str, shards: Mapping[str, str] = MappingProxyType({})
+    ) -> Mapping[str, Json] | None:
         """The document itself, as the target shows it, or its *shards* alone; None if there is none."""
-        request = replace(self._request, url_params={**select_index_params(self._request.url_params), **shards})
-        body = {"query": self._only(document), "size": 1, "_source": False}
-        return next(iter(self._hits(body, request)), None)
+        url_params = {**select_index_params(self._request.url_params), **shards}
+        body = {"query": self._make_query(document), "size": 1, "_source": False}
+        hits = self._search_hits(body, replace(self._request, url_params=url_params))
+        return hits[0] if hits else None
 
-    def of_query_alone(self, held: Mapping[str, Json]) -> Json:
+    def _explain_query_alone(self, visible: Mapping[str, Json]) -> Json:
         """The explanation of the query for a document on its own index; None if the query does not match it."""
         if "query" not in self.body:
             return None
-        routing = {"routing": held["_routing"]} if "_routing" in held else {}
-        path = f"/{quote(str(held['_index']), safe='')}/_explain/{quote(str(held['_id']), safe='')}"
-        found = self._ask(f"{path}?{urlencode(routing)}" if routing else path, {"query": self.body["query"]})
-        return found.get("explanation") if found.get("matched") is True else None
+        path = f"/{quote(str(visible['_index']), safe='')}/_explain/{quote(str(visible['_id']), safe='')}"
+        if "_routing" in visible:
+            path += f"?{urlencode({'routing': visible['_routing']})}"
+        answer = self._ask(path, {"query": self.body["query"]})
+        return answer.get("explanation") if answer.get("matched") is True else None
 
-    def matching(self, held: Mapping[str, Json], queries: Sequence[Json]) -> list[bool]:
+    def _match(self, visible: Mapping[str, Json], queries: Sequence[Json]) -> list[bool]:
         """Whether a document matches each of *queries*."""
-        ids = {"ids": {"values": [held["_id"]]}}
+        ids = {"ids": {"values": [visible["_id"]]}}
         kept = {key: self.body[key] for key in ("pit", "runtime_mappings") if key in self.body}
-        bodies = [{**kept, "query": {"bool": {"filter": [query, ids]}}, "size": 1} for query in queries]
-        responses = self._search.search([SearchRequest("", str(held["_index"]), body) for body in bodies])
-        failures = [one for one in responses if isinstance(one, Failure)]
-        if failures:
-            raise SearchError(f"the engine does not try each clause: {failure_text(failures[0])}")
-        return [isinstance(one, Ranking) and bool(one.hits) for one in responses]
+        requests = []
+        for query in queries:
+            body = {**kept, "query": {"bool": {"filter": [query, ids]}}, "size": 1}
+            requests.append(SearchRequest("", str(visible["_index"]), body))
+        matches = []
+        for response in self._search.search(requests):
+            if isinstance(response, Failure):
+                raise SearchError(f"the engine does not try each clause: {failure_text(response)}")
+            matches.append(bool(response.hits))
+        return matches
 
-    def _hits(self, body: Json, request: SearchRequest | None = None) -> list[Mapping[str, Json]]:
+    def _search_hits(self, body: Mapping[str, Json], request: SearchRequest | None = None) -> list[Mapping[str, Json]]:
         """The hits of *body*, sent as the request is or as another one."""
-        path, content = make_single_search(replace(request or self._request, body=self._pinned(body), title_field=None))
-        hits = self._ask(path, content).get("hits")
-        found = hits.get("hits") if isinstance(hits, Mapping) else None
-        if not isinstance(found, list):
+        if "pit" in self.body:
+            body = {"pit": self.body["pit"], **body}
+        path, content = make_single_search(replace(request or self._request, body=body, title_field=None))
+        outer = self._ask(path, content).get("hits")
+        hits = outer.get("hits") if isinstance(outer, Mapping) else None
+        if not isinstance(hits, list):
             raise MalformedAnswer("the answer should have a list `hits.hits`")
-        return found
-
-    def _pinned(self, body: Json) -> Json:
-        return {"pit": self.body["pit"], **body} if "pit" in self.body else body
+        return hits
 
     def _ask(self, path: str, body: Json) -> Mapping[str, Json]:
         return ask_json(self._search, "POST", path, body, refused="the engine does not explain it: ")
@@ -237,51 +252,70 @@ _INNER: Mapping[str, str] = {
 """The key of the query in a query that only gives it other scores."""
 
 
-def _clauses(query: Json, place: str, *, required: bool | None = True) -> Iterator[_Clause]:
+def _walk_clauses(query: Json, place: str, *, required: bool | None = True) -> Iterator[_Clause]:
     """The clauses of *query*, a bool and its like by their own clauses."""
     if not isinstance(query, Mapping) or len(query) != 1:
         return
     [(kind, content)] = query.items()
-    if isinstance(content, Mapping) and isinstance(content.get(_INNER.get(kind, "")), Mapping):
-        yield from _clauses(content[_INNER[kind]], f"{place}.{kind}.{_INNER[kind]}", required=required)
-    elif kind == "bool" and isinstance(content, Mapping):
-        yield from _bool_clauses(content, f"{place}.bool", required)
-    elif kind == "dis_max" and isinstance(content, Mapping):
+    if not isinstance(content, Mapping):
+        yield _Clause(place, query, required)
+        return
+    inner_key = _INNER.get(kind, "")
+    if isinstance(content.get(inner_key), Mapping):
+        yield from _walk_clauses(content[inner_key], f"{place}.{kind}.{inner_key}", required=required)
+    elif kind == "bool":
+        yield from _walk_bool(content, f"{place}.bool", required)
+    elif kind == "dis_max":
         yield _Clause(place, query, required)
         for number, inner in enumerate(content.get("queries") or []):
-            yield from _clauses(inner, f"{place}.dis_max.queries[{number}]", required=None)
+            yield from _walk_clauses(inner, f"{place}.dis_max.queries[{number}]", required=None)
     else:
         yield _Clause(place, query, required)
-        yield from _weaker(kind, content, place)
+        yield from _weaken(kind, content, place)
 
 
-def _bool_clauses(content: Mapping[str, Json], place: str, required: bool | None) -> Iterator[_Clause]:
-    is_optional = any(content.get(key) for key in ("must", "filter")) and "minimum_should_match" not in content
-    if content.get("should") and not is_optional:
+def _walk_bool(content: Mapping[str, Json], place: str, required: bool | None) -> Iterator[_Clause]:
+    """The clauses of a bool query."""
+    has_required = bool(content.get("must") or content.get("filter"))
+    # Beside required clauses a `should` only adds to the score, unless it says how many must match.
+    if content.get("should") and (not has_required or "minimum_should_match" in content):
         shoulds = {key: content[key] for key in ("should", "minimum_should_match") if key in content}
         yield _Clause(f"{place}.should", {"bool": shoulds}, required)
-    for occurrence, needed in (("must", True), ("filter", True), ("should", None), ("must_not", False)):
-        inner = content.get(occurrence) or []
-        for number, clause in enumerate(inner if isinstance(inner, list) else [inner]):
-            at = f"{place}.{occurrence}[{number}]" if isinstance(inner, list) else f"{place}.{occurrence}"
-            if needed is False:
-                yield _Clause(at, clause, False if required else None)
+    for occurrence, is_needed in (("must", True), ("filter", True), ("should", None), ("must_not", False)):
+        held = content.get(occurrence) or []
+        clauses = held if isinstance(held, list) else [held]
+        for number, clause in enumerate(clauses):
+            clause_place = f"{place}.{occurrence}"
+            if isinstance(held, list):
+                clause_place += f"[{number}]"
+            if is_needed is False:
+                yield _Clause(clause_place, clause, False if required else None)
             else:
-                yield from _clauses(clause, at, required=needed and required)
+                # What a clause that need not match holds need not match either.
+                yield from _walk_clauses(clause, clause_place, required=required if is_needed else None)
 
 
-def _weaker(kind: str, content: Json, place: str) -> Iterator[_Clause]:
+def _weaken(kind: str, content: Mapping[str, Json], place: str) -> Iterator[_Clause]:
     """Weaker forms of a clause: on each single field, and without the requirement of several terms."""
-    if not isinstance(content, Mapping):
-        return
-    fields = content.get("fields")
-    if kind == "multi_match" and isinstance(fields, list):
-        for field in fields if len(fields) > 1 else []:
-            yield _Clause(f"{place}.multi_match.fields {field}", {kind: {**content, "fields": [field]}}, None)
-    for name, options in [("", content)] if kind == "multi_match" else content.items():
-        strict = [
-            key for key in ("operator", "minimum_should_match") if isinstance(options, Mapping) and key in options
-        ]
-        if strict and kind in ("match", "multi_match"):
-            loose = {key: value for key, value in options.items() if key not in strict}
-            yield _Clause(f"{place} without {' and '.join(strict)}", {kind: {name: loose} if name else loose}, None)
+    if kind == "multi_match":
+        fields = content.get("fields")
+        if isinstance(fields, list) and len(fields) > 1:
+            for field in fields:
+                query = {kind: {**content, "fields": [field]}}
+                yield _Clause(f"{place}.multi_match.fields {field}", query, None)
+        loose, strict = _loosen(content)
+        if strict:
+            yield _Clause(f"{place} without {' and '.join(strict)}", {kind: loose}, None)
+    elif kind == "match":
+        for field, options in content.items():
+            loose, strict = _loosen(options)
+            if strict:
+                yield _Clause(f"{place} without {' and '.join(strict)}", {kind: {field: loose}}, None)
+
+
+def _loosen(options: Json) -> tuple[Json, list[str]]:
+    """*options* of a query without those that require several terms, and their names."""
+    if not isinstance(options, Mapping):
+        return options, []
+    strict = [key for key in ("operator", "minimum_should_match") if key in options]
+    return {key: value for key, value in options.items() if key not in strict}, strict

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from harness.model import Json, PartDifference, PartKind, ScoreFactor, ScorePart
 from harness.search.hits import MalformedAnswer, make_excerpt
@@ -20,7 +21,7 @@ whose sum differs more is not taken apart.
 LONGEST_CLAUSE = 160
 """Characters of a clause that are shown, of its JSON or of the engine's description."""
 
-Factors = tuple[ScoreFactor, ...]
+Factors: TypeAlias = tuple[ScoreFactor, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,12 @@ class _Node:
     description: str
     details: tuple[_Node, ...]
 
-    def component(self, *names: str) -> _Node | None:
+    def find_component(self, *names: str) -> _Node | None:
         """The first node below whose description begins with one of *names*."""
-        return next((node for node in self.walk() if node.description.startswith(names)), None)
+        for node in self.walk():
+            if node.description.startswith(names):
+                return node
+        return None
 
     def walk(self) -> Iterator[_Node]:
         """All nodes below, depth first."""
@@ -54,6 +58,7 @@ def find_score_parts(tree: Json) -> tuple[float, tuple[ScorePart, ...]]:
     """
     root = _read_node(tree)
     parts = [part for part in _list_parts(root, ()) if part.value]  # a filter adds nothing
+    # Where the parts do not add up, something was taken apart that is no sum: the whole is then the only part.
     if not _is_near(math.fsum(part.score for part in parts), root.value):
         parts = [_make_whole_part(root, ())]
     return root.value, tuple(sorted(parts, key=lambda part: -part.score))
@@ -62,18 +67,17 @@ def find_score_parts(tree: Json) -> tuple[float, tuple[ScorePart, ...]]:
 def find_part_differences(first: Iterable[ScorePart], second: Iterable[ScorePart]) -> tuple[PartDifference, ...]:
     """What each clause adds to two scores, the largest difference first."""
     ours, theirs = _sum_by_clause(first), _sum_by_clause(second)
-    found = [
-        PartDifference(
-            clause, ours.get(clause, 0.0), theirs.get(clause, 0.0), ours.get(clause, 0.0) - theirs.get(clause, 0.0)
-        )
-        for clause in dict.fromkeys([*ours, *theirs])
-    ]
-    return tuple(sorted(found, key=lambda one: -abs(one.difference)))
+    differences = []
+    for clause in dict.fromkeys([*ours, *theirs]):
+        our_score, their_score = ours.get(clause, 0.0), theirs.get(clause, 0.0)
+        differences.append(PartDifference(clause, our_score, their_score, our_score - their_score))
+    return tuple(sorted(differences, key=lambda difference: -abs(difference.difference)))
 
 
 def _sum_by_clause(parts: Iterable[ScorePart]) -> dict[str, float]:
+    """What each clause adds; a clause may have several parts."""
     scores = grouped((part.clause, part.score) for part in parts)
-    return {clause: math.fsum(found) for clause, found in scores.items()}
+    return {clause: math.fsum(scores_of_clause) for clause, scores_of_clause in scores.items()}
 
 
 def _read_node(tree: Json) -> _Node:
@@ -85,14 +89,15 @@ def _read_node(tree: Json) -> _Node:
     return _Node(float(value), str(tree.get("description", "")), tuple(map(_read_node, details)))
 
 
-def _is_near(found: float, said: float) -> bool:
-    return math.isclose(found, said, rel_tol=EXACT, abs_tol=EXACT)
+def _is_near(value: float, other: float) -> bool:
+    return math.isclose(value, other, rel_tol=EXACT, abs_tol=EXACT)
 
 
 # Each function takes one form of explanation apart, and gives None for any other.
 
 
 def _list_parts(node: _Node, factors: Factors) -> Iterator[ScorePart]:
+    """The parts of *node*, whose value is multiplied by *factors*."""
     for take_apart in (
         _take_function,
         _take_weight,
@@ -103,15 +108,16 @@ def _list_parts(node: _Node, factors: Factors) -> Iterator[ScorePart]:
         _take_least,
         _take_wrapper,
     ):
-        found = take_apart(node)
-        if found is not None:
-            for child, more in found:
-                yield from _list_parts(child, (*factors, *more))
+        taken = take_apart(node)
+        if taken is not None:
+            for child, factors_of_child in taken:
+                yield from _list_parts(child, (*factors, *factors_of_child))
             return
     yield _make_term_part(node, factors) or _make_whole_part(node, factors)
 
 
-Taken = Sequence[tuple[_Node, Factors]]
+Taken: TypeAlias = Sequence[tuple[_Node, Factors]]
+"""The nodes that a node is taken apart into, each with what its value is multiplied by."""
 
 _MULTIPLIED_BY: Mapping[str, str] = {
     "primaryWeight": "query_weight",
@@ -123,17 +129,18 @@ _MULTIPLIED_BY: Mapping[str, str] = {
 
 def _take_function(node: _Node) -> Taken | None:
     """A query whose score is multiplied by a function."""
-    if node.description == "function score, product of:" and len(node.details) == 2 and _is_function(node.details[1]):
-        return _take_multiplied(node)
-    return None
+    if node.description != "function score, product of:" or len(node.details) != 2:
+        return None
+    return _take_multiplied(node) if _is_function(node.details[1]) else None
 
 
 def _is_function(node: _Node) -> bool:
     """Whether it is the value of the functions of a function_score, which an engine limits by `max_boost`."""
-    return node.description.startswith("min of") and any(one.description == "maxBoost" for one in node.details)
+    return node.description.startswith("min of") and any(child.description == "maxBoost" for child in node.details)
 
 
 def _take_weight(node: _Node) -> Taken | None:
+    """A query with a constant weight."""
     if node.description.startswith("weight(FunctionScoreQuery") and len(node.details) == 1:
         return [(node.details[0], ())]
     return None
@@ -142,67 +149,68 @@ def _take_weight(node: _Node) -> Taken | None:
 def _take_sum(node: _Node) -> Taken | None:
     if not re.match(r"sum of:?$", node.description):
         return None
-    return (
-        [(one, ()) for one in node.details]
-        if _is_near(math.fsum(one.value for one in node.details), node.value)
-        else None
-    )
+    return _check_taken([(child, ()) for child in node.details], node)
 
 
 def _take_best(node: _Node) -> Taken | None:
     """The best of several counts, and a share of each other one if there is a tie breaker."""
-    found = re.match(r"max(?: plus ([\d.eE+-]+) times others)? of:?$", node.description)
-    if found is None or not node.details:
+    match = re.match(r"max(?: plus ([\d.eE+-]+) times others)? of:?$", node.description)
+    if match is None or not node.details:
         return None
-    best = max(node.details, key=lambda one: one.value)
-    rest = ScoreFactor("tie_breaker", float(found[1])) if found[1] else ScoreFactor("not the best", 0.0)
-    taken = [(one, () if one is best else (rest,)) for one in node.details]
-    return taken if _is_near(_sum_taken(taken), node.value) else None
+    tie_breaker = ScoreFactor("tie_breaker", float(match[1])) if match[1] else ScoreFactor("not the best", 0.0)
+    best = max(node.details, key=lambda child: child.value)
+    taken = [(child, () if child is best else (tie_breaker,)) for child in node.details]
+    return _check_taken(taken, node)
 
 
 def _take_product(node: _Node) -> Taken | None:
-    return _take_multiplied(node) if re.match(r"product of:?$", node.description) and node.details else None
+    if not re.match(r"product of:?$", node.description) or not node.details:
+        return None
+    return _take_multiplied(node)
 
 
 def _take_multiplied(node: _Node) -> Taken | None:
+    """The first child is scored, the others are factors of it."""
     scored, *others = node.details
-    factors = tuple(
-        ScoreFactor(_MULTIPLIED_BY.get(one.description) or _name_factor(one.description), one.value) for one in others
-    )
-    taken = [(scored, factors)]
-    return taken if _is_near(_sum_taken(taken), node.value) else None
+    factors = tuple(ScoreFactor(_name_factor(child.description), child.value) for child in others)
+    return _check_taken([(scored, factors)], node)
 
 
 def _name_factor(description: str) -> str:
-    return "negative_boost" if description.startswith("Matched boosting query") else make_excerpt(description, 60)
+    if description in _MULTIPLIED_BY:
+        return _MULTIPLIED_BY[description]
+    if description.startswith("Matched boosting query"):
+        return "negative_boost"
+    return make_excerpt(description, 60)
 
 
 def _take_average(node: _Node) -> Taken | None:
     if not re.match(r"avg of:?$", node.description):
         return None
     share = ScoreFactor("average", 1 / len(node.details))
-    taken = [(one, (share,)) for one in node.details]
-    return taken if _is_near(_sum_taken(taken), node.value) else None
+    return _check_taken([(child, (share,)) for child in node.details], node)
 
 
 def _take_least(node: _Node) -> Taken | None:
     """The lesser of a query and a function counts."""
-    if not node.description.startswith("min of") or _is_function(node):
+    if not node.description.startswith("min of") or not node.details or _is_function(node):
         return None
-    least = min(node.details, key=lambda one: one.value, default=None)
-    return None if least is None or not _is_near(least.value, node.value) else [(least, ())]
+    least = min(node.details, key=lambda child: child.value)
+    return _check_taken([(least, ())], node)
 
 
 def _take_wrapper(node: _Node) -> Taken | None:
     """A node with the same value as its only child."""
     is_wrapper = node.description.startswith(("_score", "ConstantScore", "score of")) or not node.description
-    if len(node.details) == 1 and is_wrapper and _is_near(node.details[0].value, node.value):
-        return [(node.details[0], ())]
-    return None
+    if not is_wrapper or len(node.details) != 1:
+        return None
+    return _check_taken([(node.details[0], ())], node)
 
 
-def _sum_taken(taken: Taken) -> float:
-    return math.fsum(one.value * _multiply(factors) for one, factors in taken)
+def _check_taken(taken: Taken, node: _Node) -> Taken | None:
+    """*taken*, if it adds up to the value of *node*; else the engine did something that its words do not say."""
+    total = math.fsum(child.value * _multiply(factors) for child, factors in taken)
+    return taken if _is_near(total, node.value) else None
 
 
 def _multiply(factors: Factors) -> float:
@@ -219,26 +227,28 @@ _SYNONYMS = re.compile(r"Synonym\((.*)\)$", re.DOTALL)
 
 def _make_term_part(node: _Node, factors: Factors) -> ScorePart | None:
     """The weight of a term, a phrase or synonyms in a field."""
-    found = _WEIGHT.match(node.description)
-    if found is None:
+    match = _WEIGHT.match(node.description)
+    if match is None:
         return None
-    field, term = _split_field_and_term(found[1])
-    frequency = node.component("freq,", "termFreq=", "phraseFreq=", "freq=")
-    containing = None if node.component("phraseFreq=") else node.component("n,")
+    field, term = _split_field_and_term(match[1])
+    frequency = node.find_component("freq,", "termFreq=", "phraseFreq=", "freq=")
+    containing = node.find_component("n,")
+    if node.find_component("phraseFreq="):
+        containing = None  # it is of one term of the phrase
     return ScorePart(
         kind=PartKind.TERM,
-        clause=f"{field}:{term}" if field else make_excerpt(found[1], LONGEST_CLAUSE),
+        clause=f"{field}:{term}" if field else make_excerpt(match[1], LONGEST_CLAUSE),
         score=node.value * _multiply(factors),
         value=node.value,
         factors=factors,
         field=field,
         term=term,
-        boost=_read_value(node.component("boost")),
-        idf=_read_value(node.component("idf")),
-        tf=_read_value(node.component("tf,", "tf(", "tfNorm")),
+        boost=_read_value(node.find_component("boost")),
+        idf=_read_value(node.find_component("idf")),
+        tf=_read_value(node.find_component("tf,", "tf(", "tfNorm")),
         frequency=_read_value(frequency),
-        length=_read_value(node.component("dl,", "fieldLength")),
-        average_length=_read_value(node.component("avgdl,", "avgFieldLength")),
+        length=_read_value(node.find_component("dl,", "fieldLength")),
+        average_length=_read_value(node.find_component("avgdl,", "avgFieldLength")),
         containing=None if containing is None else int(containing.value),
     )
 
@@ -246,14 +256,20 @@ def _make_term_part(node: _Node, factors: Factors) -> ScorePart | None:
 def _split_field_and_term(text: str) -> tuple[str | None, str | None]:
     """The field and the term in the engine's words for a query; synonyms are separated by commas."""
     synonyms = _SYNONYMS.match(text)
-    if synonyms is not None:
-        named = [_NAMED.match(one) for one in synonyms[1].split()]
-        pairs = [(one[1], one[2]) for one in named if one is not None]
-        if len(pairs) == len(named) and len({field for field, _ in pairs}) == 1:
-            return pairs[0][0], ", ".join(term for _, term in pairs)
+    if synonyms is None:
+        match = _NAMED.match(text)
+        return (None, None) if match is None else (match[1], match[2])
+    fields: set[str] = set()
+    terms = []
+    for synonym in synonyms[1].split():
+        match = _NAMED.match(synonym)
+        if match is None:
+            return None, None
+        fields.add(match[1])
+        terms.append(match[2])
+    if len(fields) != 1:
         return None, None
-    found = _NAMED.match(text)
-    return (found[1], found[2]) if found is not None else (None, None)
+    return fields.pop(), ", ".join(terms)
 
 
 def _read_value(node: _Node | None) -> float | None:
@@ -272,10 +288,12 @@ _PATTERNS: Sequence[tuple[PartKind, re.Pattern[str]]] = (
 def _make_whole_part(node: _Node, factors: Factors) -> ScorePart:
     """A part that is not taken apart."""
     kind = _find_kind(node)
-    is_named = kind in (PartKind.CONSTANT, PartKind.OTHER)
+    clause = str(kind)
+    if kind in (PartKind.CONSTANT, PartKind.OTHER):
+        clause = make_excerpt(_strip_wrapper(node.description), LONGEST_CLAUSE)
     return ScorePart(
         kind=kind,
-        clause=make_excerpt(_strip_wrapper(node.description), LONGEST_CLAUSE) if is_named else str(kind),
+        clause=clause,
         score=node.value * _multiply(factors),
         value=node.value,
         factors=factors,
@@ -283,6 +301,7 @@ def _make_whole_part(node: _Node, factors: Factors) -> ScorePart:
 
 
 def _find_kind(node: _Node) -> PartKind:
+    """What kind of query *node* explains, by the engine's words."""
     description = node.description
     if _is_function(node):
         return PartKind.FUNCTION
@@ -295,5 +314,7 @@ def _find_kind(node: _Node) -> PartKind:
 
 def _strip_wrapper(description: str) -> str:
     """The clause of a constant score without its wrapper and its boost."""
-    found = re.match(r"ConstantScore\((.*)\)(?:\^[\d.]+)?$", description, re.DOTALL)
-    return found[1] if found is not None else re.sub(r"\^[\d.]+$", "", description)
+    match = re.match(r"ConstantScore\((.*)\)(?:\^[\d.]+)?$", description, re.DOTALL)
+    if match is not None:
+        return match[1]
+    return re.sub(r"\^[\d.]+$", "", description)
