@@ -10,8 +10,8 @@ from __future__ import annotations
 import inspect
 import json
 import sys
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol
 
 from harness.errors import EngineUnreachable, HarnessError, UsageError
 from harness.model import Engine
@@ -25,10 +25,6 @@ from harness.search.connection import (
     run_within,
 )
 
-Send: TypeAlias = Callable[[str, str, bytes | None, str, float | None], Any]
-"""Sends method, path, body, media type and timeout by a client, and returns what the client returns, as JSON values."""
-
-
 UNKNOWN_ENGINE = Engine("unknown")
 """That of a client object that cannot be asked, if the target does not state it."""
 
@@ -41,15 +37,15 @@ def adapt_client(client: Any) -> ClientConnection:
         UsageError: It is an asynchronous client, or has nothing to search with.
     """
     if _is_instance(client, "elasticsearch", "Elasticsearch"):
-        return ClientConnection(_elasticsearch(client))
+        return ClientConnection(_ElasticsearchSender(client))
     if _is_instance(client, "opensearchpy", "OpenSearch"):
-        return ClientConnection(_opensearch(client))
+        return ClientConnection(_OpenSearchSender(client))
     search = getattr(client, "msearch", None)
     if not callable(search):
         raise UsageError(f"a client of type {type(client).__name__} has no `msearch` to search with")
     if inspect.iscoroutinefunction(search):
         raise UsageError(f"a client of type {type(client).__name__} is asynchronous; use the synchronous client")
-    return ClientConnection(_msearch_only(client))
+    return ClientConnection(_MsearchSender(client))
 
 
 def is_thread_safe(client: Any) -> bool:
@@ -68,26 +64,42 @@ def _is_instance(client: Any, module: str, name: str) -> bool:
     return known is not None and isinstance(client, known)
 
 
+class Sender(Protocol):
+    """Sends requests by a client, and returns what the client returns, as JSON values."""
+
+    def send(self, method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:
+        """Send one request; raises whatever the client raises."""
+        ...
+
+
 def _make_content_type(body: bytes | None, mime: str) -> dict[str, str]:
     return {} if body is None else {"content-type": mime}
 
 
-def _elasticsearch(client: Any) -> Send:
-    def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:
+class _ElasticsearchSender:
+    """Sends by `elasticsearch.Elasticsearch`."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def send(self, method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:
         headers = {"accept": PLAIN_JSON, **_make_content_type(body, mime)}
-        options = {} if timeout is None else {"request_timeout": timeout}
-        return client.options(**options).perform_request(method, path, headers=headers, body=body)
+        client = self._client
+        if timeout is not None:
+            client = client.options(request_timeout=timeout)
+        return client.perform_request(method, path, headers=headers, body=body)
 
-    return send
 
+class _OpenSearchSender:
+    """Sends by `opensearchpy.OpenSearch`."""
 
-def _opensearch(client: Any) -> Send:
-    def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def send(self, method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:
         text = None if body is None else body.decode()
         headers = _make_content_type(body, mime)
-        return client.transport.perform_request(method, path, body=text, timeout=timeout, headers=headers)
-
-    return send
+        return self._client.transport.perform_request(method, path, body=text, timeout=timeout, headers=headers)
 
 
 class _NotImplementedThere(Exception):
@@ -96,20 +108,29 @@ class _NotImplementedThere(Exception):
     status_code = 501
 
 
-def _msearch_only(client: Any) -> Send:
-    """Any other object: it searches by `msearch(body=…)`, and may have `info()`, the answer to `GET /`."""
-    calls = {"/": "info", "/_msearch": "msearch", "/_msearch/template": "msearch_template"}
+class _MsearchSender:
+    """Sends by any other object: it searches by `msearch(body=…)`, and may have `info()`, the answer to `GET /`."""
 
-    def send(method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:  # noqa: ARG001
-        name = calls.get(path.partition("?")[0])
+    calls: ClassVar[Mapping[str, str]] = {
+        "/": "info",
+        "/_msearch": "msearch",
+        "/_msearch/template": "msearch_template",
+    }
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def send(self, method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:  # noqa: ARG002
+        type_name = type(self._client).__name__
+        name = self.calls.get(path.partition("?")[0])
         if name is None:
-            raise _NotImplementedThere(f"a client of type {type(client).__name__} cannot send {method} {path}")
-        call = getattr(client, name, None)
+            raise _NotImplementedThere(f"a client of type {type_name} cannot send {method} {path}")
+        call = getattr(self._client, name, None)
         if not callable(call):
-            raise UsageError(f"a client of type {type(client).__name__} has no `{name}`")
-        return call() if body is None else call(body=[json.loads(line) for line in body.splitlines()])
-
-    return send
+            raise UsageError(f"a client of type {type_name} has no `{name}`")
+        if body is None:
+            return call()
+        return call(body=[json.loads(line) for line in body.splitlines()])
 
 
 class ClientConnection:
@@ -117,21 +138,22 @@ class ClientConnection:
 
     nodes = 1
 
-    def __init__(self, send: Send) -> None:
-        self._send = send
+    def __init__(self, sender: Sender) -> None:
+        self._sender = sender
 
     def perform(
         self, method: str, path: str, *, body: bytes | None = None, mime: str = PLAIN_JSON, timeout: float | None = None
     ) -> Answer:
         """See `Connection.perform`."""
         try:
-            content = run_within(timeout, lambda: self._send(method, path, body, mime, timeout))
+            content = run_within(timeout, lambda: self._sender.send(method, path, body, mime, timeout))
             return Answer(_read_status(content), _encode(getattr(content, "body", content)))
         except (HarnessError, KeyboardInterrupt):
             raise
         except TimeoutError as error:
             raise NoAnswerInTime(f"the given client had no answer within {timeout:g} s") from error
-        except BaseException as error:  # what a client raises is its own affair, `pytest.skip` and `sys.exit` too
+        except BaseException as error:
+            # What a client raises is its own affair, `pytest.skip` and `sys.exit` too.
             return _read_raised_answer(error)
 
     def mask(self, text: str) -> str:
@@ -151,12 +173,13 @@ def _read_raised_answer(error: BaseException) -> Answer:
         ConnectionClosed: The connection ended before it.
         EngineUnreachable: There was none at all.
     """
+    # elasticsearch has the status in `meta` and the answer in `body`, opensearchpy in `status_code` and `info`.
     meta = getattr(error, "meta", None)
     status = getattr(meta, "status", None) or getattr(error, "status_code", None)
     if isinstance(status, int):
-        content = getattr(error, "body", None) or getattr(error, "info", None)
-        headers = {name.lower(): value for name, value in dict(getattr(meta, "headers", None) or {}).items()}
-        return Answer(status, _encode(content or {"error": str(error)}), headers)
+        content = getattr(error, "body", None) or getattr(error, "info", None) or {"error": str(error)}
+        headers = dict(getattr(meta, "headers", None) or {})
+        return Answer(status, _encode(content), {name.lower(): value for name, value in headers.items()})
     if "Timeout" in type(error).__name__:
         raise NoAnswerInTime("the given client had no answer in time") from error
     kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
@@ -171,7 +194,9 @@ def _read_status(content: Any) -> int:
 
 def _encode(content: Any) -> bytes:
     """*content* as JSON, so that it is read like any other answer; the client's own types become their values."""
-    return content.encode() if isinstance(content, str) else json.dumps(content, default=_convert_value).encode()
+    if isinstance(content, str):
+        return content.encode()
+    return json.dumps(content, default=_convert_value).encode()
 
 
 def _convert_value(value: Any) -> Any:

@@ -93,8 +93,12 @@ def _compute_fingerprint(mappings: Json, settings: Json, documents: tuple[Docume
 
 
 def _add_defaults(settings: Mapping[str, Json]) -> dict[str, Any]:
-    given = {name if name.startswith("index.") else f"index.{name}" for name in _walk_setting_names(settings)}
-    return {**settings, **{name: value for name, value in DEFAULTS.items() if name not in given}}
+    """*settings* with those of `DEFAULTS` that they do not have."""
+    names = set(_walk_setting_names(settings))
+    # Engines take each name with and without its beginning.
+    names |= {f"index.{name}" for name in names}
+    missing = {name: value for name, value in DEFAULTS.items() if name not in names}
+    return {**settings, **missing}
 
 
 def _walk_setting_names(settings: Mapping[str, Json], prefix: str = "") -> Iterator[str]:
@@ -151,14 +155,15 @@ def ensure_index(
     if not isinstance(search, EngineSearch):
         raise FixtureError(f'suite "{name}" builds its own index, which needs an engine, not {search.engine}')
     recipe = read_recipe(fixture, base, name)
-    if search.engine.version == SERVERLESS:  # it decides on shards and replicas itself, and refuses these settings
+    if search.engine.version == SERVERLESS:
+        # It decides on shards and replicas itself, and refuses these settings.
         kept = {name: value for name, value in recipe.settings.items() if name not in DEFAULTS}
         recipe = replace(recipe, settings=kept)
     indexes = Indexes(search.connection, search.retries)
-    return _Keeper(recipe, indexes, times or Times(), allow_write).ensure()
+    return _FixtureIndex(recipe, indexes, times or Times(), allow_write).ensure()
 
 
-class _Keeper:
+class _FixtureIndex:
     """Builds or reuses the index of one recipe."""
 
     def __init__(self, recipe: Recipe, indexes: Indexes, times: Times, allow_write: bool) -> None:
@@ -171,19 +176,20 @@ class _Keeper:
     def ensure(self) -> str:
         """Build the index or reuse it; several runs may try at the same time."""
         while True:
-            standing = self._indexes.markers(self._index)
-            if not standing:
-                self._build_unless_another_does()
+            markers = self._indexes.read_markers(self._index)
+            if not markers:
+                self._build()
                 continue
-            marker = self._ours(standing[self._index])
+            marker = self._check_marker(markers[self._index])
             if not marker.complete:
-                self._await(marker)
+                self._wait_for_builder(marker)
                 continue
             self._check_count(marker)
-            self._housekeep(marker)
+            self._maintain(marker)
             return self._index
 
-    def _ours(self, marker: Marker | None) -> Marker:
+    def _check_marker(self, marker: Marker | None) -> Marker:
+        """*marker*, if it is that of the same files; raises FixtureError if not."""
         if marker is None:
             raise FixtureError(
                 f'"{self._index}" exists, but the harness did not create it and will not change it; '
@@ -195,62 +201,64 @@ class _Keeper:
             )
         return marker
 
-    def _build_unless_another_does(self) -> None:
-        self._may_write("does not exist")
+    def _build(self) -> None:
+        """Build the index, unless another run creates it first; an incomplete index is removed again."""
+        self._require_permission("does not exist")
         recipe = self._recipe
         marker = Marker(recipe.name, recipe.fingerprint, uuid.uuid4().hex, 0, False, self._now())
         mappings = {**recipe.mappings, "_meta": marker.as_meta(recipe.mappings.get("_meta"))}
         try:
             created = self._indexes.create(self._index, recipe.settings, mappings, recipe.mark)
-            if created or self._is_standing(marker):
+            if created or self._is_own_build(marker):
                 self._fill(marker)
         except _TakenOver:
             return
         except BaseException:
-            self._clear_away(marker)
+            self._remove_incomplete(marker)
             raise
 
     def _fill(self, marker: Marker) -> None:
+        """Index the documents, and record in *marker* how many there are, so that others see that the build goes on."""
         indexed = 0
-        for chunk in self._indexes.chunks(self._recipe.documents):
-            self._indexes.write(self._index, chunk, self._recipe.shown)
+        for chunk in self._indexes.split_documents(self._recipe.documents):
+            self._indexes.index_documents(self._index, chunk, self._recipe.shown)
             indexed += len(chunk)
-            self._mark(replace(marker, indexed=indexed))
+            self._record_progress(replace(marker, indexed=indexed))
         self._indexes.refresh(self._index)
-        count = self._indexes.count(self._index)
+        count = self._indexes.count_documents(self._index)
         if count != indexed:
             raise FixtureError(f'"{self._index}" should have {indexed} documents, but has {count}')
-        self._mark(replace(marker, indexed=indexed, complete=True, used=self._now()))
+        self._record_progress(replace(marker, indexed=indexed, complete=True, used=self._now()))
 
-    def _mark(self, marker: Marker) -> None:
+    def _record_progress(self, marker: Marker) -> None:
         """Record the progress, unless another run took over."""
-        if not self._is_standing(marker):
+        if not self._is_own_build(marker):
             raise _TakenOver
-        self._indexes.mark(self._index, marker, self._recipe.mappings.get("_meta"))
+        self._indexes.write_marker(self._index, marker, self._recipe.mappings.get("_meta"))
 
-    def _clear_away(self, marker: Marker) -> None:
+    def _remove_incomplete(self, marker: Marker) -> None:
         """Remove the incomplete index; an error of that must not hide the first one."""
         with suppress(SearchError):
-            if self._is_standing(marker):
+            if self._is_own_build(marker):
                 self._indexes.delete(self._index)
 
-    def _is_standing(self, marker: Marker) -> bool:
+    def _is_own_build(self, marker: Marker) -> bool:
         """Whether the index belongs to this build: the answer to the request that created it may have been lost."""
-        standing = self._indexes.markers(self._index).get(self._index)
-        return standing is not None and standing.build == marker.build
+        current = self._indexes.read_markers(self._index).get(self._index)
+        return current is not None and current.build == marker.build
 
-    def _await(self, marker: Marker) -> None:
+    def _wait_for_builder(self, marker: Marker) -> None:
         """Wait until *marker* changes; if it does not, remove the abandoned index."""
         clock = self._times.clock
         end = clock.now() + self._times.abandoned
         while clock.now() < end:
             clock.sleep(self._times.poll)
-            if self._indexes.markers(self._index).get(self._index) != marker:
+            if self._indexes.read_markers(self._index).get(self._index) != marker:
                 return
-        self._may_write("is incomplete")
+        self._require_permission("is incomplete")
         self._indexes.delete(self._index)
 
-    def _may_write(self, state: str) -> None:
+    def _require_permission(self, state: str) -> None:
         if not self._allow_write:
             raise FixtureError(
                 f'the index "{self._index}" of suite "{self._recipe.name}" {state}, and the harness writes to a '
@@ -259,43 +267,43 @@ class _Keeper:
             )
 
     def _check_count(self, marker: Marker) -> None:
-        count = self._indexes.count(self._index)
+        count = self._indexes.count_documents(self._index)
         if count != marker.indexed:
             raise FixtureError(
                 f'"{self._index}" was built with {marker.indexed} documents, but has {count}: it was changed '
                 "by something else; delete it, and the harness builds it again"
             )
 
-    def _housekeep(self, marker: Marker) -> None:
+    def _maintain(self, marker: Marker) -> None:
         """Maintenance of the cluster that this run does not need, so its errors are ignored."""
         if not self._allow_write:
             return
         with suppress(SearchError):
-            self._keep(marker)
-            self._make_room()
+            self._record_use(marker)
+            self._remove_old_builds()
 
-    def _keep(self, marker: Marker) -> None:
+    def _record_use(self, marker: Marker) -> None:
         """Record that the index is in use, a few times an hour at most, because that changes the cluster state."""
-        used = marker.used_at()
+        used = marker.find_last_use()
         if used is None or self._times.today() - used > self._times.kept / 4:
-            self._indexes.mark(self._index, replace(marker, used=self._now()), self._recipe.mappings.get("_meta"))
+            self._indexes.write_marker(
+                self._index, replace(marker, used=self._now()), self._recipe.mappings.get("_meta")
+            )
 
-    def _make_room(self) -> None:
+    def _remove_old_builds(self) -> None:
         """
         Remove old builds of this suite; a run of another branch may be using a recent one.
 
         A clone has the marker of the index that it was made from, and another name than that marker's.
         """
-        for index, marker in self._indexes.markers(f"{make_slug(self._recipe.name)}-*").items():
+        for index, marker in self._indexes.read_markers(f"{make_slug(self._recipe.name)}-*").items():
             if marker is None or index == self._index or index != make_index_name(marker.name, marker.fingerprint):
                 continue
-            if self._is_old(marker):
+            if marker.name != self._recipe.name:
+                continue
+            used = marker.find_last_use()
+            if used is None or self._times.today() - used > self._times.kept:
                 self._indexes.delete(index)
-
-    def _is_old(self, marker: Marker) -> bool:
-        used = marker.used_at()
-        unused = used is None or self._times.today() - used > self._times.kept
-        return unused and marker.name == self._recipe.name
 
     def _now(self) -> str:
         return self._times.today().isoformat(timespec="seconds")

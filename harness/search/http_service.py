@@ -97,13 +97,13 @@ class WebConnection:
         try:
             self._url = check_url(cluster.url or "").rstrip("/")
             self._tls = make_tls_options(cluster, login, self._url)
-            self._proxy = login.proxy_for(self._url)
+            self._proxy = login.find_proxy(self._url)
         except ValueError as error:
             raise UsageError(f'cluster "{cluster.name}" has an invalid connection: {error}') from error
         refuse_address(self._url, cluster.origin)
         self._addresses = AddressBook(cluster.origin)
         self._trusted: bool | str = self._tls.get("ca_certs", not self._tls)
-        self.mask = login.masker()
+        self.mask = login.make_masker()
         self._headers = dict(login.headers)
         self._sessions: list[requests.Session] = []
         self._of_thread = threading.local()

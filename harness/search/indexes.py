@@ -71,21 +71,21 @@ def read_ids(path: Path, shown: str, id_field: str) -> frozenset[str]:
 def _walk_documents(path: Path, shown: str, id_field: str) -> Iterator[Document]:
     """Each document as it is read; problems are raised after the last one."""
     problems: list[Problem] = []
-    wrong = 0
+    wrong_lines = 0
     lines: dict[str, int] = {}
     for number, text in _walk_lines(path, shown):
-        found = _parse_document(number, text, id_field)
-        if isinstance(found, Document) and found.id in lines:
-            found = (1, f'the id "{found.id}" is already used in line {lines[found.id]}')
-        if isinstance(found, Document):
-            lines[found.id] = number
-            yield found
+        parsed = _parse_document(number, text, id_field)
+        if isinstance(parsed, Document) and parsed.id in lines:
+            parsed = (1, f'the id "{parsed.id}" is already used in line {lines[parsed.id]}')
+        if isinstance(parsed, Document):
+            lines[parsed.id] = number
+            yield parsed
             continue
-        wrong += 1
-        if wrong <= MOST_PROBLEMS:
-            problems.append(Problem(shown, number, *found))
-    if wrong > MOST_PROBLEMS:
-        others = wrong - MOST_PROBLEMS
+        wrong_lines += 1
+        if wrong_lines <= MOST_PROBLEMS:
+            problems.append(Problem(shown, number, *parsed))
+    if wrong_lines > MOST_PROBLEMS:
+        others = wrong_lines - MOST_PROBLEMS
         problems.append(Problem(shown, 0, 0, f"{others:,} more lines have errors that are not shown", count=others))
     if problems:
         raise SuiteError(problems)
@@ -94,10 +94,13 @@ def _walk_documents(path: Path, shown: str, id_field: str) -> Iterator[Document]
 
 
 def _walk_lines(path: Path, shown: str) -> Iterator[tuple[int, bytes]]:
+    """Each line of the file that is not empty, with its number."""
     try:
         with path.open("rb") as file:
-            stripped = map(bytes.strip, file)
-            yield from ((number, line) for number, line in enumerate(stripped, start=1) if line)
+            for number, line in enumerate(file, start=1):
+                stripped = line.strip()
+                if stripped:
+                    yield number, stripped
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise SuiteError([Problem(shown, 0, 0, f"the document file cannot be read: {reason}")]) from error
@@ -118,10 +121,6 @@ def _parse_document(number: int, line: bytes, id_field: str) -> Document | tuple
     identity = content.get(id_field)
     if identity is None:
         return 1, f'the document has no field "{id_field}", which holds its id{did_you_mean(id_field, content)}'
-    return _check_id(number, line, identity, id_field)
-
-
-def _check_id(number: int, line: bytes, identity: Json, id_field: str) -> Document | tuple[int, str]:
     if not is_text(identity) and type(identity) is not int:
         return 1, f'"{id_field}" should be a text or a whole number, found {json.dumps(identity)}'
     if len(str(identity).encode()) > LONGEST_ID:
@@ -130,6 +129,7 @@ def _check_id(number: int, line: bytes, identity: Json, id_field: str) -> Docume
 
 
 def _refuse_constant(constant: str) -> None:
+    """Python reads NaN and Infinity, which no engine takes."""
     raise ValueError(f"it has no {constant}")
 
 
@@ -162,7 +162,7 @@ class Marker:
         """The `_get_meta` with this marker and with the *own* one of the suite's mappings."""
         return {**(own if isinstance(own, Mapping) else {}), KEY: asdict(self)}
 
-    def used_at(self) -> datetime | None:
+    def find_last_use(self) -> datetime | None:
         """When it was last used; None if that is not a time with a time zone."""
         try:
             moment = datetime.fromisoformat(self.used)
@@ -173,20 +173,31 @@ class Marker:
 
 def read_marker(meta: Json) -> Marker | None:
     """The marker in a mapping's `_get_meta`; None if there is no valid one."""
-    held = meta.get(KEY) if isinstance(meta, Mapping) else None
-    if not isinstance(held, Mapping) or held.get("made_by") != "relevance-harness":
+    member = meta.get(KEY) if isinstance(meta, Mapping) else None
+    if not isinstance(member, Mapping) or member.get("made_by") != "relevance-harness":
         return None
-    kinds = {"name": str, "fingerprint": str, "build": str, "indexed": int, "complete": bool, "used": str}
-    values = {name: held.get(name) for name in kinds}
-    if not all(isinstance(values[name], kind) for name, kind in kinds.items()):
-        return None
-    return Marker(**values)  # type: ignore[arg-type]  # each value's type was just checked
+    types = {"name": str, "fingerprint": str, "build": str, "indexed": int, "complete": bool, "used": str}
+    values: dict[str, Any] = {}
+    for name, type_ in types.items():
+        values[name] = member.get(name)
+        if not isinstance(values[name], type_):
+            return None
+    return Marker(**values)
 
 
 MOST_DOCUMENTS = 500
 MOST_BYTES = 2 * 1024 * 1024
 SHOWN_ERRORS = 5
 PRIVILEGES = "building an index needs the privileges create_index, delete_index, manage, read and write on its name"
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexedDocument:
+    """What became of a document of a bulk request: the engine's *status* for it, and its *error*, if any."""
+
+    document: Document
+    status: int
+    error: Json
 
 
 class Indexes:
@@ -196,18 +207,23 @@ class Indexes:
         self._connection = connection
         self._retries = retries
 
-    def markers(self, pattern: str) -> dict[str, Marker | None]:
+    def read_markers(self, pattern: str) -> dict[str, Marker | None]:
         """
         The markers of the indexes that *pattern* matches, by name; None for an index without one.
 
         An alias of that name counts as an index without a marker.
         """
-        answer = self._call("GET", f"/{quote(pattern, safe='*')}/_mapping?filter_path=*.mappings._meta", allowed=(404,))
+        path = f"/{quote(pattern, safe='*')}/_mapping?filter_path=*.mappings._meta"
+        answer = self._call(ServerRequest("GET", path), allowed=(404,))
         if answer.status == 404:
             return {}
-        content = self._content(answer)
-        found = {name: read_marker(_get_meta(held)) for name, held in content.items()}
-        return found if "*" in pattern or pattern in found else {pattern: None}
+        markers: dict[str, Marker | None] = {}
+        for name, member in self._read_object(answer).items():
+            mappings = member.get("mappings") if isinstance(member, Mapping) else None
+            markers[name] = read_marker(mappings.get("_meta") if isinstance(mappings, Mapping) else None)
+        if "*" not in pattern and pattern not in markers:
+            return {pattern: None}
+        return markers
 
     def create(self, index: str, settings: Mapping[str, Json], mappings: Mapping[str, Json], mark: Mark) -> bool:
         """
@@ -217,13 +233,17 @@ class Indexes:
             SuiteError: The mappings are invalid; *mark* is their place.
             FixtureError: The engine refuses for another reason, such as too many shards.
         """
-        body = {"settings": settings, "mappings": mappings}
-        answer = self._call("PUT", _make_path(index), body, allowed=(400,))
-        content = self._content(answer)
+        body = json.dumps({"settings": settings, "mappings": mappings}).encode()
+        answer = self._call(ServerRequest("PUT", _make_path(index), body), allowed=(400,))
+        content = self._read_object(answer)
         if answer.status == 400:
             if _read_error_type(content) in ("resource_already_exists_exception", "invalid_index_name_exception"):
-                return self._exists_already(content)
-            refusal = self._failed(f'the index "{index}" cannot be created', answer)
+                # An alias of that name is refused as an invalid name; the caller then looks it up.
+                reason = explain_error(content.get("error"))
+                if "already exists" in reason:
+                    return False
+                raise FixtureError(self._connection.mask(f"the index cannot be created: {reason}"))
+            refusal = self._make_error(f'the index "{index}" cannot be created', answer)
             if _read_error_type(content) == "mapper_parsing_exception":
                 raise SuiteError.at(mark.path, mark.line, mark.column, str(refusal))
             raise refusal
@@ -231,33 +251,28 @@ class Indexes:
             raise FixtureError(f'the index "{index}" was created, but its shards were not allocated in time')
         return True
 
-    def _exists_already(self, content: Mapping[str, Json]) -> bool:
-        """An alias of that name is refused as an invalid name; the caller then looks it up."""
-        reason = explain_error(content.get("error"))
-        if "already exists" in reason:
-            return False
-        raise FixtureError(self._connection.mask(f"the index cannot be created: {reason}"))
-
-    def mark(self, index: str, marker: Marker, own_meta: Json) -> None:
+    def write_marker(self, index: str, marker: Marker, own_meta: Json) -> None:
         """Write *marker* into *index*."""
-        self._call("PUT", f"{_make_path(index)}/_mapping", {"_meta": marker.as_meta(own_meta)})
+        body = json.dumps({"_meta": marker.as_meta(own_meta)}).encode()
+        self._call(ServerRequest("PUT", f"{_make_path(index)}/_mapping", body))
 
     def delete(self, index: str) -> None:
         """Delete *index*, if it exists."""
-        self._call("DELETE", _make_path(index), allowed=(404,))
+        self._call(ServerRequest("DELETE", _make_path(index)), allowed=(404,))
 
     def refresh(self, index: str) -> None:
         """Make all indexed documents visible to searches."""
-        self._call("POST", f"{_make_path(index)}/_refresh")
+        self._call(ServerRequest("POST", f"{_make_path(index)}/_refresh"))
 
-    def count(self, index: str) -> int:
+    def count_documents(self, index: str) -> int:
         """The number of documents that searches see."""
-        count = read_document_count(self._content(self._call("GET", f"{_make_path(index)}/_count")))
+        answer = self._call(ServerRequest("GET", f"{_make_path(index)}/_count"))
+        count = read_document_count(self._read_object(answer))
         if count is None:
             raise FixtureError(f'the engine did not return how many documents "{index}" has')
         return count
 
-    def chunks(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
+    def split_documents(self, documents: Sequence[Document]) -> Iterator[list[Document]]:
         """*documents* in chunks, one for each bulk request."""
         chunk: list[Document] = []
         size = 0
@@ -270,7 +285,7 @@ class Indexes:
         if chunk:
             yield chunk
 
-    def write(self, index: str, documents: Sequence[Document], shown: str) -> None:
+    def index_documents(self, index: str, documents: Sequence[Document], shown: str) -> None:
         """
         Index *documents*; those that a busy engine rejects are sent again.
 
@@ -282,67 +297,67 @@ class Indexes:
         pending, attempt = list(documents), 0
         while pending:
             attempt += 1
-            outcomes = self._bulk(index, pending)
-            refused = [outcome for outcome in outcomes if outcome[1] >= 300 and outcome[1] not in BUSY]
+            outcomes = self._send_bulk(index, pending)
+            refused = [outcome for outcome in outcomes if outcome.status >= 300 and outcome.status not in BUSY]
             if refused:
-                raise self._refusal(refused, shown)
-            busy = [(one, error) for one, status, error in outcomes if status in BUSY]
-            pending = [one for one, _ in busy]
+                raise self._make_refusal(refused, shown)
+            busy = [outcome for outcome in outcomes if outcome.status in BUSY]
+            pending = [outcome.document for outcome in busy]
             if pending and not self._retries.wait(attempt, started=started, server_pause=None, end=None):
-                reason = self._connection.mask(explain_error(busy[0][1]))
+                reason = self._connection.mask(explain_error(busy[0].error))
                 raise FixtureError(f"the engine is too busy to index {len(pending)} documents of {shown}: {reason}")
 
-    def _refusal(self, refused: Sequence[tuple[Document, int, Json]], shown: str) -> SuiteError | FixtureError:
+    def _make_refusal(self, refused: Sequence[_IndexedDocument], shown: str) -> SuiteError | FixtureError:
         """Status 400 means that a document does not fit the mappings; any other has another cause."""
-        problems = [
-            Problem(
-                shown, one.line, 1, self._connection.mask(f"the engine refuses the document: {explain_error(error)}")
-            )
-            for one, _, error in refused[:SHOWN_ERRORS]
-        ]
+        problems = []
+        for outcome in refused[:SHOWN_ERRORS]:
+            sentence = self._connection.mask(f"the engine refuses the document: {explain_error(outcome.error)}")
+            problems.append(Problem(shown, outcome.document.line, 1, sentence))
         others = len(refused) - len(problems)
         if others:
             problems.append(Problem(shown, 0, 0, f"{others} more refused documents are not shown", count=others))
-        if not is_quotable(Path(shown)):  # an engine's reason has the value that it refuses
-            problems = list(map(conceal, problems))
+        if not is_quotable(Path(shown)):
+            # An engine's reason has the value that it refuses.
+            problems = [conceal(problem) for problem in problems]
         suite_error = SuiteError(problems)
-        return suite_error if all(status == BAD_REQUEST for _, status, _ in refused) else FixtureError(str(suite_error))
+        if all(outcome.status == BAD_REQUEST for outcome in refused):
+            return suite_error
+        return FixtureError(str(suite_error))
 
-    def _bulk(self, index: str, documents: Sequence[Document]) -> list[tuple[Document, int, Json]]:
-        lines = (b'{"index":{"_id":%b}}\n%b\n' % (json.dumps(one.id).encode(), one.source) for one in documents)
-        answer = self._call("POST", f"{_make_path(index)}/_bulk", b"".join(lines), mime=NDJSON)
-        content = self._content(answer)
+    def _send_bulk(self, index: str, documents: Sequence[Document]) -> list[_IndexedDocument]:
+        """Index *documents* by one request; returns what became of each, in their order."""
+        lines = []
+        for document in documents:
+            identity = json.dumps(document.id).encode()
+            lines.append(b'{"index":{"_id":%b}}\n%b\n' % (identity, document.source))
+        answer = self._call(ServerRequest("POST", f"{_make_path(index)}/_bulk", b"".join(lines), NDJSON))
+        content = self._read_object(answer)
         items = content.get("items")
-        outcomes = [_read_outcome(item) for item in items] if isinstance(items, list) else []
-        complete = [outcome for outcome in outcomes if outcome is not None]
-        failed = any(status >= 300 for _, status, _ in complete)
-        ids = [identity for identity, _, _ in complete]
-        if ids != [one.id for one in documents] or content.get("errors") is not failed:
+        outcomes = []
+        if isinstance(items, list) and len(items) == len(documents):
+            for document, item in zip(documents, items, strict=True):
+                outcome = _read_outcome(document, item)
+                if outcome is not None:
+                    outcomes.append(outcome)
+        has_failed = any(outcome.status >= 300 for outcome in outcomes)
+        if len(outcomes) != len(documents) or content.get("errors") is not has_failed:
             raise FixtureError(f'the engine did not return the result of each document of a bulk request to "{index}"')
-        return [(document, status, error) for document, (_, status, error) in zip(documents, complete, strict=True)]
+        return outcomes
 
-    def _call(
-        self,
-        method: str,
-        path: str,
-        body: Json = None,
-        *,
-        allowed: tuple[int, ...] = (),
-        mime: str = "application/json",
-    ) -> Answer:
-        """The answer to a request, retried while the engine is busy; statuses in *allowed* are no errors."""
-        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
-        answer = ask_one(self._connection, self._retries, ServerRequest(method, path, data, mime))
+    def _call(self, request: ServerRequest, *, allowed: tuple[int, ...] = ()) -> Answer:
+        """The answer to *request*, retried while the engine is busy; statuses in *allowed* are no errors."""
+        answer = ask_one(self._connection, self._retries, request)
         if refuses_login(answer):
             raise LoginRefused(self._connection.mask(f"{describe_refusal(answer)}; {PRIVILEGES}"))
         if answer.status not in COMPLETE and answer.status not in allowed:
-            raise self._failed(f"the engine refuses {method} {path}", answer)
+            raise self._make_error(f"the engine refuses {request.method} {request.path}", answer)
         return answer
 
-    def _failed(self, sentence: str, answer: Answer) -> FixtureError:
+    def _make_error(self, sentence: str, answer: Answer) -> FixtureError:
         return FixtureError(self._connection.mask(f"{sentence}: {describe_refusal(answer)}"))
 
-    def _content(self, answer: Answer) -> Mapping[str, Any]:
+    def _read_object(self, answer: Answer) -> Mapping[str, Any]:
+        """The object in *answer*; empty where it is something else."""
         content = read_json(answer)
         if isinstance(content, Failure):
             raise FixtureError(self._connection.mask(content.reason))
@@ -353,20 +368,15 @@ def _make_path(index: str) -> str:
     return f"/{quote(index, safe='')}"
 
 
-def _get_meta(held: Json) -> Json:
-    mappings = held.get("mappings") if isinstance(held, Mapping) else None
-    return mappings.get("_meta") if isinstance(mappings, Mapping) else None
-
-
-def _read_outcome(item: Json) -> tuple[str, int, Json] | None:
-    """The id and status of one document of a bulk request, and its error if any; None if the item is invalid."""
+def _read_outcome(document: Document, item: Json) -> _IndexedDocument | None:
+    """What *item* of the answer to a bulk request says of *document*; None if it is about something else."""
     outcome = item.get("index") if isinstance(item, Mapping) else None
-    if not isinstance(outcome, Mapping):
+    if not isinstance(outcome, Mapping) or outcome.get("_id") != document.id:
         return None
-    identity, status, error = outcome.get("_id"), outcome.get("status"), outcome.get("error")
-    if not isinstance(identity, str) or type(status) is not int or not 200 <= status < 600:
+    status = outcome.get("status")
+    if type(status) is not int or not 200 <= status < 600:
         return None
-    return identity, status, error
+    return _IndexedDocument(document, status, outcome.get("error"))
 
 
 def _read_error_type(content: Mapping[str, Json]) -> str:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, TypeAlias
 
-from jsonpath import CompoundJSONPath, JSONPath, JSONPathEnvironment, JSONPathError
+from jsonpath import CompoundJSONPath, JSONPath, JSONPathEnvironment, JSONPathError, JSONPathMatch
 from jsonpath.function_extensions import Match, Search
 from jsonpath.segments import JSONPathRecursiveDescentSegment
 
@@ -45,10 +45,11 @@ def _matches(function: Match | Search, name: str, value: object, pattern: object
     if not isinstance(value, str) or not isinstance(pattern, str):
         return False
     expression = function.check_cache(pattern)
-    left = _END.get(math.inf) - time.monotonic()
-    return expression is not None and bool(
-        getattr(expression, name)(value, timeout=max(0.001, min(left, SECONDS_TO_MATCH)), concurrent=True)
-    )
+    if expression is None:
+        return False
+    seconds_left = _END.get(math.inf) - time.monotonic()
+    timeout = max(0.001, min(seconds_left, SECONDS_TO_MATCH))
+    return bool(getattr(expression, name)(value, timeout=timeout, concurrent=True))
 
 
 class _MatchInTime(Match):
@@ -84,33 +85,38 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
     """
     _END.set(time.monotonic() + SECONDS_TO_MATCH)
     try:
-        return _read(content, http)
+        return _read_content(content, http)
     except TimeoutError:
         raise MalformedAnswer(
             f"the regular expressions of the paths take more than {SECONDS_TO_MATCH:g} s for this answer"
         ) from None
 
 
-def _read(content: Json, http: HttpRequest) -> Ranking:
+def _read_content(content: Json, http: HttpRequest) -> Ranking:
     if not isinstance(content, (Mapping, list)):
         raise MalformedAnswer(f"the answer should be an object or a list, found {describe_kind(content)}")
-    ids = _find(content, http.ids)
-    scores = _column(content, http.scores, ids)
+    ids = _find_values(content, http.ids)
+    scores = _find_column(content, http.scores, ids)
     if ids and not scores and http.scores is not None:
         raise MalformedAnswer(
             f"`{http.scores}` finds no score of {count(len(ids), 'hit')}; if there are none, remove it"
         )
-    titles = _column(content, http.titles, ids)
-    hits = [
-        Hit(_id(value, http.ids), read_score(scores.get(place), f"`{http.scores}`"), _title(titles.get(place)))
-        for place, value in ids.items()
-    ]
-    unique, duplicates = drop_repeated_hits(hits)
-    total, doubt = _total(content, http.total, len(hits))
+    titles = _find_column(content, http.titles, ids)
+    hits = []
+    for place, value in ids.items():
+        if not is_text(value) and type(value) is not int:
+            raise MalformedAnswer(
+                f"`{http.ids}` should find ids, which are texts or whole numbers; found {describe_value(value)}"
+            )
+        score = read_score(scores.get(place), f"`{http.scores}`")
+        title = titles.get(place)
+        hits.append(Hit(str(value), score, None if title is None else make_printable(str(title))))
+    unique_hits, duplicates = drop_repeated_hits(hits)
+    total, doubt = _find_total(content, http.total, len(hits))
     if total and not hits:
         matches = count(total, "document")
         raise MalformedAnswer(f"`{http.ids}` finds no id, and `{http.total}` says that {matches} match")
-    return Ranking(unique, total=total, duplicates=duplicates, total_doubt=doubt, exact_scores=True)
+    return Ranking(unique_hits, total=total, duplicates=duplicates, total_doubt=doubt, exact_scores=True)
 
 
 HAS_FUNCTION = re.compile(r"\b(?:match|search)\s*\(")
@@ -145,117 +151,125 @@ def _compile(text: str) -> JSONPath | str:
     try:
         path = _environment().compile(text)
     except JSONPathError as error:
-        return _wrong_at(text, error)
-    except (ValueError, OverflowError):  # the library reads numbers as Python does
+        return _describe_error(text, error)
+    except (ValueError, OverflowError):
+        # The library reads numbers as Python does.
         return "it has a number that is no index and no value of JSON"
     except RecursionError:
         return "the nesting is too deep"
     return "it is more than one path" if isinstance(path, CompoundJSONPath) else path
 
 
-def _wrong_at(text: str, error: JSONPathError) -> str:
+def _describe_error(text: str, error: JSONPathError) -> str:
     """The library's message with its place, unless it contains names of the library's tokens."""
     token = getattr(error, "token", None)
     index = getattr(token, "index", -1)
-    found = f"found {text[index:]!r} at character {index + 1}" if 0 <= index < len(text) else "found the end"
-    said = str(error.args[0]) if error.args else ""
-    in_its_own_words = not said or "TOKEN" in said or said.startswith("unexpected token")
-    return f"{found}, which is invalid there" if in_its_own_words else f"{found}: {said}"
+    found = "found the end"
+    if 0 <= index < len(text):
+        found = f"found {text[index:]!r} at character {index + 1}"
+    message = str(error.args[0]) if error.args else ""
+    if not message or "TOKEN" in message or message.startswith("unexpected token"):
+        return f"{found}, which is invalid there"
+    return f"{found}: {message}"
 
 
-def _find(content: Json, text: str) -> dict[Place, Json]:
+def _find_values(content: Json, text: str) -> dict[Place, Json]:
     """The values at the path, by the place of their item: the elements of a list, or the matches."""
     path = compile_path(text)
     if path.singular_query():
-        return {(place,): value for place, value in enumerate(_only_list(content, path, text))}
-    items = _items(content, path, text)
-    found = list(path.finditer(content))
-    if len(found) != len(items):
-        raise MalformedAnswer(f"`{text}` finds {len(found)} values in {len(items)} items")
-    return _placed([(match.parts, match.obj) for match in found])
+        return {(place,): value for place, value in enumerate(_find_list(content, path, text))}
+    items = _find_items(content, path, text)
+    values = _place_values(path.finditer(content))
+    if len(values) != len(items):
+        raise MalformedAnswer(f"`{text}` finds {len(values)} values in {len(items)} items")
+    return values
 
 
-def _placed(found: Sequence[tuple[Sequence[str | int], Json]]) -> dict[Place, Json]:
-    places = [tuple(part for part in parts if isinstance(part, int)) for parts, _ in found]
-    if len(set(places)) < len(places):  # members of an object have an order only
-        places = [(place,) for place in range(len(found))]
-    return {place: value for place, (_, value) in zip(places, found, strict=True)}
+def _place_values(matches: Iterable[JSONPathMatch]) -> dict[Place, Json]:
+    """The values of *matches* by the list indexes in their paths."""
+    all_matches = list(matches)
+    places = [tuple(part for part in match.parts if isinstance(part, int)) for match in all_matches]
+    if len(set(places)) < len(places):
+        # Members of an object have no index: their order is their place.
+        places = [(place,) for place in range(len(all_matches))]
+    return {place: match.obj for place, match in zip(places, all_matches, strict=True)}
 
 
-def _only_list(content: Json, path: JSONPath, text: str) -> list[Json]:
-    found = path.findall(content)
-    if len(found) != 1 or not isinstance(found[0], list):
-        what = describe_kind(found[0]) if found else "nothing"
-        raise MalformedAnswer(f"`{text}` should find a list, found {what}{_members(content)}")
-    return found[0]
+def _find_list(content: Json, path: JSONPath, text: str) -> list[Json]:
+    """The list that *path*, which has no wildcard, finds."""
+    values = path.findall(content)
+    if len(values) != 1 or not isinstance(values[0], list):
+        kind = describe_kind(values[0]) if values else "nothing"
+        raise MalformedAnswer(f"`{text}` should find a list, found {kind}{_list_members(content)}")
+    return values[0]
 
 
-def _items(content: Json, path: JSONPath, text: str) -> list[Any]:
+def _find_items(content: Json, path: JSONPath, text: str) -> list[Any]:
     """The matches of the path's last wildcard, such as `[*]`; each wildcard must have a container to match in."""
-    choices = [number for number, segment in enumerate(path.segments) if not _is_single(path, segment)]
-    found: list[Any] = [content]
-    for choice in choices:
-        container = _cut(path, choice)
-        held = container.findall(content)
-        wrong = [one for one in held if not isinstance(one, (list, Mapping)) or one == {}]
-        if found and (wrong or not held):
-            what = "nothing" if not held else "an empty object" if wrong[0] == {} else describe_kind(wrong[0])
-            raise MalformedAnswer(f"`{text}` should find items at `{container}`, found {what}{_members(content)}")
-        if len(held) < len(found):
+    items: list[Any] = [content]
+    has_descent = False
+    for number, segment in enumerate(path.segments):
+        if JSONPath(env=path.env, segments=(segment,)).singular_query():
+            continue
+        has_descent = has_descent or isinstance(segment, JSONPathRecursiveDescentSegment)
+        container_path = JSONPath(env=path.env, segments=path.segments[:number])
+        containers = container_path.findall(content)
+        if items:
+            problem = _find_container_problem(containers)
+            if problem:
+                members = _list_members(content)
+                raise MalformedAnswer(f"`{text}` should find items at `{container_path}`, found {problem}{members}")
+        if len(containers) < len(items):
             raise MalformedAnswer(
-                f"`{text}` should find items at each `{container}`, found {len(held)} of {len(found)}"
+                f"`{text}` should find items at each `{container_path}`, found {len(containers)} of {len(items)}"
             )
-        found = _cut(path, choice + 1).findall(content)
-    if not found and any(isinstance(path.segments[choice], JSONPathRecursiveDescentSegment) for choice in choices):
+        items = JSONPath(env=path.env, segments=path.segments[: number + 1]).findall(content)
+    if not items and has_descent:
         raise MalformedAnswer(
             f"`{text}` finds nothing, and `..` cannot distinguish an empty list from a missing one: name the list"
         )
-    return found
+    return items
 
 
-def _cut(path: JSONPath, length: int) -> JSONPath:
-    return JSONPath(env=path.env, segments=path.segments[:length])
+def _find_container_problem(containers: Sequence[Json]) -> str:
+    """What is in place of lists and objects in *containers*, in words; empty if nothing is."""
+    if not containers:
+        return "nothing"
+    for container in containers:
+        if container == {}:
+            return "an empty object"
+        if not isinstance(container, (list, Mapping)):
+            return describe_kind(container)
+    return ""
 
 
-def _is_single(path: JSONPath, segment: Any) -> bool:
-    return JSONPath(env=path.env, segments=(segment,)).singular_query()
-
-
-def _members(content: Json) -> str:
+def _list_members(content: Json) -> str:
+    """What *content* has at its top, as the end of a sentence."""
     if not isinstance(content, Mapping):
         return f"; the answer is {describe_kind(content)}"
-    return f"; the answer has {', '.join(f'`{name}`' for name in list(content)[:12]) or 'no members'}"
+    names = ", ".join(f"`{name}`" for name in list(content)[:12])
+    return f"; the answer has {names or 'no members'}"
 
 
-def _column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
+def _find_column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
     """Scores or titles by place; an item may lack one, but each must belong to an item."""
     if text is None:
         return {}
     path = compile_path(text)
     if path.singular_query():
-        column: Mapping[Place, Json] = {(place,): one for place, one in enumerate(_only_list(content, path, text))}
+        column: Mapping[Place, Json] = {(place,): value for place, value in enumerate(_find_list(content, path, text))}
     else:
-        column = _placed([(match.parts, match.obj) for match in path.finditer(content)])
+        column = _place_values(path.finditer(content))
     if not column.keys() <= ids.keys():
         raise MalformedAnswer(f"`{text}` finds {len(column)} values that do not all belong to the {len(ids)} ids")
     return column
 
 
-def _id(value: Json, text: str) -> str:
-    if is_text(value) or type(value) is int:
-        return str(value)
-    raise MalformedAnswer(f"`{text}` should find ids, which are texts or whole numbers; found {describe_value(value)}")
-
-
-def _title(value: Json) -> str | None:
-    return None if value is None else make_printable(str(value))
-
-
-def _total(content: Json, text: str | None, returned: int) -> tuple[int | None, str]:
+def _find_total(content: Json, text: str | None, returned: int) -> tuple[int | None, str]:
     """The number of matching documents, or why it is unknown."""
     if text is None:
         return None, ""
-    found = compile_path(text).findall(content)
-    if len(found) != 1:
-        return None, f"`{text}` finds {len(found)} values"
-    return read_total(found[0], f"`{text}`", returned)
+    values = compile_path(text).findall(content)
+    if len(values) != 1:
+        return None, f"`{text}` finds {len(values)} values"
+    return read_total(values[0], f"`{text}`", returned)

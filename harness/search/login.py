@@ -29,7 +29,9 @@ class Proxy:
     @property
     def headers(self) -> dict[str, str]:
         """The login as the header of requests to the proxy."""
-        return {"proxy-authorization": f"Basic {_encode_basic(self.username, self.password)}"} if self.username else {}
+        if not self.username:
+            return {}
+        return {"proxy-authorization": f"Basic {_encode_basic(self.username, self.password)}"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +52,12 @@ class Login:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Names the proxies where harness.toml has none."""
 
-    def masker(self) -> Callable[[str], str]:
+    def make_masker(self) -> Callable[[str], str]:
         """A function that replaces each secret in a text by the name of its variable."""
         outer, inner = Masker(self.encoded), Masker(self.secrets)
         return lambda text: inner.mask(outer.mask(text))
 
-    def proxy_for(self, url: str) -> Proxy | None:
+    def find_proxy(self, url: str) -> Proxy | None:
         """
         The proxy for *url*: that of harness.toml, else that of `HTTPS_PROXY`, `HTTP_PROXY` or `ALL_PROXY`.
 
@@ -68,18 +70,24 @@ class Login:
             return self.proxy
         parts = urlsplit(url)
         host = parts.hostname or ""
-        if is_this_machine(host) or _is_excluded(host, parts.port, self._variable("no_proxy")[1]):
+        _, excluded = self._find_variable("no_proxy")
+        if is_this_machine(host) or _is_excluded(host, parts.port, excluded):
             return None
-        name, text = self._variable(f"{parts.scheme}_proxy")
-        name, text = (name, text) if text else self._variable("all_proxy")
-        return _parse_proxy(name, text) if text else None
+        for variable in (f"{parts.scheme}_proxy", "all_proxy"):
+            name, text = self._find_variable(variable)
+            if text:
+                return _parse_proxy(name, text)
+        return None
 
-    def _variable(self, name: str) -> tuple[str, str]:
-        """The variable *name* in lower case, as curl prefers it, or in upper case; a server sets HTTP_PROXY for CGI."""
+    def _find_variable(self, name: str) -> tuple[str, str]:
+        """The variable *name* in lower case, as curl prefers it, or in upper case; and its text, empty if not set."""
+        if name in self.environment:
+            return name, self.environment[name]
         upper = name.upper()
-        usable = not (upper == "HTTP_PROXY" and "REQUEST_METHOD" in self.environment)
-        found = self.environment.get(name)
-        return (name, found) if found is not None else (upper, self.environment.get(upper, "") if usable else "")
+        # A web server sets HTTP_PROXY for a CGI program from a header of whoever asks.
+        if upper == "HTTP_PROXY" and "REQUEST_METHOD" in self.environment:
+            return upper, ""
+        return upper, self.environment.get(upper, "")
 
 
 def is_this_machine(host: str) -> bool:
@@ -93,7 +101,9 @@ def is_this_machine(host: str) -> bool:
 def _is_excluded(host: str, port: int | None, listed: str) -> bool:
     """Whether `NO_PROXY` lists *host*: by its name, its domain, its address, a network, or `*`."""
     for entry in re.split(r"[\s,]+", listed.strip().lower()):
-        name, _, entry_port = entry.rpartition(":") if re.fullmatch(r"[^:]+:\d+", entry) else (entry, "", "")
+        name, entry_port = entry, ""
+        if re.fullmatch(r"[^:]+:\d+", entry):  # an IPv6 address has colons too
+            name, _, entry_port = entry.rpartition(":")
         if not name or (entry_port and entry_port != str(port)):
             continue
         domain = name.removeprefix("*").lstrip(".")
@@ -133,15 +143,16 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
             logins.
     """
     _check_one_login(cluster)
-    named = sorted(set(cluster.variables))
-    unset = [name for name in named if not environ.get(name, "").strip()]
+    variables = sorted(set(cluster.variables))
+    unset = [name for name in variables if not environ.get(name, "").strip()]
     if unset:
         verb = "is" if len(unset) == 1 else "are"
         raise UsageError(f'cluster "{cluster.name}" takes its login from {", ".join(unset)}, which {verb} not set')
     in_headers = {cluster.api_key_env, cluster.bearer_token_env, *cluster.headers_env.values()}
-    for name in named:
+    for name in variables:
         is_encoded = name == cluster.api_key_env and ":" in environ[name]
-        if problem := _find_value_problem(environ[name], is_header=name in in_headers and not is_encoded):
+        problem = _find_value_problem(environ[name], is_header=name in in_headers and not is_encoded)
+        if problem:
             raise UsageError(f'cluster "{cluster.name}" takes its login from {name}, whose value {problem}')
     headers = {"host": cluster.host} if cluster.host else {}
     headers |= {header.lower(): environ[name] for header, name in cluster.headers_env.items()}
@@ -173,10 +184,12 @@ def _find_value_problem(value: str, *, is_header: bool) -> str:
 
 
 def _read_proxy(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:
+    """The proxy of harness.toml, if there is one."""
     if cluster.proxy is None:
         return None
-    named = (cluster.proxy_username_env, cluster.proxy_password_env)
-    return Proxy(cluster.proxy, *(environ.get(name or "", "") for name in named))
+    username = environ.get(cluster.proxy_username_env or "", "")
+    password = environ.get(cluster.proxy_password_env or "", "")
+    return Proxy(cluster.proxy, username, password)
 
 
 def _make_authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -193,6 +206,7 @@ def _make_authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[d
 
 
 def _check_one_login(cluster: Cluster) -> None:
+    """Raise UsageError where *cluster* has half a login, or several."""
     if bool(cluster.username_env) != bool(cluster.password_env):
         raise UsageError(f'cluster "{cluster.name}" needs both `username_env` and `password_env`, or neither')
     if len(cluster.logins) > 1:
@@ -202,7 +216,7 @@ def _check_one_login(cluster: Cluster) -> None:
 
 
 def _encode_key(key: str) -> str:
-    """Base64 has no colon, so a key with a colon is not encoded."""
+    """An API key as the header has it: base64 has no colon, so a key with a colon is not encoded yet."""
     return base64.b64encode(key.encode()).decode() if ":" in key else key
 
 
@@ -235,20 +249,19 @@ def make_tls_options(cluster: Cluster, login: Login, url: str) -> dict[str, Any]
         return {}
     certificate = _read_certificate(cluster, login)
     if fingerprint:
+        # The fingerprint of a certificate says all: who signed it, and for which host, does not count.
         return {"cert_reqs": "CERT_NONE", "assert_hostname": False, "assert_fingerprint": fingerprint, **certificate}
     if not cluster.verify_certs:
         return {"cert_reqs": "CERT_NONE", "assert_hostname": False, **certificate}
-    return {"cert_reqs": "CERT_REQUIRED", "ca_certs": ca_certs or _find_public_authorities(), **certificate}
+    if not ca_certs:
+        import certifi
 
-
-def _find_public_authorities() -> str:
-    import certifi
-
-    return certifi.where()
+        ca_certs = certifi.where()
+    return {"cert_reqs": "CERT_REQUIRED", "ca_certs": ca_certs, **certificate}
 
 
 def _read_certificate(cluster: Cluster, login: Login) -> dict[str, str]:
-    """The client's certificate and its key, which may be in one file."""
+    """The options for the client's certificate and its key, which may be in one file; none if there is none."""
     if not cluster.client_cert:
         return {}
     key = cluster.client_key or cluster.client_cert
@@ -256,17 +269,20 @@ def _read_certificate(cluster: Cluster, login: Login) -> dict[str, str]:
         if not Path(path).is_file():
             raise ValueError(f'the file "{path}" of its `{name}` does not exist')
     try:
-        # without a password the library would ask for one on the terminal
+        # Without a password the library would ask for one on the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(
             cluster.client_cert, key, password=lambda: login.key_password or ""
         )
     except (OSError, ValueError) as error:
         raise ValueError(f"its client certificate cannot be used: {_explain_unusable(error, cluster)}") from None
-    found = {"cert_file": cluster.client_cert, "key_file": key}
-    return found | ({"key_password": login.key_password} if login.key_password else {})
+    options = {"cert_file": cluster.client_cert, "key_file": key}
+    if login.key_password:
+        options["key_password"] = login.key_password
+    return options
 
 
 def _explain_unusable(error: Exception, cluster: Cluster) -> str:
+    """Why *error* was raised for the client's certificate, with a remedy."""
     if getattr(error, "reason", None) == "KEY_VALUES_MISMATCH":
         return "`client_key` is not the key of `client_cert`"
     if cluster.client_key_password_env:
@@ -304,6 +320,7 @@ def read_ca_file(cluster: Cluster, url: str) -> str | None:
 
 
 def _check_tls(cluster: Cluster, url: str) -> None:
+    """Raise ValueError where what *cluster* says of certificates would not be used."""
     if (cluster.fingerprint or cluster.ca_certs) and not url.startswith("https://"):
         raise ValueError("a CA file or a fingerprint needs a URL that begins with https://")
     if cluster.client_cert and not url.startswith("https://"):
@@ -320,9 +337,10 @@ def list_remarks(cluster: Cluster) -> list[str]:
             "the server's certificate is not verified (`verify_certs = false`): whoever is between can read the login "
             "and change the answers; name its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
         )
-    plain = [url for url in urls if url.startswith("http://") and not is_this_machine(urlsplit(url).hostname or "")]
-    if plain and (cluster.logins or cluster.headers_env):
-        remarks.append(f"the login is sent without encryption to {plain[0]}; use https://")
+    unencrypted = [url for url in urls if url.startswith("http://")]
+    exposed = [url for url in unencrypted if not is_this_machine(urlsplit(url).hostname or "")]
+    if exposed and (cluster.logins or cluster.headers_env):
+        remarks.append(f"the login is sent without encryption to {exposed[0]}; use https://")
     if cluster.proxy_username_env and (cluster.proxy or "").startswith("http://"):
         remarks.append(f"the login of the proxy is sent without encryption to {cluster.proxy}")
     return remarks

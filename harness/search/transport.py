@@ -67,7 +67,7 @@ class TransportConnection:
         self._urls = ", ".join(_format_url(node.config) for node in nodes)
         self._headers = {"accept": PLAIN_JSON, **login.headers}
         self._timeout = timeout
-        self.mask = login.masker()
+        self.mask = login.make_masker()
         self._alive = nodes
         self._away: list[Node] = []
         self._turn = count()
@@ -214,7 +214,7 @@ def _make_cloud_url(cloud_id: str) -> str:
 def _make_node(url: str, cluster: Cluster, login: Login) -> Node:
     config = url_to_node_config(check_url(url), use_default_ports_for_scheme=True)
     refuse_address(url, cluster.origin)
-    return Node(config, make_tls_options(cluster, login, url), login.proxy_for(url), origin=cluster.origin)
+    return Node(config, make_tls_options(cluster, login, url), login.find_proxy(url), origin=cluster.origin)
 
 
 def _format_url(node: NodeConfig) -> str:

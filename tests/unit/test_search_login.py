@@ -378,7 +378,7 @@ VIA = ProxyAddress("http://proxy:3128")
     ],
 )
 def test_the_proxy_of_the_environment(url: str, environ: dict[str, str], proxy: ProxyAddress | None) -> None:
-    assert Login(environment=environ).proxy_for(url) == proxy
+    assert Login(environment=environ).find_proxy(url) == proxy
 
 
 @pytest.mark.parametrize(
@@ -399,7 +399,7 @@ def test_the_proxy_of_the_environment(url: str, environ: dict[str, str], proxy: 
 def test_what_no_proxy_lists_is_asked_directly(listed: str, left_out: bool) -> None:
     login = Login(environment={"HTTPS_PROXY": "http://proxy:3128", "NO_PROXY": listed})
 
-    assert (login.proxy_for("https://search.example:9200") is None) is left_out
+    assert (login.find_proxy("https://search.example:9200") is None) is left_out
 
 
 @pytest.mark.parametrize(
@@ -408,7 +408,7 @@ def test_what_no_proxy_lists_is_asked_directly(listed: str, left_out: bool) -> N
 def test_networks_in_no_proxy(listed: str, left_out: bool) -> None:
     login = Login(environment={"HTTPS_PROXY": "http://proxy:3128", "no_proxy": listed})
 
-    assert (login.proxy_for("https://10.1.2.3:9200") is None) is left_out
+    assert (login.find_proxy("https://10.1.2.3:9200") is None) is left_out
 
 
 @pytest.mark.parametrize("value", ["socks5://proxy:1080", "http://", "http://[", "http://kim:s3cret@"])
@@ -422,7 +422,7 @@ def test_a_variable_that_is_no_proxy_is_told_without_its_value(value: str) -> No
 def test_the_proxy_of_harness_toml_wins_over_the_environment(
     environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert Login(proxy=VIA, environment=environ).proxy_for("https://h") == VIA
+    assert Login(proxy=VIA, environment=environ).find_proxy("https://h") == VIA
 
 
 def test_every_variable_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
