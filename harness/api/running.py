@@ -43,7 +43,7 @@ from harness.model import (
 )
 from harness.model.comparison import TEST_OPTIONS
 from harness.options import Options, RunOptions
-from harness.report.outputs import SUFFIXES, output_named, refuse_inputs, write_report
+from harness.report.outputs import SUFFIXES, find_output, refuse_inputs, write_report
 from harness.report.terminal import comparison as comparison_texts
 from harness.report.terminal import run as run_texts
 from harness.run import Runner, explain_undecided, make_report
@@ -89,7 +89,7 @@ class SuiteRun(Scores):
             UsageError: *path* is no path, the suffix is unknown, the run reads the file, or it could not be written; an
                 existing file then stays.
         """
-        output = output_named(read_argument("path", path))
+        output = find_output(read_argument("path", path))
         if output is None:
             raise UsageError(f"{os.fspath(path)}: a report's name ends with {one_of(SUFFIXES)}")
         refuse_inputs([output], RunInputs([Path(self.report.path)], self._options, os.environ))
@@ -115,7 +115,7 @@ class SuiteRun(Scores):
         blamed: set[str] = set()
         for verdict in self.verdicts:
             if verdict.status is Status.FAILED or verdict.status.is_undecided:
-                complaints.append(run_texts.failure_text(self.report, verdict))
+                complaints.append(run_texts.format_failure(self.report, verdict))
                 blamed.update(verdict.blamed)
         unanswered = self.report.unanswered.values()
         complaints += [f"{query.id}: {query.reason}" for query in unanswered if query.id not in blamed]
@@ -338,7 +338,7 @@ class ComparedRuns:
         conditions = read_thresholds([read_argument("threshold", text) for text in thresholds])
         report = self._prepared.make_report(conditions)
         if report.exit_status != 0:
-            raise AssertionError(comparison_texts.failure_text(report))
+            raise AssertionError(comparison_texts.format_comparison_failure(report))
 
 
 def _find_common_suite(sides: Sequence[AnySide]) -> Suite | None:

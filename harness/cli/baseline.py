@@ -35,9 +35,9 @@ from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
 from harness.model import Baseline, Suite
 from harness.options import explain_baseline_refusal
-from harness.report.sentences import printable, score_text
-from harness.report.terminal.comparison import report_renderables
-from harness.report.terminal.scores import entry_renderables, is_weighted, means_of
+from harness.report.sentences import format_score, printable
+from harness.report.terminal.comparison import print_comparison_report
+from harness.report.terminal.scores import compute_means, is_weighted, print_entry
 from harness.run import Runner
 from harness.suites import load_suite
 from harness.words import count
@@ -139,7 +139,7 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
         except BaselineError as error:
             errors.append(error)
             continue
-        renderables = list(entry_renderables(request, entry))
+        renderables = list(print_entry(request, entry))
         if suite is None:
             renderables.append(Text("  cannot check whether queries changed: the suite cannot be read"))
         elif suite.name == baselines.suite:
@@ -172,7 +172,7 @@ def diff(suites: Sequence[Path], file: Path | None, quiet: bool, **arguments: An
                 name += f" on index {cell.run.index}"
             reports.append(compare_with_baseline(cell, file, name))
     for report in reports:
-        print_all(report_renderables(report))
+        print_all(print_comparison_report(report))
     if not quiet:
         print_left_out(found)
 
@@ -199,17 +199,17 @@ def _describe_update(update: BaselineUpdate) -> Iterator[str]:
     yield printable(f"{update.path.as_posix()}: request {update.request}, {count(len(entry.queries), 'query')}")
     for note in update.notes:
         yield printable(f"  {note}")
-    earlier_means = means_of(earlier) if earlier is not None else {}
+    earlier_means = compute_means(earlier) if earlier is not None else {}
     has_other_queries = earlier is not None and earlier.queries.keys() != entry.queries.keys()
-    for measure, (mean, counted) in means_of(entry).items():
+    for measure, (mean, counted) in compute_means(entry).items():
         line = f"  {measure}"
         if is_weighted(entry):
             line += " (weighted)"
-        line += f" {score_text(mean)}"
+        line += f" {format_score(mean)}"
         if counted < len(entry.queries):
             line += f" of {counted:,}"
         if measure in earlier_means:
-            line += f", was {score_text(earlier_means[measure][0])}"
+            line += f", was {format_score(earlier_means[measure][0])}"
             if earlier is not None and has_other_queries:
                 line += f" over other queries ({len(earlier.queries):,})"
         yield line

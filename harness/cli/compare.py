@@ -29,7 +29,7 @@ from harness.model.comparison import TEST_OPTIONS
 from harness.options import OPTIONS, Commands, RunOptions
 from harness.process import gc_paused
 from harness.report.outputs import COMPARISON_KINDS, Output, render_comparison, write_output
-from harness.report.terminal.comparison import report_renderables
+from harness.report.terminal.comparison import print_comparison_report
 from harness.run import Runner
 from harness.suites.inputs import RunInputs
 
@@ -122,7 +122,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
             if as_json:
                 click.echo(render_comparison(report, "json"), nl=False)
             else:
-                show(report_renderables(report, most=shown, quiet=quiet))
+                show(print_comparison_report(report, most=shown, quiet=quiet))
         for output in outputs:
             write_output(output, render_comparison(report, output.kind), "comparison")
             if not quiet:

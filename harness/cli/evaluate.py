@@ -16,9 +16,9 @@ from harness.files.runs import FileOptions, evaluate_files, gains_in_force, read
 from harness.metrics import read_gain
 from harness.metrics.evaluate import Evaluation
 from harness.model import Profile
-from harness.report.json import scores_json
-from harness.report.run_sentences import left_out_lines
-from harness.report.terminal.scores import score_renderables
+from harness.report.json import dump_scores
+from harness.report.run_sentences import describe_left_out
+from harness.report.terminal.scores import print_scores
 
 existing = click.Path(exists=True, path_type=Path)
 
@@ -92,12 +92,12 @@ def command(
     """
     options = read_options(measures, profile, gain, complete)
     evaluation = _score(qrels, run, options, scheduler)
-    for line in left_out_lines(evaluation, complete=complete):
+    for line in describe_left_out(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:
-        click.echo(scores_json(evaluation, options.measures, complete=complete))
+        click.echo(dump_scores(evaluation, options.measures, complete=complete))
     else:
-        show(score_renderables(evaluation, options.measures, gains_in_force(options), per_query=per_query))
+        show(print_scores(evaluation, options.measures, gains_in_force(options), per_query=per_query))
 
 
 def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> Evaluation:

@@ -42,7 +42,7 @@ from harness.judging.writing import GradedFiles, check_output, format_csv, forma
 from harness.model import Suite
 from harness.report.outputs import Output, is_same_file, write_output
 from harness.report.sentences import printable
-from harness.report.terminal.judgments import agreement_json, agreement_renderables
+from harness.report.terminal.judgments import dump_agreement, print_agreement
 from harness.words import count, did_you_mean
 
 SOMEBODY = "judge"
@@ -188,9 +188,9 @@ def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | 
     grades = {name: file.grades for name, file in judges.items() if file.grades}
     agreement = compute_agreement(grades, [choice.grade for choice in list_choices(suite, scale)])
     if as_json:
-        click.echo(agreement_json(agreement))
+        click.echo(dump_agreement(agreement))
     else:
-        show(agreement_renderables(agreement))
+        show(print_agreement(agreement))
     return 0
 
 

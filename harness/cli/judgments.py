@@ -34,7 +34,7 @@ from harness.model import Pool
 from harness.report.outputs import Output, refuse_inputs, write_output
 from harness.report.pool_files import WRITERS
 from harness.report.sentences import printable
-from harness.report.terminal.judgments import closing_line, finding_lines, findings_json, pool_renderables
+from harness.report.terminal.judgments import dump_findings, format_findings, print_pool, write_findings_closing
 from harness.suites.inputs import RunInputs
 from harness.words import count
 
@@ -89,7 +89,7 @@ def pool(
     with run_progress(quiet=quiet) as progress:
         pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
     for suite_pool in pools:
-        show(pool_renderables(suite_pool))
+        show(print_pool(suite_pool))
     _write_pools(pools, outputs, quiet=quiet)
     if not quiet:
         print_left_out(found)
@@ -150,9 +150,9 @@ def lint(suites: Sequence[Path], offline: bool, scale: str | None, as_json: bool
 
 def _print_lint(lint: Lint, *, as_json: bool) -> None:
     if as_json:
-        click.echo(findings_json(lint.findings))
+        click.echo(dump_findings(lint.findings))
     else:
-        for line in finding_lines(lint.findings):
+        for line in format_findings(lint.findings):
             click.echo(line)
-    for line in (*lint.notes, *lint.errors, closing_line(lint.findings, lint.judgments, lint.suites)):
+    for line in (*lint.notes, *lint.errors, write_findings_closing(lint.findings, lint.judgments, lint.suites)):
         click.echo(printable(line), err=True)

@@ -31,11 +31,11 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import run_progress, show
 from harness.model import Ranking, Report
 from harness.options import RunOptions
-from harness.report.github_step import GitHubStep, unheeded
-from harness.report.json import parts_of_report
-from harness.report.outputs import KINDS, Output, shows_all_hits, write_report
+from harness.report.github_step import GitHubStep, stop_commands
+from harness.report.json import dump_report_parts
+from harness.report.outputs import KINDS, Output, needs_all_hits, write_report
 from harness.report.sentences import printable
-from harness.report.terminal.run import report_renderables
+from harness.report.terminal.run import print_report
 from harness.run import Matrix, Runner, run_suites
 from harness.run.journal import Journal
 from harness.run.merging import MergedJournal
@@ -103,7 +103,7 @@ def command(
     with report_errors_to(step):
         # What is in a journal may be merged into a report of any kind.
         has_journal = any(value is not None for value in (scheduler, arguments["shard"], arguments["journal"]))
-        all_titles = has_journal or as_json or shows_all_hits(outputs)
+        all_titles = has_journal or as_json or needs_all_hits(outputs)
         options, matrix = make_run_choices(**arguments, all_titles=all_titles)
         check_outputs(options, outputs)
         _check_parts(options, scheduler, has_report=bool(outputs or as_json or github))
@@ -241,14 +241,14 @@ def give_report(
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
     with reader_may_leave():
         if as_json:
-            for part in parts_of_report(report):
+            for part in dump_report_parts(report):
                 click.echo(part, nl=False)
         elif step is None:
-            show(report_renderables(report, quiet=quiet))
+            show(print_report(report, quiet=quiet))
         else:
             # A line of the report, such as the title of a document, must not be a command of GitHub Actions.
-            with unheeded(click.echo):
-                show(report_renderables(report, quiet=quiet))
+            with stop_commands(click.echo):
+                show(print_report(report, quiet=quiet))
         if step is not None:
             for line in step.annotations(report):
                 click.echo(line, err=as_json)

@@ -31,7 +31,7 @@ from harness.options import (
     read_count,
     read_seconds,
 )
-from harness.report.github_step import GitHubStep, github_step
+from harness.report.github_step import GitHubStep, find_github_step
 from harness.report.outputs import KINDS, Output, refuse_inputs, remove_outdated
 from harness.report.sentences import printable
 from harness.suites.discovery import FoundSuites, describe_misnamed, describe_not_followed, find_suites, format_left_out
@@ -278,7 +278,7 @@ def open_github_step(github: bool) -> GitHubStep | None:
     """
     if not github:
         return None
-    return github_step(os.environ, option="--github", markdown="--output markdown=FILE")
+    return find_github_step(os.environ, option="--github", markdown="--output markdown=FILE")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from harness.cli.exits import NO_ANSWER, reader_may_leave
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show
 from harness.report.json import dumps_inspection
-from harness.report.terminal.inspection import inspection_renderables
+from harness.report.terminal.inspection import print_inspection
 from harness.run.inspection import inspect_query
 
 
@@ -47,7 +47,7 @@ def command(
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
         else:
-            show(inspection_renderables(inspection))
+            show(print_inspection(inspection))
     return NO_ANSWER if inspection.query.outcome.is_unanswered else 0
 
 

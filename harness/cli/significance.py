@@ -12,8 +12,8 @@ from harness.cli.shared_options import existing_file, json_option, read_statisti
 from harness.cli.terminal import show
 from harness.compare import compare_files
 from harness.compare.scores import require_packages
-from harness.report.json import comparisons_json
-from harness.report.terminal.comparison import comparison_renderables
+from harness.report.json import dump_comparisons
+from harness.report.terminal.comparison import print_comparison
 
 
 @click.command("significance")
@@ -47,7 +47,7 @@ def command(
     options = read_options(measures, profile, gain, complete)
     comparisons = compare_files(qrels, reference, candidates, options, how)
     if as_json:
-        click.echo(comparisons_json(profile, comparisons))
+        click.echo(dump_comparisons(profile, comparisons))
         return
     for comparison in comparisons:
-        show(comparison_renderables(comparison, complete=complete))
+        show(print_comparison(comparison, complete=complete))

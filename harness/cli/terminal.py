@@ -15,8 +15,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 
 from harness.model import Ranking, Run, Suite, Verdict
-from harness.report.sentences import printable, tally_text, without_commands
-from harness.report.terminal import WIDTH, plain
+from harness.report.sentences import escape_commands, format_tally, printable
+from harness.report.terminal import WIDTH, render_plain
 from harness.run.cell import Progress
 from harness.words import count
 
@@ -36,7 +36,7 @@ def show(renderables: Iterable[RenderableType]) -> None:
         for renderable in renderables:
             console.print(renderable, soft_wrap=isinstance(renderable, str))
     else:
-        click.echo(plain(renderables, width))
+        click.echo(render_plain(renderables, width))
 
 
 class _Terminal(Console):
@@ -82,12 +82,12 @@ class LineProgress:
 
     def suite_finished(self, run: Run, verdicts: Sequence[Verdict] | None) -> None:
         """Print how long it took, and the statuses of its thresholds where they are decided."""
-        tally = _count_answered(run) if verdicts is None else tally_text(verdict.status for verdict in verdicts)
+        tally = _count_answered(run) if verdicts is None else format_tally(verdict.status for verdict in verdicts)
         self._print(f"{self._name}: {tally} in {run.seconds:.2f} s")
 
     def _print(self, line: str) -> None:
         # A log of GitHub Actions runs lines that are commands, and a suite's name may be one.
-        print(without_commands(printable(line)), file=self._stream, flush=True)
+        print(escape_commands(printable(line)), file=self._stream, flush=True)
 
 
 class BarProgress:

@@ -23,7 +23,7 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import run_progress, show
 from harness.migrate.verify import TOLERANCE, verify_suites
 from harness.report.json import dumps_verification
-from harness.report.terminal.verification import verification_renderables
+from harness.report.terminal.verification import print_verification
 
 
 @click.command("verify")
@@ -58,7 +58,7 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
         if as_json:
             click.echo(dumps_verification(report), nl=False)
         else:
-            show(part for one in report.verifications for part in verification_renderables(one))
+            show(part for one in report.verifications for part in print_verification(one))
     if not quiet:
         print_left_out(found)
     return report.exit_status

@@ -30,10 +30,10 @@ from harness.model import (
     Waiver,
 )
 from harness.pytest_plugin.plan import PlannedItem
-from harness.report.run_sentences import next_command, ranking_causes
-from harness.report.sentences import figures_text, printable
-from harness.report.terminal.inspection import contribution_block
-from harness.report.terminal.run import query_block, since_baseline_text
+from harness.report.run_sentences import describe_ranking_causes, suggest_command
+from harness.report.sentences import format_figures, printable
+from harness.report.terminal.inspection import format_contributions
+from harness.report.terminal.run import format_changes, format_query
 from harness.run.cell import FinishedSuite
 from harness.words import count
 
@@ -258,7 +258,7 @@ class IndexedReport:
         self.places = {query.id: place for place, query in enumerate(report.queries)}
         unstable = report.repeats.unstable if report.repeats is not None else ()
         self.unstable = {query.query: query.cause for query in unstable}
-        self.causes = tuple(ranking_causes(report.queries, report.checks))
+        self.causes = tuple(describe_ranking_causes(report.queries, report.checks))
         """Sentences on what probably lowers all scores."""
         self.unexpected = _list_unexpected(report, items, each_query=each_query)
         """The ids of verdicts and queries that no item is about."""
@@ -393,7 +393,7 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
     waiver = item.xfail
     if waiver is None:
         waiver = next((verdict.waiver for verdict in decisive if verdict.waiver), None)
-    headlines = [figures_text(verdict) for verdict in decisive]
+    headlines = [format_figures(verdict) for verdict in decisive]
     properties = list_properties(status, verdicts, query, report)
     return ItemOutcome(
         status=status,
@@ -503,10 +503,10 @@ def _list_sections(
         sections = [(f"query {query.id} ({item.mark})", _render_query(query, measure, indexed))]
     else:
         sections = [_render_worst(verdict, indexed) for verdict in verdicts]
-    changes = since_baseline_text(indexed.report, verdicts[0]) if verdicts else ""
+    changes = format_changes(indexed.report, verdicts[0]) if verdicts else ""
     if changes:
         sections.append(("since the baseline", changes))
-    commands = [next_command(indexed.report, verdict) for verdict in verdicts]
+    commands = [suggest_command(indexed.report, verdict) for verdict in verdicts]
     command = next(filter(None, commands), "")
     if command and sections:
         title, text = sections.pop()
@@ -526,9 +526,9 @@ def _render_worst(verdict: Verdict, indexed: IndexedReport) -> tuple[str, str]:
 
 def _render_query(query: QueryReport, measure: str | None, indexed: IndexedReport) -> str:
     """The ranking of *query*, and with ``-vv`` what each rank adds and loses."""
-    block = query_block(query, measure)
+    block = format_query(query, measure)
     if indexed.by_rank:
         contributions = indexed.lone.find_contributions(query.id)
         if contributions is not None:
-            block += f"\n\n{contribution_block(query, contributions)}"
+            block += f"\n\n{format_contributions(query, contributions)}"
     return block

@@ -26,8 +26,8 @@ from harness.options import (
     read_count,
     read_seconds,
 )
-from harness.report.github_step import GitHubStep, github_step, in_github_actions
-from harness.report.outputs import SUFFIXES, Output, output_named, shows_all_hits
+from harness.report.github_step import GitHubStep, find_github_step, is_in_github_actions
+from harness.report.outputs import SUFFIXES, Output, find_output, needs_all_hits
 from harness.words import one_of
 
 PYTEST = EntryPoint.PYTEST
@@ -159,7 +159,7 @@ def read_options(config: pytest.Config) -> PluginOptions:
     run = RunOptions(
         **values,
         save_baseline=save_baseline,
-        all_titles=each_query or shows_all_hits(reports),
+        all_titles=each_query or needs_all_hits(reports),
         strict_xfail=_is_strict(config),
         entry=PYTEST,
     )
@@ -270,7 +270,7 @@ def _read_reports(config: pytest.Config) -> tuple[Output, ...]:
 
 
 def _find_output(path: Path) -> Output:
-    output = output_named(path)
+    output = find_output(path)
     if output is None:
         raise pytest.UsageError(f"--relevance-report {path.name}: the name of a report ends with {one_of(SUFFIXES)}")
     if path.is_dir():
@@ -302,11 +302,11 @@ def _read_github(config: pytest.Config) -> GitHubStep | None:
     """The step of GitHub Actions; outside of one the ini line is ignored, as the file is read on any machine."""
     is_wanted = config.getoption("relevance_github")
     if is_wanted is None:
-        is_wanted = config.getini("relevance_github") and in_github_actions(os.environ)
+        is_wanted = config.getini("relevance_github") and is_in_github_actions(os.environ)
     if not is_wanted:
         return None
     try:
-        return github_step(os.environ, option="--relevance-github", markdown="--relevance-report FILE.md")
+        return find_github_step(os.environ, option="--relevance-github", markdown="--relevance-report FILE.md")
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
 

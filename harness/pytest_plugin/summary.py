@@ -11,9 +11,9 @@ from harness.model import Outcome, Report, Status, SuiteReport
 from harness.pytest_plugin.run_cache import CachedError
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession, shorten_path
-from harness.report.overview import change_cell
-from harness.report.run_sentences import cause_lines, outcome_lines, stability_lines
-from harness.report.sentences import printable, score_text
+from harness.report.overview import format_mean_change
+from harness.report.run_sentences import describe_causes, describe_outcomes, describe_stability
+from harness.report.sentences import format_score, printable
 from harness.suites.discovery import format_left_out
 from harness.words import count
 
@@ -69,8 +69,8 @@ def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteRepor
     warnings: list[str] = []
     # Where no query has an answer, the items only refer to this line.
     if len(suite.unanswered) == len(suite.queries):
-        warnings += outcome_lines(suite.unanswered.values())
-    warnings += cause_lines(suite.queries, suite.checks)
+        warnings += describe_outcomes(suite.unanswered.values())
+    warnings += describe_causes(suite.queries, suite.checks)
     for line in warnings:
         terminal.write_line(printable(f"{name}: {line}"), yellow=True)
     # pytest itself prints nothing for items that passed.
@@ -78,7 +78,7 @@ def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteRepor
         if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
             terminal.write_line(printable(f"{name}: {verdict.threshold}: holds; {verdict.caveat}"))
     notes = list(suite.checks.problems) if suite.checks is not None else []
-    notes += stability_lines(suite)
+    notes += describe_stability(suite)
     for line in notes:
         terminal.write_line(printable(f"{name}: {line}"))
 
@@ -107,9 +107,9 @@ def _format_suite(name: str, suite: SuiteReport, *, with_index: bool) -> str:
     gains = {summary.gain for summary in summaries if summary.gain}
     figures = []
     for summary in summaries:
-        figure = f"{summary.measure} {score_text(summary.mean)}"
+        figure = f"{summary.measure} {format_score(summary.mean)}"
         if summary.change:
-            figure += f" ({change_cell(summary)} vs baseline)"
+            figure += f" ({format_mean_change(summary)} vs baseline)"
         # One gain of all measures is told once, below.
         if len(gains) > 1 and summary.gain:
             figure += f" ({summary.gain})"

@@ -18,9 +18,9 @@ from harness.errors import Problem, SearchError
 from harness.gate import compute_exit_status
 from harness.model import Mark, Report, Status, SuiteReport, Verdict
 from harness.report.attention import LOOKED_AT, only_repeats_unanswered
-from harness.report.overview import cell_names
-from harness.report.run_sentences import outcome_lines, ranking_causes
-from harness.report.sentences import printable, waiver_not_in_reason
+from harness.report.overview import name_cells
+from harness.report.run_sentences import describe_outcomes, describe_ranking_causes
+from harness.report.sentences import describe_waiver, printable
 from harness.words import count
 
 
@@ -57,10 +57,10 @@ class Annotation:
     key: str
 
 
-def report_annotations(report: Report) -> list[Annotation]:
+def annotate_report(report: Report) -> list[Annotation]:
     """The annotations of *report*, the worst first, thresholds of whole suites before those of single queries."""
     annotations: list[Annotation] = []
-    for name, suite in zip(cell_names(report.suites), report.suites, strict=True):
+    for name, suite in zip(name_cells(report.suites), report.suites, strict=True):
         annotations += _annotate_suite(suite, name)
     if report.undecided:
         for suite in report.suites:
@@ -70,7 +70,7 @@ def report_annotations(report: Report) -> list[Annotation]:
     return sorted(annotations, key=lambda annotation: worst_first.index(annotation.severity))
 
 
-def problem_annotations(problems: Iterable[Problem]) -> list[Annotation]:
+def annotate_problems(problems: Iterable[Problem]) -> list[Annotation]:
     """The annotations for problems in files."""
     annotations = []
     for problem in problems:
@@ -88,7 +88,7 @@ def _annotate_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
         elif verdict.status in LOOKED_AT:
             others.append(verdict)
     yield from _annotate_unanswered(suite, name, repeating)
-    causes = list(ranking_causes(suite.queries, suite.checks))
+    causes = list(describe_ranking_causes(suite.queries, suite.checks))
     for verdict in sorted(others, key=lambda verdict: verdict.query is not None):
         yield _annotate_verdict(verdict, suite, name, causes if verdict.status is Status.FAILED else ())
 
@@ -108,7 +108,7 @@ def _annotate_unanswered(suite: SuiteReport, name: str, repeating: Sequence[Verd
     if repeating:
         mark = _find_mark(repeating[0], suite)
         undecided = f"; {count(len(repeating), 'threshold')} could not be decided"
-    for line in outcome_lines(suite.unanswered.values()):
+    for line in describe_outcomes(suite.unanswered.values()):
         yield Annotation(Severity.ERROR, title, f"{line}{undecided}", mark, key=f"{name}: no answer")
 
 
@@ -117,7 +117,7 @@ def _annotate_verdict(verdict: Verdict, suite: SuiteReport, name: str, causes: S
     if verdict.query is not None:
         title += f" (query {verdict.query})"
     parts = [verdict.reason]
-    waiver = waiver_not_in_reason(verdict)
+    waiver = describe_waiver(verdict)
     if waiver is not None:
         parts.append(f"waived: {waiver}")
     message = "; ".join([*parts, *causes])
@@ -132,7 +132,7 @@ def _find_mark(verdict: Verdict, suite: SuiteReport) -> Mark:
 # Paths relative to the root of a repository, whatever the working folder.
 
 
-def path_in(repository: Path, path: str) -> str:
+def make_relative(repository: Path, path: str) -> str:
     """*path* from the root of *repository*, with slashes; as it is where the file is not in there."""
     # A link to a suite is a file of the repository, and the root of the repository may be below a link.
     for find_place in (os.path.abspath, os.path.realpath):
@@ -142,7 +142,7 @@ def path_in(repository: Path, path: str) -> str:
     return Path(path).as_posix()
 
 
-def gitlab_repository(environ: Mapping[str, str]) -> Path:
+def find_gitlab_repository(environ: Mapping[str, str]) -> Path:
     """The root of the repository in a job of GitLab CI; elsewhere the working folder."""
     return Path(environ.get("CI_PROJECT_DIR") or ".")
 
@@ -164,7 +164,7 @@ _COMMANDS = {
 }
 
 
-def workflow_commands(annotations: Iterable[Annotation], repository: Path) -> Iterator[str]:
+def format_workflow_commands(annotations: Iterable[Annotation], repository: Path) -> Iterator[str]:
     """
     The lines to print in a step of GitHub Actions.
 
@@ -189,7 +189,7 @@ def workflow_commands(annotations: Iterable[Annotation], repository: Path) -> It
 def _format_command(command: str, annotation: Annotation, repository: Path) -> str:
     mark = annotation.mark
     places = {
-        "file": path_in(repository, mark.path) if mark.path else "",
+        "file": make_relative(repository, mark.path) if mark.path else "",
         "line": mark.line or "",
         "col": mark.column or "",
         "title": printable(annotation.title)[:MOST_TITLE],
@@ -220,7 +220,7 @@ CODE_QUALITY = {
 }
 
 
-def code_quality(report: Report, repository: Path) -> str:
+def dump_code_quality(report: Report, repository: Path) -> str:
     """
     The annotations of *report* as GitLab's code quality, so that a merge request shows which lines do not hold.
 
@@ -234,11 +234,11 @@ def code_quality(report: Report, repository: Path) -> str:
     for suite in report.missing:
         title, mark = f"{suite.path} did not run", Mark(suite.path)
         annotations.append(Annotation(Severity.ERROR, title, suite.reason, mark, key="did not run"))
-    annotations += report_annotations(report)
+    annotations += annotate_report(report)
     uses: Counter[str] = Counter()
     entries = []
     for annotation in annotations:
-        path = path_in(repository, annotation.mark.path)
+        path = make_relative(repository, annotation.mark.path)
         identity = f"{path}\n{annotation.key}"
         # Suites of one file may have thresholds of one id.
         uses[identity] += 1

@@ -8,23 +8,23 @@ from harness.model import Comparison, ComparisonReport, MovedDocument, QueryComp
 from harness.report.attention import LOOKED_AT, is_passed_of_query, list_looked_at, order_verdicts
 from harness.report.comparison_sentences import (
     FIGURES,
-    agreement_facts,
-    change_mark,
-    closing,
-    coverage_lines,
-    coverage_warnings,
-    detectable_lines,
-    figure_texts,
-    first_ranks,
-    headline,
-    known_texts,
-    last_rank,
-    left_mark,
-    measure_warnings,
-    method_text,
-    moved_queries,
-    origin_text,
-    unpaired_lines,
+    describe_agreement,
+    describe_compared_query,
+    describe_coverage,
+    describe_detectable,
+    describe_measure_limits,
+    describe_method,
+    describe_origin,
+    describe_unequal_coverage,
+    describe_unpaired,
+    find_last_rank,
+    find_moved_queries,
+    format_measure,
+    list_first_ranks,
+    mark_change,
+    mark_left,
+    write_comparison_closing,
+    write_comparison_headline,
 )
 from harness.report.document import (
     Cell,
@@ -42,12 +42,12 @@ from harness.report.document import (
     Threshold,
     Thresholds,
     Tone,
+    make_name,
     make_notes,
-    name,
-    words,
+    make_words,
 )
-from harness.report.run_document import describe_verdict, grade_cell
-from harness.report.run_sentences import RANKS_SHOWN, concerned_text
+from harness.report.run_document import describe_verdict, make_grade_cell
+from harness.report.run_sentences import RANKS_SHOWN, name_blaming_thresholds
 from harness.words import count
 
 MOVED_SHOWN = 3
@@ -63,21 +63,21 @@ def build_comparison_document(report: ComparisonReport, *, most: int) -> Compari
 
     At most *most* queries are shown with their rankings: those that thresholds blame, then those that moved most.
     """
-    remarks = make_notes([*unpaired_lines(report), *coverage_warnings(report)], Tone.NOTED)
-    remarks += make_notes(list(coverage_lines(report)), Tone.PLAIN)
+    remarks = make_notes([*describe_unpaired(report), *describe_unequal_coverage(report)], Tone.NOTED)
+    remarks += make_notes(list(describe_coverage(report)), Tone.PLAIN)
     remarks += make_notes(report.notes, Tone.QUIET)
 
     bad = list_looked_at(report.verdicts)
-    shown, more = moved_queries(report, most)
-    queries = tuple(build_compared_query(query, concerned_text(query, bad)) for query in shown)
+    shown, more = find_moved_queries(report, most)
+    queries = tuple(build_compared_query(query, name_blaming_thresholds(query, bad)) for query in shown)
     more_queries = ""
     if more:
         more_queries = f"{count(more, 'more query')} moved; `harness compare --output html=FILE` shows them."
 
     comparison = report.measures
     return ComparisonDocument(
-        headline=headline(report),
-        closing=closing(report),
+        headline=write_comparison_headline(report),
+        closing=write_comparison_closing(report),
         exit_status=report.exit_status,
         is_decided=bool(report.verdicts or report.exit_status),
         suite=report.suite or "",
@@ -85,7 +85,7 @@ def build_comparison_document(report: ComparisonReport, *, most: int) -> Compari
         reference=report.reference.name,
         facts=build_comparison_facts(report),
         thresholds=build_comparison_thresholds(report.verdicts),
-        method="" if comparison is None else method_text(comparison),
+        method="" if comparison is None else describe_method(comparison),
         measures=Table((), ()) if comparison is None else build_comparison_table(comparison),
         measure_notes=Notes(()) if comparison is None else build_measure_notes(comparison),
         agreement=build_agreement(report),
@@ -99,10 +99,10 @@ def build_comparison_facts(report: ComparisonReport) -> Facts:
     """The two sides, the gain and the depth."""
     facts = []
     for heading, side in (("reference", report.reference), ("candidate", report.candidate)):
-        facts.append(Fact(heading, (Span(side.name, is_name=True), Span(f": {origin_text(side)}"))))
+        facts.append(Fact(heading, (Span(side.name, is_name=True), Span(f": {describe_origin(side)}"))))
     if report.gain:
-        facts.append(Fact("gain", words(f"{report.gain}, profile {report.profile}")))
-    facts.append(Fact("depth", words(count(report.depth, "rank"))))
+        facts.append(Fact("gain", make_words(f"{report.gain}, profile {report.profile}")))
+    facts.append(Fact("depth", make_words(count(report.depth, "rank"))))
     return Facts(tuple(facts))
 
 
@@ -122,12 +122,12 @@ def build_comparison_table(comparison: Comparison) -> Table:
     """A row for each measure, with the difference in bold where it is significant."""
     rows = []
     for measure in comparison.measures:
-        row = [name(measure.measure)]
-        for heading, text in figure_texts(measure).items():
+        row = [make_name(measure.measure)]
+        for heading, text in format_measure(measure).items():
             tone = Tone.PLAIN
             if heading == "difference" and comparison.is_significant(measure):
                 tone = Tone.BEST if measure.difference > 0 else Tone.BAD
-            row.append(words(text, tone))
+            row.append(make_words(text, tone))
         rows.append(tuple(row))
     columns = (Column("measure"), *(Column(heading, ColumnKind.FIGURE) for heading in FIGURES))
     return Table(columns, tuple(rows), overflow=Overflow.STACK)
@@ -137,8 +137,8 @@ def build_measure_notes(comparison: Comparison) -> Notes:
     """For each measure what limits its figures, which difference the test detects, and what changed most."""
     notes: list[Span] = []
     for measure in comparison.measures:
-        notes += make_notes(list(measure_warnings(measure, comparison)), Tone.NOTED)
-        notes += make_notes(list(detectable_lines(measure, comparison)), Tone.PLAIN)
+        notes += make_notes(list(describe_measure_limits(measure, comparison)), Tone.NOTED)
+        notes += make_notes(list(describe_detectable(measure, comparison)), Tone.PLAIN)
         if measure.moved:
             moved = [f"{query} {before:.4f} → {after:.4f}" for query, before, after in measure.moved[:MOVED_SHOWN]]
             notes.append(Span(f"{measure.measure}: changed most: {', '.join(moved)}"))
@@ -151,7 +151,7 @@ def build_agreement(report: ComparisonReport) -> Facts:
     if agreement is None:
         return Facts(())
     queries, ranks = count(agreement.queries, "query"), count(agreement.depth, "rank")
-    facts = [Fact(heading, words(text)) for heading, text in agreement_facts(agreement).items()]
+    facts = [Fact(heading, make_words(text)) for heading, text in describe_agreement(agreement).items()]
     return Facts(tuple(facts), f"agreement of the rankings, over {queries} and {ranks}; without judgments")
 
 
@@ -163,7 +163,7 @@ def build_compared_query(query: QueryComparison, concerns: str) -> QuerySection:
     blocks: tuple[Rankings, ...] = ()
     if query.documents:
         blocks = (Rankings(build_beside(query), build_below(query)),)
-    return QuerySection(query.id, query.text, "; ".join(known_texts(query)), concerns, blocks)
+    return QuerySection(query.id, query.text, "; ".join(describe_compared_query(query)), concerns, blocks)
 
 
 def build_beside(query: QueryComparison) -> Table:
@@ -178,16 +178,16 @@ def build_beside(query: QueryComparison) -> Table:
         Column("grade", ColumnKind.FIGURE),
     )
     rows = []
-    for rank, before, after in first_ranks(query):
-        row: list[Cell] = [words(str(rank))]
+    for rank, before, after in list_first_ranks(query):
+        row: list[Cell] = [make_words(str(rank))]
         if before is None:
             row += [(), (), ()]
         else:
-            row += [_name_document(before), grade_cell(before), _mark(left_mark(before))]
+            row += [_name_document(before), make_grade_cell(before), _make_mark_cell(mark_left(before))]
         if after is None:
             row += [(), (), ()]
         else:
-            row += [_mark(change_mark(after)), _name_document(after), grade_cell(after)]
+            row += [_make_mark_cell(mark_change(after)), _name_document(after), make_grade_cell(after)]
         rows.append(tuple(row))
     return Table(columns, tuple(rows), tuple(_count_more_ranks(query)))
 
@@ -205,20 +205,20 @@ def build_below(query: QueryComparison) -> Table:
     for document in query.documents:
         ranks = [document.reference, document.candidate]
         if any(rank is not None and rank <= RANKS_SHOWN for rank in ranks):
-            mark = change_mark(document) or left_mark(document)
-            texts = [words("–" if rank is None else str(rank)) for rank in ranks]
-            rows.append((*texts, _mark(mark), _name_document(document), grade_cell(document)))
+            mark = mark_change(document) or mark_left(document)
+            texts = [make_words("–" if rank is None else str(rank)) for rank in ranks]
+            rows.append((*texts, _make_mark_cell(mark), _name_document(document), make_grade_cell(document)))
     return Table(columns, tuple(rows), tuple(_count_more_ranks(query)))
 
 
 def _count_more_ranks(query: QueryComparison) -> Iterator[str]:
-    more = last_rank(query) - RANKS_SHOWN
+    more = find_last_rank(query) - RANKS_SHOWN
     if more > 0:
         yield f"and {count(more, 'rank')} more"
 
 
-def _mark(mark: str) -> Cell:
-    return words(mark, MARKS.get(mark, Tone.PLAIN))
+def _make_mark_cell(mark: str) -> Cell:
+    return make_words(mark, MARKS.get(mark, Tone.PLAIN))
 
 
 def _name_document(document: MovedDocument) -> Cell:

@@ -19,8 +19,8 @@ from harness.model import (
 )
 from harness.model.comparison import FEWEST_CHANGED, POWER, TESTS_OF_MEANS
 from harness.report.attention import list_looked_at
-from harness.report.run_sentences import RANKS_SHOWN, thresholds_headline
-from harness.report.sentences import counted_queries, difference_text, p_text, score_text, tally_text
+from harness.report.run_sentences import RANKS_SHOWN, write_thresholds_headline
+from harness.report.sentences import count_queries, format_difference, format_p, format_score, format_tally
 from harness.words import count, grouped
 
 
@@ -37,7 +37,7 @@ class Change(StrEnum):
 NO_SPREAD = "all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
 
 
-def change_of(query: QueryComparison) -> Change:
+def classify_change(query: QueryComparison) -> Change:
     """How the ranking of *query* changed."""
     if not query.documents:
         return Change.NONE if query.rbo is None else Change.SAME
@@ -48,9 +48,9 @@ def change_of(query: QueryComparison) -> Change:
     return Change.ORDER if query.moved else Change.SAME
 
 
-def changes_text(query: QueryComparison) -> str:
+def describe_changes(query: QueryComparison) -> str:
     """How many documents ``2 entered, 2 left, 5 moved``, and that only ties changed their order."""
-    change = change_of(query)
+    change = classify_change(query)
     counts = {"entered": query.entered, "left": query.left, "moved": query.moved}
     parts = [f"{size:,} {what}" for what, size in counts.items() if size]
     if not parts:
@@ -59,11 +59,11 @@ def changes_text(query: QueryComparison) -> str:
     return f"{', '.join(parts)}{only_ties}"
 
 
-def change_mark(document: MovedDocument) -> str:
+def mark_change(document: MovedDocument) -> str:
     """
     How a document of the candidate's ranking moved; empty where it kept its rank.
 
-    >>> change_mark(MovedDocument("a", reference=5, candidate=2))
+    >>> mark_change(MovedDocument("a", reference=5, candidate=2))
     'up 3'
     """
     if document.candidate is None or document.reference == document.candidate:
@@ -76,12 +76,12 @@ def change_mark(document: MovedDocument) -> str:
     return f"up {ranks:,}" if ranks > 0 else f"down {-ranks:,}"
 
 
-def left_mark(document: MovedDocument) -> str:
+def mark_left(document: MovedDocument) -> str:
     """That a document of the reference's ranking is not in the candidate's."""
     return "left" if document.candidate is None else ""
 
 
-def origin_text(side: Side) -> str:
+def describe_origin(side: Side) -> str:
     """The origin of a side: ``baseline of 2026-11-21, elasticsearch 9.4.3, index products, request current``."""
     parts = []
     if side.created:
@@ -100,7 +100,7 @@ def origin_text(side: Side) -> str:
     return ", ".join(parts)
 
 
-def measure_names(report: ComparisonReport) -> tuple[str, ...]:
+def list_measures(report: ComparisonReport) -> tuple[str, ...]:
     """The measures that were compared, then those that only queries have."""
     names: dict[str, None] = {}
     if report.measures is not None:
@@ -110,23 +110,23 @@ def measure_names(report: ComparisonReport) -> tuple[str, ...]:
     return tuple(names)
 
 
-def scores_texts(query: QueryComparison) -> Iterator[tuple[str, str]]:
+def format_scores(query: QueryComparison) -> Iterator[tuple[str, str]]:
     """Each measure with ``0.4000 → 0.5000``, or with its one value where nothing changed."""
     for measure, (before, after) in query.scores.items():
-        first, second = score_text(before), score_text(after)
+        first, second = format_score(before), format_score(after)
         yield measure, first if before == after else f"{first} → {second}"
 
 
-def known_texts(query: QueryComparison) -> list[str]:
+def describe_compared_query(query: QueryComparison) -> list[str]:
     """The facts about a query beside its id: its scores, how far its rankings agree, and what changed."""
-    texts = [f"{measure} {values}" for measure, values in scores_texts(query)]
+    texts = [f"{measure} {values}" for measure, values in format_scores(query)]
     if query.rbo is not None:
-        texts.append(f"RBO {score_text(query.rbo)}")
-    texts.append(changes_text(query))
+        texts.append(f"RBO {format_score(query.rbo)}")
+    texts.append(describe_changes(query))
     return texts
 
 
-def last_rank(query: QueryComparison) -> int:
+def find_last_rank(query: QueryComparison) -> int:
     """The last rank of the longer ranking of *query*; 0 where no document is known."""
     last = 0
     for document in query.documents:
@@ -134,20 +134,20 @@ def last_rank(query: QueryComparison) -> int:
     return last
 
 
-def first_ranks(query: QueryComparison) -> Iterator[tuple[int, MovedDocument | None, MovedDocument | None]]:
+def list_first_ranks(query: QueryComparison) -> Iterator[tuple[int, MovedDocument | None, MovedDocument | None]]:
     """The first ranks of *query*, each with the reference's document and the candidate's, None where it has none."""
     before = {document.reference: document for document in query.documents}
     after = {document.candidate: document for document in query.documents}
-    for rank in range(1, min(RANKS_SHOWN, last_rank(query)) + 1):
+    for rank in range(1, min(RANKS_SHOWN, find_last_rank(query)) + 1):
         yield rank, before.get(rank), after.get(rank)
 
 
-def moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryComparison], int]:
+def find_moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryComparison], int]:
     """At most *most* queries that moved, first those that thresholds blame; and how many more moved."""
     blamed = interleave_blamed(verdict.blamed for verdict in list_looked_at(report.verdicts))
     moved = {}
     for query in report.queries:
-        if change_of(query) not in (Change.SAME, Change.NONE):
+        if classify_change(query) not in (Change.SAME, Change.NONE):
             moved[query.id] = query
     blamed_and_moved = [query for query in blamed if query in moved]
     # The queries of a report are in the order of how much they moved.
@@ -155,7 +155,7 @@ def moved_queries(report: ComparisonReport, most: int) -> tuple[list[QueryCompar
     return [moved[query] for query in shown], len(moved) - len(shown)
 
 
-def method_text(comparison: Comparison) -> str:
+def describe_method(comparison: Comparison) -> str:
     """How the differences were tested."""
     correction = "not corrected" if comparison.correction == "none" else f"corrected by {comparison.correction}"
     test = f"weighted means, {comparison.test} test" if comparison.weighted else f"{comparison.test} test"
@@ -168,24 +168,24 @@ def method_text(comparison: Comparison) -> str:
     return text
 
 
-def measure_warnings(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+def describe_measure_limits(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
     """Warnings that limit what the figures of a measure mean."""
     if row.least_p > comparison.level:
-        few = f"with so few queries that differ, p cannot be below {p_text(row.least_p)}"
+        few = f"with so few queries that differ, p cannot be below {format_p(row.least_p)}"
         yield f"{row.measure}: {few}; the test cannot detect a difference"
     elif row.changed < FEWEST_CHANGED and (row.low is not None or row.high is not None):
         changed = f"only {count(row.changed, 'query')} changed"
         yield f"{row.measure}: {changed}, so the interval is of differences not rejected, no confidence interval"
     if row.reordered is not None:
-        returned = f"as returned the difference is {difference_text(row.reordered.difference)}"
-        moved = f"moved by the order of ties in {counted_queries(row.reordered.queries)}"
+        returned = f"as returned the difference is {format_difference(row.reordered.difference)}"
+        moved = f"moved by the order of ties in {count_queries(row.reordered.queries)}"
         yield f"{row.measure}: with ties as in {comparison.reference}; {returned}, {moved}"
     left_out = comparison.left_out.get(row.measure, 0)
     if left_out:
         yield f"{row.measure}: {count(left_out, 'query')} not scored in both runs, left out"
 
 
-def detectable_lines(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
+def describe_detectable(row: MeasureComparison, comparison: Comparison) -> Iterator[str]:
     """The smallest true difference that the test finds four times in five, or why none is defined."""
     if row.detectable is None:
         if row.effect is None and row.wins + row.losses:
@@ -198,52 +198,52 @@ def detectable_lines(row: MeasureComparison, comparison: Comparison) -> Iterator
 
 
 FIGURES = ("reference", "candidate", "difference", "interval", "p", "corrected", "won/tied/lost", "queries")
-"""The headings of `figure_texts`."""
+"""The headings of `format_measure`."""
 
 
-def figure_texts(row: MeasureComparison) -> dict[str, str]:
+def format_measure(row: MeasureComparison) -> dict[str, str]:
     """The figures of a measure, by their headings."""
     texts = (
-        score_text(row.reference),
-        score_text(row.candidate),
-        difference_text(row.difference),
-        interval_text(row),
-        p_text(row.p_value),
-        p_text(row.adjusted),
+        format_score(row.reference),
+        format_score(row.candidate),
+        format_difference(row.difference),
+        format_interval(row),
+        format_p(row.p_value),
+        format_p(row.adjusted),
         f"{row.wins:,}/{row.ties:,}/{row.losses:,}",
         f"{row.queries:,}",
     )
     return dict(zip(FIGURES, texts, strict=True))
 
 
-def interval_text(row: MeasureComparison) -> str:
+def format_interval(row: MeasureComparison) -> str:
     """The differences that the test does not reject: from where to where, or on which side of what."""
     if row.low is None and row.high is None:
         return "–"
     if row.low is None:
-        return f"up to {_limit_text(row.high)}"
+        return f"up to {_format_limit(row.high)}"
     if row.high is None:
-        return f"from {_limit_text(row.low)}"
-    return f"{_limit_text(row.low)} to {_limit_text(row.high)}"
+        return f"from {_format_limit(row.low)}"
+    return f"{_format_limit(row.low)} to {_format_limit(row.high)}"
 
 
-def _limit_text(limit: float | None) -> str:
+def _format_limit(limit: float | None) -> str:
     """*limit* as a difference; one that is not 0 has digits enough to show on which side of 0 it is."""
-    text = difference_text(limit)
-    if limit and text == difference_text(0.0):
+    text = format_difference(limit)
+    if limit and text == format_difference(0.0):
         return f"{limit:+.2g}"
     return text
 
 
-def agreement_facts(agreement: Agreement) -> Mapping[str, str]:
+def describe_agreement(agreement: Agreement) -> Mapping[str, str]:
     """How far the rankings agree, by name."""
     of = f"of {agreement.queries:,}"
-    tau = score_text(agreement.tau)
+    tau = format_score(agreement.tau)
     if agreement.tau is not None:
         tau += f" over {count(agreement.tau_queries, 'query')}"
     return {
-        f"RBO (p={agreement.p:g})": score_text(agreement.rbo),
-        "overlap": score_text(agreement.overlap),
+        f"RBO (p={agreement.p:g})": format_score(agreement.rbo),
+        "overlap": format_score(agreement.overlap),
         "Kendall's tau": tau,
         "same ranking": f"{agreement.same_ranking:,} {of}",
         "same documents": f"{agreement.same_documents:,} {of}",
@@ -251,7 +251,7 @@ def agreement_facts(agreement: Agreement) -> Mapping[str, str]:
     }
 
 
-def coverage_lines(report: ComparisonReport) -> Iterator[str]:
+def describe_coverage(report: ComparisonReport) -> Iterator[str]:
     """How many hits of each side are judged, how far the others may move the differences, and what to run next."""
     judged = report.judged
     if judged is None:
@@ -264,9 +264,9 @@ def coverage_lines(report: ComparisonReport) -> Iterator[str]:
         unjudged = f"{coverage.unjudged:,} of {count(coverage.hits, 'hit')} have no judgment"
         if coverage.unjudged:
             unjudged += f", in {coverage.queries:,} of {count(judged.queries, 'query')}"
-        yield f"{side.name}: Judged@{judged.depth} {score_text(coverage.judged)}; {unjudged}"
+        yield f"{side.name}: Judged@{judged.depth} {format_score(coverage.judged)}; {unjudged}"
     for limits in judged.ranges:
-        span = f"{difference_text(limits.low)} to {difference_text(limits.high)}"
+        span = f"{format_difference(limits.low)} to {format_difference(limits.high)}"
         yield f"{limits.measure}: the difference may be {span} if the unjudged hits are the worst or the best"
     if judged.pool_command:
         yield f"`{judged.pool_command}` collects them for grading"
@@ -278,7 +278,7 @@ def coverage_lines(report: ComparisonReport) -> Iterator[str]:
         yield f"`--measure '{judged.judged_only}'` compares without them"
 
 
-def coverage_warnings(report: ComparisonReport) -> Iterator[str]:
+def describe_unequal_coverage(report: ComparisonReport) -> Iterator[str]:
     """That the two sides are not judged alike, which moves a difference by itself."""
     judged = report.judged
     if judged is None or judged.reference.judged is None or judged.candidate.judged is None:
@@ -290,40 +290,40 @@ def coverage_warnings(report: ComparisonReport) -> Iterator[str]:
     yield f"the sides are not judged alike: {shares} {sides}; most measures count an unjudged hit as not relevant"
 
 
-def unpaired_lines(report: ComparisonReport) -> Iterator[str]:
+def describe_unpaired(report: ComparisonReport) -> Iterator[str]:
     """Queries that a side did not answer, with the reason, and queries that only one side knows."""
     for side in (report.reference, report.candidate):
         by_reason = grouped((reason, query) for query, reason in side.unanswered.items())
         for reason, queries in by_reason.items():
             why = f": {reason}" if reason else ""
-            yield f"{side.name}: no ranking for {counted_queries(queries)}{why}"
+            yield f"{side.name}: no ranking for {count_queries(queries)}{why}"
     for side, only in ((report.reference, report.only_reference), (report.candidate, report.only_candidate)):
         if only:
-            yield f"only in {side.name}: {counted_queries(only)}"
+            yield f"only in {side.name}: {count_queries(only)}"
 
 
-def headline(report: ComparisonReport) -> str:
+def write_comparison_headline(report: ComparisonReport) -> str:
     """Whether the thresholds hold; where there are none, what changed."""
     unanswered = len(report.reference.unanswered.keys() | report.candidate.unanswered.keys())
     if report.verdicts or (unanswered and report.exit_status):
-        return thresholds_headline(report.verdicts, unanswered, report.exit_status)
+        return write_thresholds_headline(report.verdicts, unanswered, report.exit_status)
     if report.measures and report.measures.measures:
         row = report.measures.measures[0]
-        return f"{row.measure} {difference_text(row.difference)} over {count(row.queries, 'query')}"
+        return f"{row.measure} {format_difference(row.difference)} over {count(row.queries, 'query')}"
     if report.agreement:
         agreement = report.agreement
         return f"The same ranking for {agreement.same_ranking:,} of {count(agreement.queries, 'query')}"
     return "Nothing could be compared"
 
 
-def closing(report: ComparisonReport) -> str:
+def write_comparison_closing(report: ComparisonReport) -> str:
     """How many queries changed and how, and how the thresholds came out."""
     total = count(len(report.queries), "query")
-    changes = Counter(map(change_of, report.queries))
+    changes = Counter(map(classify_change, report.queries))
     parts = [f"{change} {changes[change]:,}" for change in Change if changes[change]]
     if parts:
         total += f": {', '.join(parts)}"
     statuses = [verdict.status for verdict in report.verdicts]
     if statuses:
-        total += f"; {count(len(statuses), 'threshold')}: {tally_text(statuses)}"
+        total += f"; {count(len(statuses), 'threshold')}: {format_tally(statuses)}"
     return total

@@ -55,17 +55,17 @@ Cell: TypeAlias = tuple[Span, ...]
 """The spans are printed one after another, without a blank between them."""
 
 
-def name(text: str, tone: Tone = Tone.PLAIN) -> Cell:
+def make_name(text: str, tone: Tone = Tone.PLAIN) -> Cell:
     """A cell of one name."""
     return (Span(text, tone, is_name=True),)
 
 
-def words(text: str, tone: Tone = Tone.PLAIN) -> Cell:
+def make_words(text: str, tone: Tone = Tone.PLAIN) -> Cell:
     """A cell of one text."""
     return (Span(text, tone),)
 
 
-def title(text: str | None) -> Cell:
+def make_title(text: str | None) -> Cell:
     """A cell of the title of a document, empty where it has none."""
     return (Span(text, is_title=True),) if text else ()
 

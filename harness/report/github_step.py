@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from harness.report.annotations import Annotation
 
 
-def in_github_actions(environ: Mapping[str, str]) -> bool:
+def is_in_github_actions(environ: Mapping[str, str]) -> bool:
     """Whether this process runs in a step of GitHub Actions, or of a system that imitates it."""
     return environ.get("GITHUB_ACTIONS") == "true"
 
 
-def github_step(environ: Mapping[str, str], *, option: str, markdown: str) -> GitHubStep:
+def find_github_step(environ: Mapping[str, str], *, option: str, markdown: str) -> GitHubStep:
     """
     The step that this process runs in.
 
@@ -33,7 +33,7 @@ def github_step(environ: Mapping[str, str], *, option: str, markdown: str) -> Gi
     Raises:
         UsageError: this is not a step of GitHub Actions, so nobody would see the output.
     """
-    if not in_github_actions(environ):
+    if not is_in_github_actions(environ):
         raise UsageError(
             f"{option} works only in GitHub Actions, and GITHUB_ACTIONS is not set: remove it; {markdown} writes a "
             "report in Markdown"
@@ -55,15 +55,15 @@ class GitHubStep:
 
     def annotations(self, report: Report) -> list[str]:
         """The lines to print for what does not hold in *report*."""
-        from harness.report.annotations import report_annotations
+        from harness.report.annotations import annotate_report
 
-        return self._commands(report_annotations(report))
+        return self._commands(annotate_report(report))
 
     def problems(self, problems: Sequence[Problem]) -> list[str]:
         """The lines to print for problems in files."""
-        from harness.report.annotations import problem_annotations
+        from harness.report.annotations import annotate_problems
 
-        return self._commands(problem_annotations(problems))
+        return self._commands(annotate_problems(problems))
 
     def summarize(self, report: Report) -> None:
         """
@@ -83,9 +83,9 @@ class GitHubStep:
         self._append(render_refusal(sentences))
 
     def _commands(self, annotations: Sequence[Annotation]) -> list[str]:
-        from harness.report.annotations import workflow_commands
+        from harness.report.annotations import format_workflow_commands
 
-        return list(workflow_commands(annotations, self.repository))
+        return list(format_workflow_commands(annotations, self.repository))
 
     def _measure_room(self) -> int:
         """The bytes that GitHub still shows: what other commands of the step wrote counts towards its limit."""
@@ -105,7 +105,7 @@ class GitHubStep:
 
 
 @contextmanager
-def unheeded(say: Callable[[str], None]) -> Iterator[None]:
+def stop_commands(say: Callable[[str], None]) -> Iterator[None]:
     """
     Stop GitHub's runner from executing workflow commands in what is printed meanwhile.
 

@@ -61,7 +61,7 @@ class JsonForm(Generic[T]):
 
     def dumps(self, value: T) -> str:
         """*value* as JSON text, two blanks a level, ASCII only, with a newline at its end."""
-        return _written(self._adapter, value, indent=2) + "\n"
+        return _dump(self._adapter, value, indent=2) + "\n"
 
     def loads(self, text: str, *, path: str | None = None) -> T:
         """
@@ -114,33 +114,33 @@ class _Schema(GenerateJsonSchema):
         return {"anyOf": [super().float_schema(schema), {"enum": ["Infinity", "-Infinity", "NaN"]}]}
 
 
-def _written(adapter: TypeAdapter[Any], value: object, *, indent: int | None) -> str:
+def _dump(adapter: TypeAdapter[Any], value: object, *, indent: int | None) -> str:
     """*value* as JSON text, on one line without an *indent*."""
     plain = adapter.dump_python(value, mode="json")
     try:
-        text = _text_of(plain, indent)
+        text = _encode(plain, indent)
     except PydanticSerializationError:
-        text = _text_of(_whole(plain), indent)
-    return _ascii(text)
+        text = _encode(_replace_surrogates(plain), indent)
+    return _escape_non_ascii(text)
 
 
-def _text_of(plain: Json, indent: int | None) -> str:
+def _encode(plain: Json, indent: int | None) -> str:
     """*plain* as JSON text; indented here, as the encoder of the standard library takes ten times as long to indent."""
     return to_json(plain, indent=indent, inf_nan_mode="strings").decode()
 
 
-def _whole(value: Json) -> Json:
+def _replace_surrogates(value: Json) -> Json:
     """*value* with U+FFFD for each lone surrogate, which UTF-8 cannot encode."""
     if isinstance(value, dict):
-        return {_whole(key): _whole(item) for key, item in value.items()}
+        return {_replace_surrogates(key): _replace_surrogates(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_replace_surrogates(item) for item in value]
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
 
 
-def _ascii(text: str) -> str:
+def _escape_non_ascii(text: str) -> str:
     """JSON text with an escape for DEL and everything but ASCII, which occur in strings only."""
     if text.isascii() and "\x7f" not in text:
         return text
@@ -157,28 +157,28 @@ NO_QUERIES = '\n      "queries": []'
 
 
 @cache
-def _of_queries() -> TypeAdapter[QueryReport]:
+def _make_query_adapter() -> TypeAdapter[QueryReport]:
     return TypeAdapter(QueryReport)
 
 
 def dumps_report(report: Report) -> str:
     """*report* as JSON text, a query a line."""
-    return "".join(parts_of_report(report))
+    return "".join(dump_report_parts(report))
 
 
-def parts_of_report(report: Report) -> Iterator[str]:
+def dump_report_parts(report: Report) -> Iterator[str]:
     """
     *report* as JSON text, a query a line, in parts that need not be in memory at once.
 
     Figures of verdicts that depend on latencies are in their `timing`.
     """
     suites = tuple(replace(suite, queries=()) for suite in report.suites)
-    rest = _REPORT_FORM.dumps(_with_verdicts(replace(report, suites=suites), _latency_apart))
+    rest = _REPORT_FORM.dumps(_change_verdicts(replace(report, suites=suites), _separate_latency))
     for suite in report.suites:
         before, _, rest = rest.partition(NO_QUERIES)
         yield f"{before}{NO_QUERIES[:-1]}"
         for place, query in enumerate(suite.queries):
-            yield f"{',' if place else ''}\n        {_written(_of_queries(), query, indent=None)}"
+            yield f"{',' if place else ''}\n        {_dump(_make_query_adapter(), query, indent=None)}"
         yield "\n      ]" if suite.queries else "]"
     yield rest
 
@@ -190,23 +190,23 @@ def loads_report(text: str, *, path: str | None = None) -> Report:
     Raises:
         FormatError: See `JsonForm.loads`.
     """
-    report = _with_verdicts(_REPORT_FORM.loads(text, path=path), _latency_within)
+    report = _change_verdicts(_REPORT_FORM.loads(text, path=path), _merge_latency)
     return replace(report, suites=tuple(replace(suite, queries=tuple(suite.queries)) for suite in report.suites))
 
 
-def _with_verdicts(report: Report, change: Callable[[Verdict], Verdict]) -> Report:
+def _change_verdicts(report: Report, change: Callable[[Verdict], Verdict]) -> Report:
     suites = (replace(suite, verdicts=tuple(map(change, suite.verdicts))) for suite in report.suites)
     return replace(report, suites=tuple(suites))
 
 
-def _latency_apart(verdict: Verdict) -> Verdict:
+def _separate_latency(verdict: Verdict) -> Verdict:
     if verdict.unit is not Unit.MILLISECONDS:
         return verdict
     figures = LatencyFigures(verdict.reason, verdict.observed, verdict.blamed, verdict.repeats)
     return replace(verdict, reason="", observed=None, blamed=(), repeats=None, timing=figures)
 
 
-def _latency_within(verdict: Verdict) -> Verdict:
+def _merge_latency(verdict: Verdict) -> Verdict:
     if verdict.timing is None:
         return verdict
     return replace(verdict, **asdict(verdict.timing), timing=None)
@@ -230,7 +230,7 @@ dumps_verification = _VERIFICATION_FORM.dumps
 verification_schema = _VERIFICATION_FORM.schema
 
 
-def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:
+def dump_scores(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:
     """
     ``{"profile": …, "measures": {"nDCG@10": {"mean": x, "queries": {"q1": x}}}}``, null where a score is undefined.
 
@@ -261,18 +261,18 @@ def scores_json(evaluation: Evaluation, measures: Mapping[str, Measure], *, comp
     return json.dumps(plain, indent=2, allow_nan=False)
 
 
-def comparisons_json(profile: str, comparisons: Sequence[Comparison]) -> str:
+def dump_comparisons(profile: str, comparisons: Sequence[Comparison]) -> str:
     """``{"profile": …, "comparisons": [{…, "measures": {"nDCG@10": {…}}}]}``, null where a figure is not defined."""
-    plain = {"profile": profile, "comparisons": [_comparison(comparison) for comparison in comparisons]}
+    plain = {"profile": profile, "comparisons": [_make_comparison(comparison) for comparison in comparisons]}
     return json.dumps(plain, indent=2, allow_nan=False)
 
 
-def _comparison(comparison: Comparison) -> Json:
-    measures = {row.measure: _measure(row) for row in comparison.measures}
+def _make_comparison(comparison: Comparison) -> Json:
+    measures = {row.measure: _make_measure(row) for row in comparison.measures}
     return {**asdict(comparison), "measures": measures}
 
 
-def _measure(row: MeasureComparison) -> Json:
+def _make_measure(row: MeasureComparison) -> Json:
     figures = asdict(row)
     del figures["measure"]
     moved = [{"query": query, "reference": before, "candidate": after} for query, before, after in row.moved]

@@ -33,11 +33,11 @@ class Output:
     path: Path
 
 
-def output_named(path: Path) -> Output | None:
+def find_output(path: Path) -> Output | None:
     """
     The output that the name of *path* stands for, None where it is not that of a report.
 
-    >>> output_named(Path("out/Report.HTML"))
+    >>> find_output(Path("out/Report.HTML"))
     Output(kind='html', path=PosixPath('out/Report.HTML'))
     """
     for suffix, kind in SUFFIXES.items():
@@ -82,7 +82,7 @@ def is_same_file(path: Path, other: Path) -> bool:
         return False
 
 
-def shows_all_hits(outputs: Iterable[Output]) -> bool:
+def needs_all_hits(outputs: Iterable[Output]) -> bool:
     """Whether one of *outputs* shows the hits of every query; the other kinds show those of the worst queries."""
     return any(output.kind in ("html", "json") for output in outputs)
 
@@ -90,13 +90,13 @@ def shows_all_hits(outputs: Iterable[Output]) -> bool:
 def render(report: Report, kind: str) -> str | Iterable[str]:
     """*report* as text of the *kind*, one of `KINDS`, or as parts of the text."""
     if kind == "codequality":
-        from harness.report.annotations import code_quality, gitlab_repository
+        from harness.report.annotations import dump_code_quality, find_gitlab_repository
 
-        return code_quality(report, gitlab_repository(os.environ))
+        return dump_code_quality(report, find_gitlab_repository(os.environ))
     if kind == "json":
         from harness.report import json
 
-        return json.parts_of_report(report)
+        return json.dump_report_parts(report)
     if kind == "html":
         from harness.report import html
 

@@ -9,7 +9,7 @@ from typing import Literal
 from harness.gate.grammar import TOLERANCE
 from harness.means import are_weighted
 from harness.model import MeasureSummary, Report, Status, SuiteReport, TagSummary
-from harness.report.sentences import change_text, score_text
+from harness.report.sentences import format_change, format_score
 from harness.words import count, grouped
 
 # The cells of a report side by side.
@@ -71,7 +71,7 @@ class Overview:
     gains: tuple[str, ...]
 
 
-def overview(report: Report) -> Overview | None:
+def build_overview(report: Report) -> Overview | None:
     """The table of *report*; None where it has only one cell."""
     suites = report.suites
     if len(suites) < 2:
@@ -91,16 +91,16 @@ def overview(report: Report) -> Overview | None:
     )
 
 
-def cell_names(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
+def name_cells(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """A name for each of *suites*: its own, with the request and the index where cells of a suite differ in them."""
     names = []
-    for suite, parts in zip(suites, differing_parts(suites), strict=True):
+    for suite, parts in zip(suites, find_differing_parts(suites), strict=True):
         texts = [f"{what} {name}" for what, name in parts.items()]
         names.append(", ".join([suite.name, *texts]))
     return tuple(names)
 
 
-def differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
+def find_differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]]:
     """The request and the index of each of *suites*, by these words, where cells of a suite differ in them."""
     parts: list[dict[str, str | None]] = [{} for _ in suites]
     for places in _group_cells(suites):
@@ -113,7 +113,7 @@ def differing_parts(suites: Sequence[SuiteReport]) -> list[dict[str, str | None]
     return parts
 
 
-def suites_text(report: Report) -> str:
+def count_suites(report: Report) -> str:
     """How many suites ran, and in how many cells where these are more: ``1 suite in 4 cells``."""
     suites = len(_group_cells(report.suites))
     cells = len(report.suites)
@@ -122,10 +122,10 @@ def suites_text(report: Report) -> str:
     return f"{count(suites, 'suite')} in {count(cells, 'cell')}"
 
 
-def describe_overview(overview: Overview) -> Iterator[str]:
+def describe_overview(cells: Overview) -> Iterator[str]:
     """Sentences that explain the table."""
     figures: list[Figure] = []
-    for row in overview.rows:
+    for row in cells.rows:
         figures += row.figures.values()
     if any(figure.best for figure in figures):
         yield f"{BEST} the greatest mean of a suite's cells"
@@ -133,28 +133,28 @@ def describe_overview(overview: Overview) -> Iterator[str]:
         yield "differences are relative to the suite's first cell"
     if any(figure.partial for figure in figures):
         yield "a mean over fewer queries than another cell's is not compared"
-    weighted = [row.suite.name for row in overview.rows if _is_weighted(row)]
+    weighted = [row.suite.name for row in cells.rows if _is_weighted(row)]
     if weighted:
         yield f"means are weighted by query: {', '.join(dict.fromkeys(weighted))}"
-    if len(overview.gains) == 1:
-        yield f"gain {overview.gains[0]}"
+    if len(cells.gains) == 1:
+        yield f"gain {cells.gains[0]}"
 
 
 def _is_weighted(row: Row) -> bool:
     return any(summary.weighted for summary in row.suite.summaries)
 
 
-def compared_text(figure: Figure) -> str:
+def format_compared(figure: Figure) -> str:
     """
     The text beside a mean: its difference with a sign, ``=`` where no decimal shows one, or the number of its queries
     where another cell has scores of more; empty for neither.
     """
     if figure.difference is None:
         return f"of {figure.counted:,}" if figure.partial else ""
-    return change_text(0.0, figure.difference)
+    return format_change(0.0, figure.difference)
 
 
-def change_cell(summary: MeasureSummary) -> str:
+def format_mean_change(summary: MeasureSummary) -> str:
     """
     How the mean changed since the baseline, with the number of queries where these are fewer than the mean's; empty
     where it is not compared.
@@ -162,7 +162,7 @@ def change_cell(summary: MeasureSummary) -> str:
     change = summary.change
     if change is None:
         return ""
-    text = change_text(change.baseline, change.now)
+    text = format_change(change.baseline, change.now)
     return text if change.queries == summary.counted else f"{text} over {change.queries:,}"
 
 
@@ -284,7 +284,7 @@ class TagTable:
     remarks: tuple[str, ...]
 
 
-def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES) -> TagTable | None:
+def build_tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES) -> TagTable | None:
     """
     The table of *suite*, None where no query has a tag.
 
@@ -310,15 +310,15 @@ def tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEASURES)
     )
 
 
-def mean_text(row: TagRow, summary: MeasureSummary) -> str:
+def format_mean(row: TagRow, summary: MeasureSummary) -> str:
     """The mean, with the number of its queries where some were left out."""
-    text = score_text(summary.mean)
+    text = format_score(summary.mean)
     return text if summary.counted in (0, row.queries) else f"{text} of {summary.counted:,}"
 
 
-def figure_text(row: TagRow, summary: MeasureSummary) -> str:
+def format_figure(row: TagRow, summary: MeasureSummary) -> str:
     """The mean, with its change since the baseline."""
-    return f"{mean_text(row, summary)} {change_cell(summary)}".rstrip()
+    return f"{format_mean(row, summary)} {format_mean_change(summary)}".rstrip()
 
 
 def _make_tag_row(tag: TagSummary, measures: int, statuses: Mapping[str, Status]) -> TagRow:

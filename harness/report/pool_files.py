@@ -22,7 +22,7 @@ _LONGEST_PLAIN_KEY = 1000
 """The longest key, in characters, that YAML allows without a question mark before it."""
 
 
-def pool_csv(pool: Pool) -> str:
+def format_pool_csv(pool: Pool) -> str:
     """
     Columns query, document, grade, text, title, snippet, and one with the rank for each run.
 
@@ -49,7 +49,7 @@ def pool_csv(pool: Pool) -> str:
     return text if text.isascii() else _BYTE_ORDER_MARK + text
 
 
-def pool_yaml(pool: Pool) -> str:
+def format_pool_yaml(pool: Pool) -> str:
     """
     Query to document, without grades, with a comment on each document above it.
 
@@ -69,7 +69,7 @@ def pool_yaml(pool: Pool) -> str:
     return "\n".join(lines) + "\n"
 
 
-WRITERS: Mapping[str, Callable[[Pool], str]] = {"csv": pool_csv, "yaml": pool_yaml}
+WRITERS: Mapping[str, Callable[[Pool], str]] = {"csv": format_pool_csv, "yaml": format_pool_yaml}
 
 
 def _require_writable(what: str, identity: str) -> None:

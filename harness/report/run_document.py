@@ -42,10 +42,10 @@ from harness.report.document import (
     Threshold,
     Thresholds,
     Tone,
+    make_name,
     make_notes,
-    name,
-    title,
-    words,
+    make_title,
+    make_words,
 )
 from harness.report.overview import (
     BEST,
@@ -53,45 +53,45 @@ from harness.report.overview import (
     Overview,
     TagRow,
     TagTable,
-    cell_names,
-    change_cell,
-    compared_text,
+    build_overview,
+    build_tag_table,
     describe_overview,
-    figure_text,
-    overview,
-    tag_table,
+    format_compared,
+    format_figure,
+    format_mean_change,
+    name_cells,
 )
 from harness.report.run_sentences import (
     RANKS_SHOWN,
-    baseline_text,
-    cause_lines,
-    closing,
-    concerned_text,
-    diff_heading,
-    diff_rest,
-    grade_text,
-    headline,
-    judged_line,
-    known_text,
-    left_documents,
-    mean_change_text,
-    missing_place,
-    next_command,
-    old_ranks,
-    only_reports,
-    outcome_lines,
-    remark_lines,
+    count_hidden_lines,
+    describe_baseline,
+    describe_causes,
+    describe_diff,
+    describe_judged,
+    describe_mean_change,
+    describe_outcomes,
+    describe_place,
+    describe_query,
+    describe_remarks,
+    find_left_documents,
+    find_old_ranks,
+    format_grade,
+    is_report_only,
+    name_blaming_thresholds,
+    suggest_command,
+    write_closing,
+    write_headline,
 )
 from harness.report.sentences import (
-    hit_score_text,
-    mean_heading,
-    observed_text,
-    plain_text,
-    qualified_text,
-    required_text,
-    score_text,
-    tally_text,
-    waiver_not_in_reason,
+    describe_caveat,
+    describe_waiver,
+    format_hit_score,
+    format_number,
+    format_observed,
+    format_required,
+    format_score,
+    format_tally,
+    name_mean,
 )
 from harness.words import count
 
@@ -113,16 +113,16 @@ def build_run_document(report: Report) -> RunDocument:
     for suite in report.suites:
         if any(verdict.status is not Status.NOT_DECIDED for verdict in suite.verdicts) and not suite.report_only:
             is_decided = True
-    cells = overview(report)
+    cells = build_overview(report)
     sections = []
-    for heading, suite in zip(cell_names(report.suites), report.suites, strict=True):
+    for heading, suite in zip(name_cells(report.suites), report.suites, strict=True):
         sections.append(build_suite_section(suite, heading))
     return RunDocument(
-        headline=headline(report),
-        closing=closing(report),
+        headline=write_headline(report),
+        closing=write_closing(report),
         exit_status=report.exit_status,
         is_decided=is_decided,
-        is_report_only=only_reports(report),
+        is_report_only=is_report_only(report),
         missing=tuple(MissingSection(suite.path, suite.reason) for suite in report.missing),
         overview=None if cells is None else build_overview_table(cells),
         suites=tuple(sections),
@@ -138,19 +138,20 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
     tables = []
     if suite.summaries and not thresholds.unanswered:
         tables.append(build_measures_table(suite))
-        tags = tag_table(suite)
+        tags = build_tag_table(suite)
         if tags is not None:
             tables.append(build_tags_table(tags))
 
     remarks = []
-    judged = judged_line(suite)
+    judged = describe_judged(suite)
     if judged:
         is_warning = is_hardly_judged(suite.hits, suite.judged_hits)
         remarks.append(Span(judged, Tone.WARNING if is_warning else Tone.QUIET))
-    remarks += make_notes(list(remark_lines(suite)), Tone.QUIET)
+    remarks += make_notes(list(describe_remarks(suite)), Tone.QUIET)
 
     queries = [
-        build_query_section(query, concerns=concerned_text(query, attention.verdicts)) for query in attention.queries
+        build_query_section(query, concerns=name_blaming_thresholds(query, attention.verdicts))
+        for query in attention.queries
     ]
     more_queries = ""
     if attention.more_queries:
@@ -161,10 +162,10 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
         path=suite.path,
         is_calm=not attention.verdicts and not suite.unanswered,
         facts=build_facts(suite),
-        warnings=Notes(make_notes(list(cause_lines(suite.queries, suite.checks)), Tone.WARNING)),
+        warnings=Notes(make_notes(list(describe_causes(suite.queries, suite.checks)), Tone.WARNING)),
         thresholds=thresholds,
         tables=tuple(tables),
-        outcomes=Notes(make_notes(list(outcome_lines(suite.unscored)), Tone.NOTED)),
+        outcomes=Notes(make_notes(list(describe_outcomes(suite.unscored)), Tone.NOTED)),
         remarks=Notes(tuple(remarks)),
         differences=build_differences(suite.baseline.diffs if suite.baseline else ()),
         queries=tuple(queries),
@@ -175,24 +176,24 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
 def build_facts(suite: SuiteReport) -> Facts:
     """The engine, the configuration, the request, the gain and the queries of *suite*."""
     stated = " (as stated in the target)" if suite.engine.stated else ""
-    engine = words(f"{suite.engine}{stated} at {suite.cluster}")
+    engine = make_words(f"{suite.engine}{stated} at {suite.cluster}")
     if suite.index is not None:
         engine += (Span(", index "), Span(suite.index, is_name=True))
     facts = [Fact("engine", engine)]
     if suite.configuration:
-        files = name(suite.configuration[0])
+        files = make_name(suite.configuration[0])
         for path in suite.configuration[1:]:
             files += (Span(" and "), Span(path, is_name=True))
         facts.append(Fact("config", files))
     requested = f", {count(suite.depth, 'hit')} requested"
     facts.append(Fact("request", (Span(suite.request, is_name=True), Span(requested))))
-    facts.append(Fact("gain", words(f"{suite.gain}, profile {suite.profile}")))
+    facts.append(Fact("gain", make_words(f"{suite.gain}, profile {suite.profile}")))
     queries = f"{len(suite.queries):,} in {suite.timing.search_seconds:.2f} s"
     if suite.deselected:
         queries += f", {suite.deselected:,} more not selected"
     if suite.baseline:
-        queries += f", {baseline_text(suite)}"
-    facts.append(Fact("queries", words(queries)))
+        queries += f", {describe_baseline(suite)}"
+    facts.append(Fact("queries", make_words(queries)))
     return Facts(tuple(facts))
 
 
@@ -214,7 +215,7 @@ def build_thresholds(suite: SuiteReport) -> Thresholds:
 def build_threshold(suite: SuiteReport, verdict: Verdict) -> Threshold:
     """The threshold of *verdict*, which is one of *suite*."""
     return describe_verdict(
-        verdict, command=next_command(suite, verdict), is_explained=needs_attention(verdict, suite.unanswered)
+        verdict, command=suggest_command(suite, verdict), is_explained=needs_attention(verdict, suite.unanswered)
     )
 
 
@@ -223,14 +224,14 @@ def describe_verdict(verdict: Verdict, *, command: str, is_explained: bool) -> T
     details = [verdict.reason]
     if verdict.left_out:
         details.append(f"{count(verdict.counted, 'query')} counted, {verdict.left_out:,} left out")
-    waiver = waiver_not_in_reason(verdict)
+    waiver = describe_waiver(verdict)
     if waiver is not None:
         details.append(f"waived: {waiver}")
     return Threshold(
         verdict=verdict,
-        observed=observed_text(verdict),
-        required=required_text(verdict),
-        caveat=qualified_text(verdict),
+        observed=format_observed(verdict),
+        required=format_required(verdict),
+        caveat=describe_caveat(verdict),
         details=tuple(details),
         command=command,
         needs_attention=is_explained,
@@ -244,7 +245,7 @@ def build_measures_table(suite: SuiteReport) -> Table:
     """A row for each measure; the gain only where it is not that of the suite."""
     is_compared = any(summary.change for summary in suite.summaries)
     has_gains = any(summary.gain not in (suite.gain, "") for summary in suite.summaries)
-    headings = [mean_heading(weighted=any(summary.weighted for summary in suite.summaries))]
+    headings = [name_mean(weighted=any(summary.weighted for summary in suite.summaries))]
     headings += ["median", "least", "greatest", "counted", "left out"]
     if is_compared:
         headings.append("vs baseline")
@@ -253,21 +254,21 @@ def build_measures_table(suite: SuiteReport) -> Table:
         columns.append(Column("gain"))
     rows = []
     for summary in suite.summaries:
-        row = [name(summary.measure)]
+        row = [make_name(summary.measure)]
         scores = (summary.mean, summary.median, summary.least, summary.greatest)
-        row += [words(score_text(score)) for score in scores]
-        row += [words(f"{summary.counted:,}"), words(f"{summary.left_out:,}")]
+        row += [make_words(format_score(score)) for score in scores]
+        row += [make_words(f"{summary.counted:,}"), make_words(f"{summary.left_out:,}")]
         if is_compared:
-            row.append(_change(change_cell(summary) or "–"))
+            row.append(_make_change_cell(format_mean_change(summary) or "–"))
         if has_gains:
-            row.append(words(summary.gain))
+            row.append(make_words(summary.gain))
         rows.append(tuple(row))
     return Table(tuple(columns), tuple(rows))
 
 
 def build_tags_table(tags: TagTable) -> Table:
     """A row for each tag, with its share of the weights where these differ."""
-    columns = [Column(f"{mean_heading(weighted=tags.weighted)} by tag"), Column("queries", SCORE)]
+    columns = [Column(f"{name_mean(weighted=tags.weighted)} by tag"), Column("queries", SCORE)]
     if tags.weighted:
         columns.append(Column("weight", SCORE))
     columns += [Column(measure, SCORE, is_name=True) for measure in tags.measures]
@@ -275,22 +276,25 @@ def build_tags_table(tags: TagTable) -> Table:
         columns.append(Column("thresholds"))
     rows = []
     for tag in tags.rows:
-        row = [words(tag.name, Tone.QUIET) if tag.tag is None else name(tag.name), words(f"{tag.queries:,}")]
+        row = [
+            make_words(tag.name, Tone.QUIET) if tag.tag is None else make_name(tag.name),
+            make_words(f"{tag.queries:,}"),
+        ]
         if tags.weighted:
-            row.append(words(f"{tag.share:.1%}"))
-        row += [words(figure_text(tag, summary)) for summary in tag.figures]
+            row.append(make_words(f"{tag.share:.1%}"))
+        row += [make_words(format_figure(tag, summary)) for summary in tag.figures]
         if tags.held:
-            row.append(_tag_statuses(tag))
+            row.append(_make_statuses_cell(tag))
         rows.append(tuple(row))
     return Table(tuple(columns), tuple(rows), tags.remarks)
 
 
-def _tag_statuses(tag: TagRow) -> Cell:
+def _make_statuses_cell(tag: TagRow) -> Cell:
     """The statuses of the tag's thresholds in words; empty where it has none."""
     if not tag.statuses:
         return ()
     is_bad = any(status in BAD for status in tag.statuses)
-    return words(tally_text(tag.statuses), Tone.BAD if is_bad else Tone.PLAIN)
+    return make_words(format_tally(tag.statuses), Tone.BAD if is_bad else Tone.PLAIN)
 
 
 def build_overview_table(cells: Overview) -> Table:
@@ -312,40 +316,40 @@ def build_overview_table(cells: Overview) -> Table:
     rows = []
     for row in cells.rows:
         suite = row.suite
-        texts = [words(suite.name)]
+        texts = [make_words(suite.name)]
         if cells.requests:
-            texts.append(name(suite.request))
+            texts.append(make_name(suite.request))
         if cells.indexes:
-            texts.append(name("–" if suite.index is None else suite.index))
+            texts.append(make_name("–" if suite.index is None else suite.index))
         if has_gains:
-            texts.append(words(suite.gain))
-        texts += [_figure(row.figures.get(measure)) for measure in cells.measures]
-        texts += [words(f"{len(suite.queries):,}"), words(f"{row.held:,}")]
-        texts.append(words(f"{row.failed:,}", Tone.BAD if row.failed else Tone.PLAIN))
-        texts.append(words(f"{row.errors:,}", Tone.UNDECIDED if row.errors else Tone.PLAIN))
+            texts.append(make_words(suite.gain))
+        texts += [_make_figure_cell(row.figures.get(measure)) for measure in cells.measures]
+        texts += [make_words(f"{len(suite.queries):,}"), make_words(f"{row.held:,}")]
+        texts.append(make_words(f"{row.failed:,}", Tone.BAD if row.failed else Tone.PLAIN))
+        texts.append(make_words(f"{row.errors:,}", Tone.UNDECIDED if row.errors else Tone.PLAIN))
         if has_others:
-            texts.append(words(f"{row.other:,}"))
+            texts.append(make_words(f"{row.other:,}"))
         rows.append(tuple(texts))
     return Table(tuple(columns), tuple(rows), tuple(describe_overview(cells)), overflow=Overflow.SPLIT)
 
 
-def _figure(figure: Figure | None) -> Cell:
+def _make_figure_cell(figure: Figure | None) -> Cell:
     """A mean, the mark of the best one, and what it is compared with; each is aligned by itself."""
     if figure is None:
         return ()
-    mean = Span(score_text(figure.mean), Tone.BEST if figure.best else Tone.PLAIN)
+    mean = Span(format_score(figure.mean), Tone.BEST if figure.best else Tone.PLAIN)
     mark = Span(BEST if figure.best else "")
-    compared = compared_text(figure)
+    compared = format_compared(figure)
     if not compared:
         return (mean, mark)
-    return (mean, mark, Span(f" {compared}", _tone_of_change(compared)))
+    return (mean, mark, Span(f" {compared}", _choose_tone(compared)))
 
 
-def _change(text: str) -> Cell:
-    return words(text, _tone_of_change(text))
+def _make_change_cell(text: str) -> Cell:
+    return make_words(text, _choose_tone(text))
 
 
-def _tone_of_change(text: str) -> Tone:
+def _choose_tone(text: str) -> Tone:
     """The tone of a difference, by its sign."""
     return {"+": Tone.GOOD, "-": Tone.POOR}.get(text[:1], Tone.QUIET)
 
@@ -355,13 +359,13 @@ def _tone_of_change(text: str) -> Tone:
 
 def build_differences(diffs: Sequence[TextDiff]) -> tuple[Difference, ...]:
     """How the request, the mapping and the settings changed since the baseline."""
-    return tuple(Difference(diff_heading(diff), diff.lines, diff_rest(diff)) for diff in diffs)
+    return tuple(Difference(describe_diff(diff), diff.lines, count_hidden_lines(diff)) for diff in diffs)
 
 
 def build_changes(suite: SuiteReport, verdict: Verdict) -> Iterator[Notes | Difference]:
     """The changes since the baseline that concern *verdict*: its mean, other changes, and the texts."""
     lines = []
-    change = mean_change_text(suite, verdict)
+    change = describe_mean_change(suite, verdict)
     if change:
         lines.append(change)
     if suite.baseline is not None:
@@ -389,13 +393,13 @@ def build_query_section(query: QueryReport, measure: str | None = None, *, conce
     blocks += build_since_baseline(query)
     if query.missing:
         blocks.append(build_missing_table(query, MISSING_SHOWN))
-    return QuerySection(query.id, query.text, known_text(query, measure), concerns, tuple(blocks))
+    return QuerySection(query.id, query.text, describe_query(query, measure), concerns, tuple(blocks))
 
 
 def build_ranking_table(query: QueryReport) -> Table:
     """The first ranks of *query*; old ranks, ties and titles have a column where there are any."""
     ranking = query.ranking[:RANKS_SHOWN]
-    old_rank = old_ranks(query)
+    old_rank = find_old_ranks(query)
     has_ties = any(document.tied for document in ranking)
     has_titles = any(document.title for document in ranking)
     columns = make_ranking_columns(
@@ -403,15 +407,15 @@ def build_ranking_table(query: QueryReport) -> Table:
     )
     rows = []
     for document in ranking:
-        row = [words(str(document.rank))]
+        row = [make_words(str(document.rank))]
         if old_rank:
-            row.append(words(old_rank.get(document.id, ""), Tone.STRONG))
-        row += [name(document.id), grade_cell(document)]
-        row += [words(plain_text(document.gain)), words(hit_score_text(document.score))]
+            row.append(make_words(old_rank.get(document.id, ""), Tone.STRONG))
+        row += [make_name(document.id), make_grade_cell(document)]
+        row += [make_words(format_number(document.gain)), make_words(format_hit_score(document.score))]
         if has_ties:
-            row.append(words("tied" if document.tied else ""))
+            row.append(make_words("tied" if document.tied else ""))
         if has_titles:
-            row.append(title(document.title))
+            row.append(make_title(document.title))
         rows.append(tuple(row))
     return Table(columns, tuple(rows), _count_more(len(query.ranking), RANKS_SHOWN, "hit", "more"))
 
@@ -437,7 +441,7 @@ def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:
     if query.baseline is not None and query.baseline.ties_only:
         note = "since the baseline only tied documents changed their order"
         yield Notes((Span(note, Tone.QUIET),))
-    left = left_documents(query)
+    left = find_left_documents(query)
     if not left:
         return
     shown = left[:RANKS_SHOWN]
@@ -447,9 +451,9 @@ def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:
         columns.append(Column("title", TITLE))
     rows = []
     for document in shown:
-        row = [name(document.id), grade_cell(document), words(f"{document.reference:,}")]
+        row = [make_name(document.id), make_grade_cell(document), make_words(f"{document.reference:,}")]
         if has_titles:
-            row.append(title(document.title))
+            row.append(make_title(document.title))
         rows.append(tuple(row))
     yield Table(tuple(columns), tuple(rows), _count_more(len(left), RANKS_SHOWN, "document", "more that left"))
 
@@ -463,22 +467,22 @@ def build_missing_table(query: QueryReport, most: int | None = None) -> Table:
         columns.append(Column("title", TITLE))
     rows = []
     for document in shown:
-        row = [name(document.id), words(grade_text(document)), words(missing_place(document))]
+        row = [make_name(document.id), make_words(format_grade(document)), make_words(describe_place(document))]
         if has_titles:
-            row.append(title(document.title))
+            row.append(make_title(document.title))
         rows.append(tuple(row))
     remarks = _count_more(len(query.missing), len(shown), "relevant document", "more missing")
     return Table(tuple(columns), tuple(rows), remarks)
 
 
-def grade_cell(document: RankedDocument | MovedDocument) -> Cell:
+def make_grade_cell(document: RankedDocument | MovedDocument) -> Cell:
     """The grade, in the tone of its gain."""
     tone = Tone.POOR
     if document.grade is None:
         tone = Tone.QUIET
     elif document.gain is not None and document.gain > 0:
         tone = Tone.GOOD
-    return words(grade_text(document), tone)
+    return make_words(format_grade(document), tone)
 
 
 def _count_more(size: int, shown: int, noun: str, ending: str) -> tuple[str, ...]:

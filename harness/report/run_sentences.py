@@ -29,17 +29,17 @@ from harness.model import (
 )
 from harness.options import format_options
 from harness.report.attention import BAD, is_hardly_judged
-from harness.report.overview import suites_text
+from harness.report.overview import count_suites
 from harness.report.sentences import (
-    change_text,
-    counted_queries,
-    first_named,
-    matching_text,
-    plain_text,
+    count_queries,
+    format_change,
+    format_matching,
+    format_number,
+    format_score,
+    format_span,
+    format_tally,
+    name_first,
     printable,
-    score_text,
-    span_text,
-    tally_text,
 )
 from harness.words import count, counted, grouped, instead, listed
 
@@ -51,7 +51,7 @@ THRESHOLDS_NAMED = 5
 """Thresholds that are named with a query that they blame."""
 
 
-def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
+def name_blaming_thresholds(query: QueryReport | QueryComparison, verdicts: Iterable[Verdict]) -> str:
     """Which of *verdicts* blame *query*, by their thresholds."""
     thresholds = [verdict.threshold for verdict in verdicts if query.id in verdict.blamed]
     named = thresholds[:THRESHOLDS_NAMED]
@@ -63,16 +63,16 @@ def concerned_text(query: QueryReport | QueryComparison, verdicts: Iterable[Verd
 # Probable causes other than the ranking, to be read before the figures.
 
 
-def cause_lines(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
+def describe_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
     """A line for each thing that is probably wrong with the set-up, whatever the figures say."""
-    yield from ranking_causes(queries, checks)
+    yield from describe_ranking_causes(queries, checks)
     title = checks.untitled if checks is not None else None
     if title is not None:
         yield f"no hit has the field {title.name}, which the suite names as its title_field{_suggest_name(title)}"
 
 
-def ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
-    """Those of `cause_lines` that lower scores."""
+def describe_ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:
+    """Those of `describe_causes` that lower scores."""
     has_hits = any(query.ranking or query.outcome.is_unanswered for query in queries)
     without_hits = sum(query.outcome is not Outcome.SKIPPED for query in queries)
     if without_hits and not has_hits:
@@ -94,7 +94,7 @@ def _suggest_name(field: NamedField) -> str:
     return "" if field.meant is None else f"; did you mean {field.meant!r}?"
 
 
-def next_command(suite: SuiteReport, verdict: Verdict) -> str:
+def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     """
     The command that shows the worst query of *verdict*, for a POSIX shell.
 
@@ -103,17 +103,17 @@ def next_command(suite: SuiteReport, verdict: Verdict) -> str:
     if verdict.status not in (Status.FAILED, Status.INCONCLUSIVE) or suite.searched is None or not suite.path:
         return ""
     if verdict.query is not None:
-        return show_command(suite.path, verdict.query, suite.searched)
+        return format_show_command(suite.path, verdict.query, suite.searched)
     if verdict.blamed:
-        return show_command(suite.path, verdict.blamed[0], suite.searched)
+        return format_show_command(suite.path, verdict.blamed[0], suite.searched)
     return ""
 
 
-def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> str:
+def format_show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> str:
     """
     ``harness show`` for one query, with the options that search the same.
 
-    >>> show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
+    >>> format_show_command("shop.relevance.yaml", "red shoes", {"url": "http://shop", "allow_write": True})
     "harness show shop.relevance.yaml 'red shoes' --url http://shop --allow-write"
     """
     names, options = [path, query], format_options(searched)
@@ -126,12 +126,12 @@ def show_command(path: str, query: str, searched: Mapping[str, str | bool]) -> s
 # The result of a report in one line.
 
 
-def only_reports(report: Report) -> bool:
+def is_report_only(report: Report) -> bool:
     """Whether no threshold was to be decided."""
     return any(suite.report_only for suite in report.suites)
 
 
-def headline(report: Report) -> str:
+def write_headline(report: Report) -> str:
     """Whether all suites ran, and all thresholds hold; where none fails but the run does, why."""
     decided = _describe_decision(report)
     if report.missing:
@@ -147,18 +147,18 @@ def _describe_decision(report: Report) -> str:
         if compute_exit_status([suite]) == SearchError.exit_status:
             unanswered += len(suite.unanswered_once)
     if not unanswered:
-        if only_reports(report):
+        if is_report_only(report):
             return "Nothing was decided: --report-only"
         if report.undecided:
             return "Nothing was decided: the selection of queries left no threshold"
-    decision = thresholds_headline(verdicts, unanswered, report.exit_status)
+    decision = write_thresholds_headline(verdicts, unanswered, report.exit_status)
     holds = not unanswered and not any(verdict.status in BAD for verdict in verdicts)
     if holds and compute_exit_status(report.suites):
         return f"Items failed in pytest for another reason than a threshold; {decision}"
     return decision
 
 
-def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
+def write_thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_status: int) -> str:
     """As `headline`, from *verdicts*, the number of queries *unanswered*, and their exit status."""
     decided = [verdict for verdict in verdicts if verdict.status is not Status.NOT_DECIDED]
     bad = [verdict for verdict in decided if verdict.status in BAD]
@@ -181,16 +181,16 @@ def thresholds_headline(verdicts: Iterable[Verdict], unanswered: int, exit_statu
     return f"{count(len(decided), 'threshold')}, all hold{but}"
 
 
-def closing(report: Report) -> str:
+def write_closing(report: Report) -> str:
     """The numbers of suites and thresholds, the statuses of these, and the queries without an answer."""
     statuses = [verdict.status for suite in report.suites for verdict in suite.verdicts]
-    total = f"{suites_text(report)}, {count(len(statuses), 'threshold')}"
+    total = f"{count_suites(report)}, {count(len(statuses), 'threshold')}"
     if statuses:
-        total += f": {tally_text(statuses)}"
+        total += f": {format_tally(statuses)}"
     unanswered = sum(len(suite.unanswered_once) for suite in report.suites)
     if unanswered:
         total += f"; {count(unanswered, 'query')} without an answer"
-    if only_reports(report):
+    if is_report_only(report):
         total += "; --report-only decides nothing"
     return total
 
@@ -198,14 +198,14 @@ def closing(report: Report) -> str:
 # The outcomes of queries without a plain score, in words.
 
 
-def remark_lines(suite: SuiteReport) -> Iterator[str]:
+def describe_remarks(suite: SuiteReport) -> Iterator[str]:
     """Requests that were sent again, shard copies that changed, and the notes on *suite*."""
     resent = suite.timing.resent
     if resent:
         reasons = ", ".join(f"{reason} ({number:,})" for reason, number in resent.items())
         sent, all_of_them = sum(resent.values()), count(len(suite.queries), "query")
         yield f"{sent:,} of {all_of_them} {'was' if sent == 1 else 'were'} sent again: {reasons}"
-    yield from stability_lines(suite)
+    yield from describe_stability(suite)
     yield from suite.notes
 
 
@@ -218,7 +218,7 @@ WHY_UNSTABLE = {
 }
 
 
-def stability_lines(suite: SuiteReport) -> Iterator[str]:
+def describe_stability(suite: SuiteReport) -> Iterator[str]:
     """Which shard copies changed, which rankings are not the same in each repeat and why, and how far figures move."""
     changes: list[str] = []
     for before, after in pairwise(suite.timing.copies):
@@ -240,7 +240,7 @@ def stability_lines(suite: SuiteReport) -> Iterator[str]:
             queries = f"{len(ids):,} of {count(len(suite.queries), 'query')}"
             yield f"{queries} {verb} several rankings in {repeats} repeats, as {why}: {listed(ids)}"
     spans = [
-        f"{verdict.threshold}: {span_text(verdict, verdict.repeats)}" for verdict in suite.verdicts if verdict.repeats
+        f"{verdict.threshold}: {format_span(verdict, verdict.repeats)}" for verdict in suite.verdicts if verdict.repeats
     ]
     if spans:
         more = "; …" if len(spans) > SPANS_SHOWN else ""
@@ -276,16 +276,16 @@ def _list_allocations(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
     return {(copy.node, copy.allocation) for copy in copies}
 
 
-def outcome_lines(queries: Iterable[QueryReport]) -> Iterator[str]:
+def describe_outcomes(queries: Iterable[QueryReport]) -> Iterator[str]:
     """A line for each outcome other than a plain score: how many queries have it, why, and the first of them."""
     unscored = [query for query in queries if query.outcome is not Outcome.SCORED]
     by_outcome = grouped(((query.outcome, query.reason), query.id) for query in unscored)
     for (outcome, reason), affected in by_outcome.items():
         why = f": {reason}" if reason else ""
-        yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({first_named(affected)})"
+        yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({name_first(affected)})"
 
 
-def judged_line(suite: SuiteReport) -> str:
+def describe_judged(suite: SuiteReport) -> str:
     """How many hits are judged, and what to do if these are few; empty where there are no hits."""
     if not suite.hits:
         return ""
@@ -306,7 +306,7 @@ RANKS_SHOWN = 10
 UNJUDGED = "unjudged"
 
 
-def missing_place(missing: MissingDocument) -> str:
+def describe_place(missing: MissingDocument) -> str:
     """Where the document is, or why it is in no ranking, in words."""
     match missing.absence:
         case Absence.NOT_VISIBLE:
@@ -324,7 +324,7 @@ def missing_place(missing: MissingDocument) -> str:
     return f"not in the first {missing.searched:,}" if missing.searched else "not returned"
 
 
-def known_text(query: QueryReport, measure: str | None = None) -> str:
+def describe_query(query: QueryReport, measure: str | None = None) -> str:
     """
     The score of *measure*, or of all measures, each with its difference from the baseline where there is one, the
     outcome of the query, and the number of matching documents.
@@ -333,8 +333,8 @@ def known_text(query: QueryReport, measure: str | None = None) -> str:
     texts = []
     is_first_change = True
     for name, value in scores.items():
-        text = f"{name} {score_text(value)}"
-        change = query_change(query, name)
+        text = f"{name} {format_score(value)}"
+        change = format_query_change(query, name)
         if change not in ("", "="):
             # The first one says what it is compared with.
             text += f" ({change} vs baseline)" if is_first_change else f" ({change})"
@@ -343,21 +343,21 @@ def known_text(query: QueryReport, measure: str | None = None) -> str:
     facts = [", ".join(texts)] if texts else []
     facts.append(str(query.outcome))
     if query.total is not None:
-        facts.append(f"{matching_text(query)} matching")
+        facts.append(f"{format_matching(query)} matching")
     return "; ".join(facts)
 
 
-def query_change(query: QueryReport, measure: str) -> str:
+def format_query_change(query: QueryReport, measure: str) -> str:
     """How the score of *query* changed since the baseline: ``-0.3869`` or ``=``; empty where it is not compared."""
     now = query.scores.get(measure)
     before = None if query.baseline is None else query.baseline.scores.get(measure)
-    return "" if now is None or before is None else change_text(before, now)
+    return "" if now is None or before is None else format_change(before, now)
 
 
 # Changes since a baseline: the old rank of each document that moved, documents that left, and other facts.
 
 
-def old_ranks(query: QueryReport) -> dict[str, str]:
+def find_old_ranks(query: QueryReport) -> dict[str, str]:
     """The rank in the baseline, or ``new``, by document; only for documents whose rank changed."""
     ranks: dict[str, str] = {}
     if query.baseline is None:
@@ -368,21 +368,21 @@ def old_ranks(query: QueryReport) -> dict[str, str]:
     return ranks
 
 
-def left_documents(query: QueryReport) -> tuple[MovedDocument, ...]:
+def find_left_documents(query: QueryReport) -> tuple[MovedDocument, ...]:
     """The documents that the baseline ranked within the compared depth and the run does not, in their old order."""
     if query.baseline is None:
         return ()
     return tuple(document for document in query.baseline.documents if document.candidate is None)
 
 
-def baseline_text(suite: SuiteReport) -> str:
+def describe_baseline(suite: SuiteReport) -> str:
     """How many queries were compared: ``12 compared with the baseline of 2026-11-20``; empty without a baseline."""
     if suite.baseline is None:
         return ""
     return f"{suite.baseline.queries:,} compared with the baseline of {suite.baseline.created}"
 
 
-def mean_change_text(suite: SuiteReport, verdict: Verdict) -> str:
+def describe_mean_change(suite: SuiteReport, verdict: Verdict) -> str:
     """How the mean of the measure of *verdict* changed since the baseline, over the same queries; empty if unknown."""
     if verdict.query is not None or suite.baseline is None:
         return ""
@@ -395,38 +395,38 @@ def mean_change_text(suite: SuiteReport, verdict: Verdict) -> str:
     for summary in summaries:
         change = summary.change
         if summary.measure == verdict.measure and change is not None:
-            before, now = score_text(change.baseline), score_text(change.now)
-            difference = change_text(change.baseline, change.now)
+            before, now = format_score(change.baseline), format_score(change.now)
+            difference = format_change(change.baseline, change.now)
             means = f"{before} → {now} ({difference}) over {count(change.queries, 'query')}"
             return f"mean {verdict.measure} since the baseline of {suite.baseline.created}: {means}"
     return ""
 
 
-def diff_heading(diff: TextDiff) -> str:
+def describe_diff(diff: TextDiff) -> str:
     """The subject of a difference of texts, and which side is which."""
     return f"the {diff.name} changed (- baseline, + now)"
 
 
-def diff_rest(diff: TextDiff) -> str:
+def count_hidden_lines(diff: TextDiff) -> str:
     """How many lines of the difference are not shown; empty where all are."""
     return f"and {count(diff.left_out, 'more line')}" if diff.left_out else ""
 
 
-def grade_text(document: RankedDocument | MovedDocument | MissingDocument) -> str:
+def format_grade(document: RankedDocument | MovedDocument | MissingDocument) -> str:
     """The grade, or that there is none: unjudged is not grade 0."""
-    return UNJUDGED if document.grade is None else plain_text(document.grade)
+    return UNJUDGED if document.grade is None else format_number(document.grade)
 
 
 # Queries that the scores of a run file do not count.
 
 
-def left_out_lines(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
+def describe_left_out(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
     """Sentences on the queries that the means do not count."""
     if evaluation.missing:
-        missing = printable(counted_queries(evaluation.missing, "judged query"))
+        missing = printable(count_queries(evaluation.missing, "judged query"))
         yield f"{missing} not in the run {_describe_missing(len(evaluation.missing), complete)}"
     if evaluation.unjudged:
-        yield f"{printable(counted_queries(evaluation.unjudged))} of the run without judgments"
+        yield f"{printable(count_queries(evaluation.unjudged))} of the run without judgments"
 
 
 def _describe_missing(queries: int, complete: bool) -> str:

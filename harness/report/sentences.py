@@ -21,7 +21,7 @@ DIGITS = 4
 """Decimals of a score, unless two numbers that differ would then look the same."""
 
 
-def score_text(value: float | None, digits: int = DIGITS) -> str:
+def format_score(value: float | None, digits: int = DIGITS) -> str:
     """*value* with *digits* decimals; a dash where there is none; no minus sign before a zero."""
     if value is None:
         return "–"
@@ -30,11 +30,11 @@ def score_text(value: float | None, digits: int = DIGITS) -> str:
     return f"{value:z.{digits}f}"
 
 
-def hit_score_text(score: int | float | None) -> str:
+def format_hit_score(score: int | float | None) -> str:
     """
     The score that the server gave a hit; a dash where there is none.
 
-    >>> hit_score_text(578730123365711993), hit_score_text(3.41968)
+    >>> format_hit_score(578730123365711993), format_hit_score(3.41968)
     ('578730123365711993', '3.4197')
     """
     if score is None:
@@ -42,45 +42,45 @@ def hit_score_text(score: int | float | None) -> str:
     return str(score) if isinstance(score, int) else f"{score:.5g}"
 
 
-def difference_text(value: float | None) -> str:
+def format_difference(value: float | None) -> str:
     """
     A difference with its sign and the decimals of a score; no sign before a zero.
 
-    >>> difference_text(0.0312), difference_text(-0.00001)
+    >>> format_difference(0.0312), format_difference(-0.00001)
     ('+0.0312', '0.0000')
     """
     if value is None or not math.isfinite(value):
-        return score_text(value)
-    return f"{value:+.{DIGITS}f}" if abs(value) >= 0.5 * 10**-DIGITS else score_text(0.0)
+        return format_score(value)
+    return f"{value:+.{DIGITS}f}" if abs(value) >= 0.5 * 10**-DIGITS else format_score(0.0)
 
 
-def change_text(before: float, now: float) -> str:
+def format_change(before: float, now: float) -> str:
     """
     How a figure changed: the difference with its sign, ``=`` where no decimal of a score shows one.
 
-    >>> change_text(0.5, 0.4688), change_text(0.5, 0.50001)
+    >>> format_change(0.5, 0.4688), format_change(0.5, 0.50001)
     ('-0.0312', '=')
     """
     shown = f"{now - before:+.{DIGITS}f}"
     return "=" if float(shown) == 0 else shown
 
 
-def p_text(value: float) -> str:
+def format_p(value: float) -> str:
     """
     A p-value, never rounded to 0.
 
-    >>> p_text(0.0123), p_text(0.00001)
+    >>> format_p(0.0123), format_p(0.00001)
     ('0.0123', '< 0.0001')
     """
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def mean_heading(*, weighted: bool) -> str:
+def name_mean(*, weighted: bool) -> str:
     """The heading of a column of means."""
     return "mean (weighted)" if weighted else "mean"
 
 
-def plain_text(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """A grade, a gain or a required number: whole ones in full, others with six significant digits."""
     if value is None:
         return "–"
@@ -89,7 +89,7 @@ def plain_text(value: float | None) -> str:
     return f"{value:.6g}"
 
 
-def observed_text(verdict: Verdict) -> str:
+def format_observed(verdict: Verdict) -> str:
     """
     The observed number of *verdict* with its unit, and enough decimals to distinguish it from the required one.
 
@@ -111,21 +111,21 @@ _NO_SCORES = (Unit.DROP, Unit.P_VALUE)
 """Units that are written before the number, which has the decimals of a score."""
 
 
-def required_text(verdict: Verdict) -> str:
+def format_required(verdict: Verdict) -> str:
     """
     The required number of *verdict* with its unit, of a rank with the comparison; a dash where there is none.
 
     The unit of a drop or a p-value, which the observed number has already, is left out.
     """
     if verdict.required is None:
-        return plain_text(None)
+        return format_number(None)
     if verdict.unit in _NO_SCORES:
-        return plain_text(verdict.required)
+        return format_number(verdict.required)
     if verdict.unit is Unit.RANK:
         return f"rank {verdict.operator} {verdict.required:g}"
     if verdict.unit is Unit.SHARE:
-        return f"{plain_text(verdict.required * 100)}%"
-    return _with_unit(plain_text(verdict.required), verdict.required, verdict.unit)
+        return f"{format_number(verdict.required * 100)}%"
+    return _with_unit(format_number(verdict.required), verdict.required, verdict.unit)
 
 
 _MISSED: Mapping[Operator, str] = {
@@ -138,7 +138,7 @@ _MISSED: Mapping[Operator, str] = {
 """The comparison sign for a figure that missed what was required."""
 
 
-def figures_text(verdict: Verdict) -> str:
+def format_figures(verdict: Verdict) -> str:
     """
     The figures of *verdict*, which failed, before its threshold: ``0.4758 < 0.8: mean nDCG@10 >= 0.80``.
 
@@ -149,26 +149,26 @@ def figures_text(verdict: Verdict) -> str:
         return f"{Status.XPASSED}: {verdict.threshold}"
     if verdict.status not in (Status.FAILED, Status.XFAILED, Status.WARNED) or verdict.operator is None:
         return ""
-    observed = observed_text(verdict)
+    observed = format_observed(verdict)
     if verdict.unit not in (Unit.RANK, Unit.HITS):
         if verdict.observed is None or verdict.required is None:
             return ""
-        observed += f" {_MISSED[verdict.operator]} {required_text(verdict)}"
+        observed += f" {_MISSED[verdict.operator]} {format_required(verdict)}"
     return f"{observed}: {verdict.threshold}"
 
 
-def qualified_text(verdict: Verdict) -> str:
+def describe_caveat(verdict: Verdict) -> str:
     """The qualification of a pass: its caveat, or how far it depends on ties; empty for any other verdict."""
     if verdict.status not in (Status.PASSED, Status.NOT_DECIDED):
         return ""
     if verdict.caveat or verdict.ties is None:
         return verdict.caveat
-    return f"{span_text(verdict, verdict.ties)} over the orders of ties"
+    return f"{format_span(verdict, verdict.ties)} over the orders of ties"
 
 
-def span_text(verdict: Verdict, ends: tuple[float, float]) -> str:
-    """The least and the greatest observed number of *verdict*, as `observed_text` has each."""
-    return " to ".join(observed_text(replace(verdict, observed=end)) for end in ends)
+def format_span(verdict: Verdict, ends: tuple[float, float]) -> str:
+    """The least and the greatest observed number of *verdict*, as `format_observed` has each."""
+    return " to ".join(format_observed(replace(verdict, observed=end)) for end in ends)
 
 
 def _share_text(share: float, beside: float | None) -> str:
@@ -186,10 +186,10 @@ def _rank_text(verdict: Verdict) -> str:
     """The rank, or that a document has none, where the verdict was decided on that."""
     if verdict.observed is not None:
         return f"rank {verdict.observed:g}"
-    return "no rank" if verdict.counted else plain_text(None)
+    return "no rank" if verdict.counted else format_number(None)
 
 
-def waiver_not_in_reason(verdict: Verdict) -> str | None:
+def describe_waiver(verdict: Verdict) -> str | None:
     """
     Why *verdict* is waived and until when; None where it is not, or where its reason says so already.
 
@@ -214,17 +214,21 @@ def _with_unit(text: str, value: float | None, unit: Unit | None) -> str:
 
 def _observed(verdict: Verdict) -> str:
     observed, required = verdict.observed, verdict.required
-    if verdict.unit is not None and verdict.unit not in _NO_SCORES and plain_text(observed) != plain_text(required):
-        return plain_text(observed)
+    if (
+        verdict.unit is not None
+        and verdict.unit not in _NO_SCORES
+        and format_number(observed) != format_number(required)
+    ):
+        return format_number(observed)
     if observed is None or not math.isfinite(observed):
-        return score_text(observed)
+        return format_score(observed)
     if float(observed).is_integer() and (verdict.measure is None or verdict.unit in _ONE_OF):
         return f"{observed:.0f}"
     if required is None or observed == required:
-        return score_text(observed)
+        return format_score(observed)
     for digits in range(DIGITS, 17):
         if round(observed, digits) != round(required, digits):
-            return score_text(observed, digits)
+            return format_score(observed, digits)
     return repr(observed)
 
 
@@ -232,21 +236,21 @@ NAMED = 3
 """Queries that a line names."""
 
 
-def first_named(queries: Sequence[str]) -> str:
+def name_first(queries: Sequence[str]) -> str:
     """The first of *queries*, and an ellipsis where there are more: ``shoes, boots, hats, …``."""
     ending = ", …" if len(queries) > NAMED else ""
     return ", ".join(queries[:NAMED]) + ending
 
 
-def counted_queries(queries: Sequence[str], noun: str = "query") -> str:
+def count_queries(queries: Sequence[str], noun: str = "query") -> str:
     """How many *queries* there are, and the first of them: ``2 queries (shoes, boots)``."""
-    return f"{count(len(queries), noun)} ({first_named(queries)})"
+    return f"{count(len(queries), noun)} ({name_first(queries)})"
 
 
 QUERIES_LISTED = 10
 
 
-def zero_hit_lines(pool: Pool) -> Iterator[str]:
+def describe_zero_hits(pool: Pool) -> Iterator[str]:
     """A line for each set of requests that found nothing, with the queries."""
     runs = tuple(coverage.run for coverage in pool.coverage)
     by_runs = grouped((names, query) for query, names in pool.zero_hits.items())
@@ -255,18 +259,18 @@ def zero_hit_lines(pool: Pool) -> Iterator[str]:
         yield f"zero hits{where}: {listed(queries, QUERIES_LISTED)}"
 
 
-def matching_text(query: QueryReport) -> str:
+def format_matching(query: QueryReport) -> str:
     """How many documents match, and that it is ``at least`` so many where the engine stopped counting."""
     if query.total is None:
         return "–"
     return f"at least {query.total:,}" if query.total_is_lower_bound else f"{query.total:,}"
 
 
-def tally_text(statuses: Iterable[Status]) -> str:
+def format_tally(statuses: Iterable[Status]) -> str:
     """
     The number of each status, in the order of `Status`: ``3 passed, 2 errors``.
 
-    >>> tally_text([Status.ERROR, Status.PASSED, Status.ERROR])
+    >>> format_tally([Status.ERROR, Status.PASSED, Status.ERROR])
     '1 passed, 2 errors'
     """
     counts = Counter(statuses)
@@ -308,11 +312,11 @@ def printable_lines(text: str) -> str:
 _COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
 
 
-def without_commands(text: str) -> str:
+def escape_commands(text: str) -> str:
     r"""
     *text* without what GitHub Actions and Azure Pipelines would execute as a command in a log.
 
-    >>> without_commands("::error::a suite")
+    >>> escape_commands("::error::a suite")
     '\\x3a:error::a suite'
     """
     return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)

@@ -20,10 +20,10 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.report.overview import tag_table
+from harness.report.overview import build_tag_table
 from harness.report.run_document import build_tags_table
-from harness.report.terminal import WIDTH, plain, print_block
-from harness.report.terminal.run import report_renderables
+from harness.report.terminal import WIDTH, print_block, render_plain
+from harness.report.terminal.run import print_report
 
 NDCG = "nDCG@10"
 HOSTILE = (
@@ -156,15 +156,15 @@ def measured(report: Report, measures) -> Report:
 
 def plain_report(report: Report, *, width: int = WIDTH) -> str:
     """*report* as a terminal of *width* columns shows it, without colours."""
-    return plain(report_renderables(report), width)
+    return render_plain(print_report(report), width)
 
 
 def tag_lines(suite: SuiteReport, width: int = 100) -> list[str]:
     """The table by tag of *suite* as a terminal of *width* columns shows it; none where no query has a tag."""
-    tags = tag_table(suite)
+    tags = build_tag_table(suite)
     if tags is None:
         return []
-    return [line.rstrip() for line in plain(print_block(build_tags_table(tags)), width).splitlines()]
+    return [line.rstrip() for line in render_plain(print_block(build_tags_table(tags)), width).splitlines()]
 
 
 def without_timing(value):

@@ -12,8 +12,8 @@ from harness.cli import main
 from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.report.attention import is_passed_of_query, order_verdicts
 from harness.report.json import loads_report
-from harness.report.overview import compared_text, overview
-from harness.report.sentences import observed_text, score_text
+from harness.report.overview import build_overview, format_compared
+from harness.report.sentences import format_observed, format_score
 
 ROOT = Path(__file__).parents[2]
 FAILING = "suites/failing/products.failing.yaml"
@@ -102,18 +102,18 @@ def test_the_observed_values_of_a_page_are_those_of_the_run(products, page, requ
     session = lines[end - len(shown) : end]
     for line, verdict in zip(session, shown, strict=True):
         assert f" {verdict.threshold} " in line
-        assert "latency" in verdict.threshold or line.endswith(f"  {observed_text(verdict)}"), line
+        assert "latency" in verdict.threshold or line.endswith(f"  {format_observed(verdict)}"), line
 
 
 def test_requests_are_put_beside_each_other_as_the_walkthrough_shows_them(engine_url):
-    table = overview(both_requests(engine_url))
+    table = build_overview(both_requests(engine_url))
     walkthrough = (ROOT / "docs" / "walkthrough.md").read_text(encoding="utf-8")
     lines = [line.split() for line in walkthrough.splitlines() if line.startswith("products  c")]
     shown = {words[1]: words[2:] for words in lines[:2]}  # the table below has the counts
     means = {}
     for row in table.rows:
         figures = [row.figures[measure] for measure in table.measures]
-        texts = ((score_text(figure.mean) + "*" * figure.best, compared_text(figure)) for figure in figures)
+        texts = ((format_score(figure.mean) + "*" * figure.best, format_compared(figure)) for figure in figures)
         means[row.suite.request] = [text for pair in texts for text in pair if text]
     assert shown == means
     assert len(means["candidate"]) == 2 * len(means["current"]) == 10

@@ -27,8 +27,8 @@ from harness.model import (
 )
 from harness.report.html.comparison import render as page_of
 from harness.report.markdown.comparison import render as markdown_of
-from harness.report.terminal import plain
-from harness.report.terminal.comparison import report_renderables
+from harness.report.terminal import render_plain
+from harness.report.terminal.comparison import print_comparison_report
 
 MEASURES = ("nDCG@10", "P@5")
 floats = st.floats()
@@ -145,7 +145,7 @@ reports = st.builds(
 @thorough
 @given(reports, st.integers(40, 200), st.booleans())
 def test_any_comparison_is_plain_lines_of_the_width_asked_for(report, width, quiet):
-    text = plain(report_renderables(report, quiet=quiet), width)
+    text = render_plain(print_comparison_report(report, quiet=quiet), width)
     assert commands(text) == set()
     assert all(cell_len(line) <= width for line in text.split("\n"))
 

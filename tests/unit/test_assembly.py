@@ -25,7 +25,7 @@ from harness.model import (
     Verdict,
     Waiver,
 )
-from harness.report.run_sentences import cause_lines
+from harness.report.run_sentences import describe_causes
 from harness.run.report import DecidedRun, ReportDetails, assemble
 
 MEASURES = (parse_measure("nDCG@3"), parse_measure("P(rel=2)@3"), parse_measure("Judged@3"))
@@ -274,7 +274,7 @@ def test_scores_that_rise_without_a_sort_are_a_headline(scores, template, rise):
     ranking = Ranking(hits, exact_scores=template.http is not None)
     report = report_on([QUERY], {"shoes": ranking}, requests={"current": template})
     assert report.queries[0].scores_rise is rise
-    lines = list(cause_lines(report.queries, report.checks))
+    lines = list(describe_causes(report.queries, report.checks))
     assert lines == rise * [
         "the scores of 1 query (shoes) rise from one rank to the next, and the request has no `sort`: the hits are not "
         "in the order of their scores"

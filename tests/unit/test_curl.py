@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.model import Route, SentRequest
 from harness.report.sentences import printable
-from harness.report.terminal.inspection import curl_line
+from harness.report.terminal.inspection import format_curl
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=20)
 
@@ -32,7 +32,7 @@ def sent(body=None, **others):
 @given(st.recursive(TEXT, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(TEXT, inner, max_size=2)))
 @example("\x7f it's \u202e \U000e0001 $HOME `x` 靴")
 def test_any_body_reaches_curl_as_it_is(body):
-    line = curl_line(sent({"q": body}))
+    line = format_curl(sent({"q": body}))
     assert printable(line) == line
     found = words(line)
     assert found[:4] == ["-X", "POST", "http://shop/p/_search?a=b&c=d", "--data-raw"]
@@ -41,7 +41,9 @@ def test_any_body_reaches_curl_as_it_is(body):
 
 def test_the_shell_fills_variables_in_and_nothing_else():
     request = sent({"q": "it's ${KEY}, `ls` $HOME ${OTHER} \\ !"}, variables=("KEY",))
-    assert words(curl_line(request), KEY="s3cret", OTHER="no")[-1] == '{"q":"it\'s s3cret, `ls` $HOME ${OTHER} \\\\ !"}'
+    assert (
+        words(format_curl(request), KEY="s3cret", OTHER="no")[-1] == '{"q":"it\'s s3cret, `ls` $HOME ${OTHER} \\\\ !"}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,21 +59,21 @@ def test_the_shell_fills_variables_in_and_nothing_else():
     ],
 )
 def test_a_login_is_named_by_its_variables(request_, expected):
-    assert expected in curl_line(request_)
+    assert expected in format_curl(request_)
 
 
 def test_a_key_that_is_not_encoded_is_encoded_by_the_shell():
     request = sent(headers={"authorization": "ApiKey ${KEY}"}, variables=("KEY",), encoded=("KEY",))
     key = "an-id:" + "k" * 90
-    assert words(curl_line(request), KEY=key)[3] == f"authorization: ApiKey {base64.b64encode(key.encode()).decode()}"
+    assert words(format_curl(request), KEY=key)[3] == f"authorization: ApiKey {base64.b64encode(key.encode()).decode()}"
 
 
 def test_without_a_body_nothing_is_sent():
-    assert words(curl_line(sent())) == ["-X", "POST", "http://shop/p/_search?a=b&c=d"]
+    assert words(format_curl(sent())) == ["-X", "POST", "http://shop/p/_search?a=b&c=d"]
 
 
 def test_certificates_and_a_proxy_are_options_of_curl():
-    line = curl_line(
+    line = format_curl(
         sent(
             route=Route(
                 client_cert="my cert.pem",

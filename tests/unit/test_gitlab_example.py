@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from harness.report.outputs import output_named
+from harness.report.outputs import find_output
 
 ROOT = Path(__file__).parents[2]
 JOB = yaml.safe_load((ROOT / "docs" / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]
@@ -28,7 +28,7 @@ def test_every_artifact_is_written_by_the_last_command():
     assert PYTEST[PYTEST.index("--junit-xml") + 1] == reports["junit"]
     written = [value for option, value in pairwise(PYTEST) if option == "--relevance-report"]
     assert sorted(written) == sorted([reports["codequality"], *JOB["artifacts"]["paths"]])
-    kinds = {value: output_named(Path(value)).kind for value in written}
+    kinds = {value: find_output(Path(value)).kind for value in written}
     assert kinds[reports["codequality"]] == "codequality"
 
 

@@ -43,7 +43,7 @@ from harness.model import (
 )
 from harness.options import RunOptions
 from harness.report import json as report_json
-from harness.report.run_sentences import remark_lines
+from harness.report.run_sentences import describe_remarks
 from harness.run.cell import conclude_cell, make_rerun
 from harness.run.look_ups import QUERIES_LOCATED
 from harness.run.tails import SEARCHED
@@ -630,7 +630,7 @@ def test_a_state_that_cannot_be_read_after_the_searches_is_a_remark():
         search.states = list(states)
         report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
         assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
-        assert any(remark in line for line in remark_lines(report)) is is_said
+        assert any(remark in line for line in describe_remarks(report)) is is_said
 
 
 def test_what_could_not_be_read_of_the_target_is_a_remark():
@@ -649,7 +649,7 @@ def test_what_could_not_be_read_of_the_target_is_a_remark():
         search.states, search.definitions = [state], [definitions]
         report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
         assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
-        lines = [line for line in remark_lines(report) if nothing in line]
+        lines = [line for line in describe_remarks(report) if nothing in line]
         assert [told in line for line in lines] == [True] * bool(told), (state, definitions)
 
 
@@ -683,7 +683,7 @@ def test_a_node_that_left_while_queries_ran_is_named_and_decides_nothing():
     report = execute(suite_of(query("q"), thresholds=["every RR@3 >= 0.5"]), search).report
     assert report.timing.copies == (both, alone, both)
     assert [verdict.status for verdict in report.verdicts] == [Status.PASSED]
-    [line] = [line for line in remark_lines(report) if "copies" in line]
+    [line] = [line for line in describe_remarks(report) if "copies" in line]
     assert line == (
         "while the queries ran, node es-2 left the cluster or lost its copies of products, then node es-2 got copies "
         "of products: rankings may differ where copies of a shard have other deleted documents"

@@ -40,73 +40,75 @@ from harness.report.document import SuiteSection, Threshold, Tone, join_spans
 from harness.report.html.charts import (
     Bin,
     Strip,
-    greatest_gain,
-    histogram,
+    choose_shade,
+    choose_step,
+    count_bins,
+    find_greatest_gain,
     make_strip,
-    meter_marks,
+    place_meter,
     plot_bins,
-    score_step,
-    shade_of,
 )
 from harness.report.overview import (
     TagTable,
-    change_cell,
-    compared_text,
-    differing_parts,
-    mean_text,
-    overview,
-    tag_table,
+    build_overview,
+    build_tag_table,
+    find_differing_parts,
+    format_compared,
+    format_mean,
+    format_mean_change,
 )
 from harness.report.run_document import build_run_document, build_threshold
 from harness.report.run_sentences import (
-    grade_text,
-    left_documents,
-    missing_place,
-    old_ranks,
-    query_change,
+    describe_place,
+    find_left_documents,
+    find_old_ranks,
+    format_grade,
+    format_query_change,
 )
 from harness.report.sentences import (
-    matching_text,
-    mean_heading,
-    plain_text,
+    format_matching,
+    format_number,
+    format_score,
+    format_tally,
+    name_mean,
     printable,
-    score_text,
-    tally_text,
 )
 from harness.words import count, grouped, shortened
 
 SCRIPT = "report.js"
 
 
-def fill(environment: Environment, template: str, styles: Sequence[str], **values: object) -> str:
+def render_template(jinja: Environment, template: str, styles: Sequence[str], **values: object) -> str:
     """Render *template* with *values*, and with *styles* and the script of all pages; each is the name of a file."""
-    style, script = "".join(map(_source, styles)), _source(SCRIPT)
-    return environment.get_template(template).render(
+    style, script = "".join(map(_read_template, styles)), _read_template(SCRIPT)
+    return jinja.get_template(template).render(
         **values,
         style=Markup(style),
         script=Markup(script),
-        style_hash=_digest(style),
-        script_hash=_digest(script),
+        style_hash=_hash_source(style),
+        script_hash=_hash_source(script),
     )
 
 
-def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
+def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
     """A new environment of Jinja, with *filters* and those that every page uses."""
-    made = Environment(loader=FunctionLoader(_source), autoescape=True, undefined=StrictUndefined, finalize=_readable)
+    made = Environment(
+        loader=FunctionLoader(_read_template), autoescape=True, undefined=StrictUndefined, finalize=_make_printable
+    )
     made.filters |= {
         "clipped": shortened,
         "counted": count,
-        "tally": tally_text,
-        "grade_text": grade_text,
+        "tally": format_tally,
+        "grade_text": format_grade,
         "joined": join_spans,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join returns markup, which is not made printable again
-        "mean_heading": lambda weighted: mean_heading(weighted=weighted),
-        "meter_marks": meter_marks,
+        "mean_heading": lambda weighted: name_mean(weighted=weighted),
+        "meter_marks": place_meter,
         "number": lambda count: "–" if count is None else f"{count:,}",
-        "plain": plain_text,
+        "plain": format_number,
         "plotted": plot_bins,
-        "score": score_text,
-        "shade": shade_of,
+        "score": format_score,
+        "shade": choose_shade,
         "status_class": lambda status: "status-" + status.replace(" ", "-"),
         **filters,
     }
@@ -116,20 +118,20 @@ def environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
 
 
 @cache
-def _source(name: str) -> str:
+def _read_template(name: str) -> str:
     return (resources.files("harness.report.html") / "templates" / name).read_text(encoding="utf-8")
 
 
-def _readable(value: Any) -> Any:
+def _make_printable(value: Any) -> Any:
     """*value* made printable, as on a terminal, before it is escaped; our own markup is not changed."""
     return value if isinstance(value, Markup | int | float) else printable(str(value))
 
 
-def _digest(text: str) -> str:
+def _hash_source(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, details: str) -> Iterator[str]:
+def describe_omitted(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, details: str) -> Iterator[str]:
     """
     What a page of *limits* leaves out of *report*: thresholds, those that did not hold first, and queries.
 
@@ -146,7 +148,7 @@ def left_out(report: SuiteReport | ComparisonReport, limits: Limits, rows: str, 
         yield f"the rankings of {count(with_row - limits.details, 'query')} {details}"
 
 
-def worst_status(verdicts: Collection[Verdict], status: int) -> Status:
+def find_worst_status(verdicts: Collection[Verdict], status: int) -> Status:
     """
     The worst status of *verdicts*, undecided ones before failures, as in the exit *status*: that of errors without
     an undecided verdict is due to a query without an answer. NOT_DECIDED without verdicts.
@@ -228,22 +230,22 @@ class SuiteView:
     left_out: tuple[str, ...]
 
 
-def suite_views(report: Report, sections: Sequence[SuiteSection], limits: Limits) -> tuple[SuiteView, ...]:
+def make_suite_views(report: Report, sections: Sequence[SuiteSection], limits: Limits) -> tuple[SuiteView, ...]:
     """The page's view of each suite of *report*, which has the *sections*."""
     views: list[SuiteView] = []
-    for section, address, suite in zip(sections, addresses(report.suites), report.suites, strict=True):
+    for section, address, suite in zip(sections, make_addresses(report.suites), report.suites, strict=True):
         views.append(_make_suite_view(f"s{len(views) + 1}", section, address, suite, limits))
     return tuple(views)
 
 
-def addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
+def make_addresses(suites: Sequence[SuiteReport]) -> tuple[str, ...]:
     """
     The prefix of the addresses of each suite's queries: its name, and the request and the index where the cells of a
     suite differ in them. If names are unique, it does not depend on the rest of the report.
     """
     uses: Counter[str] = Counter()
     unique = []
-    for suite, parts in zip(suites, differing_parts(suites), strict=True):
+    for suite, parts in zip(suites, find_differing_parts(suites), strict=True):
         names = [suite.name, *map(str, parts.values())]
         address = ":".join(map(encode_address, names))
         uses[address] += 1
@@ -263,23 +265,23 @@ def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: Su
     tags = tuple(sorted(all_tags))
     bins = {}
     for summary in suite.summaries:
-        bins[summary.measure] = histogram(query.scores.get(summary.measure) for query in suite.queries)
+        bins[summary.measure] = count_bins(query.scores.get(summary.measure) for query in suite.queries)
     queries = _make_query_views(address, suite, tags, bins, limits)
     return SuiteView(
         anchor=anchor,
         address=address,
         section=section,
         suite=suite,
-        status=worst_status(suite.verdicts, compute_exit_status([suite])),
+        status=find_worst_status(suite.verdicts, compute_exit_status([suite])),
         thresholds=list_thresholds(suite, limits.thresholds),
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         bins=bins,
         queries=tuple(queries),
         outcomes=Counter(query.outcome for query in suite.queries),
         tags=tags,
-        by_tag=tag_table(suite, most=limits.tags, measures=limits.measures),
+        by_tag=build_tag_table(suite, most=limits.tags, measures=limits.measures),
         weighted=are_weighted(query.weight for query in suite.queries),
-        left_out=tuple(left_out(suite, limits, "with the best scores", "with better scores than those shown")),
+        left_out=tuple(describe_omitted(suite, limits, "with the best scores", "with better scores than those shown")),
     )
 
 
@@ -305,10 +307,10 @@ def _make_query_views(
     worst_first = sorted(suite.queries, key=lambda query: _rate_badness(query, measure, query.id in blamed))
     greatest = 0.0
     for query in suite.queries:
-        greatest = max(greatest, greatest_gain((*query.ideal, *query.ranking)))
+        greatest = max(greatest, find_greatest_gain((*query.ideal, *query.ranking)))
     views = []
     for place, query in enumerate(worst_first[: limits.rows]):
-        steps = [score_step(query.scores.get(summary.measure), bins[summary.measure]) for summary in suite.summaries]
+        steps = [choose_step(query.scores.get(summary.measure), bins[summary.measure]) for summary in suite.summaries]
         view = QueryView(
             anchor=f"{address}/{encode_address(query.id)}",
             query=query,
@@ -337,21 +339,21 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
     if limits is None:
         limits = Limits()
     document = build_run_document(report)
-    suites = suite_views(report, document.suites, limits)
+    suites = make_suite_views(report, document.suites, limits)
     # The worst query of the first suite in which a threshold failed is open.
     opened = None
     for view in suites:
         if opened is None and view.queries and view.queries[0].blamed:
             opened = view.queries[0].anchor
-    return fill(
-        _environment(),
+    return render_template(
+        _make_run_environment(),
         "report.html.jinja",
         ["report.css"],
         report=report,
         suites=suites,
         opened=opened,
         limits=limits,
-        overview=overview(report),
+        overview=build_overview(report),
         product="Relevance report",
         document=document,
         headline=document.headline,
@@ -359,7 +361,7 @@ def render(report: Report, *, limits: Limits | None = None) -> str:
     )
 
 
-def request_lines(sent: SentRequest) -> list[str]:
+def format_request(sent: SentRequest) -> list[str]:
     """A request in the format of the engines' consoles: method and path, then the body."""
     lines = [f"{sent.method} {sent.url}"]
     if sent.body is not None:
@@ -368,20 +370,20 @@ def request_lines(sent: SentRequest) -> list[str]:
 
 
 @cache
-def _environment() -> Environment:
-    return environment(
+def _make_run_environment() -> Environment:
+    return make_environment(
         {
-            "change": change_cell,
-            "changed": query_change,
+            "change": format_mean_change,
+            "changed": format_query_change,
             "hardly_judged": is_hardly_judged,
-            "left": left_documents,
-            "matching": matching_text,
-            "old_ranks": old_ranks,
+            "left": find_left_documents,
+            "matching": format_matching,
+            "old_ranks": find_old_ranks,
             "ranks": lambda query: {document.id: document.rank for document in query.ranking},
-            "request_lines": request_lines,
+            "request_lines": format_request,
             "sign_class": lambda text: {"+": "rise", "-": "fall"}.get(text[:1], "muted"),
-            "tag_mean": mean_text,
-            "missing_place": missing_place,
-            "beside": compared_text,
+            "tag_mean": format_mean,
+            "missing_place": describe_place,
+            "beside": format_compared,
         }
     )

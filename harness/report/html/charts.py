@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.model import MovedDocument, QueryReport, RankedDocument, Unit, Verdict
-from harness.report.run_sentences import grade_text
-from harness.report.sentences import plain_text
+from harness.report.run_sentences import format_grade
+from harness.report.sentences import format_number
 
 # The distribution of a measure's scores over the queries.
 
@@ -27,7 +27,7 @@ class Bin:
     count: int
 
 
-def histogram(scores: Iterable[float | None], *, around_zero: bool = False) -> tuple[Bin, ...]:
+def count_bins(scores: Iterable[float | None], *, around_zero: bool = False) -> tuple[Bin, ...]:
     """
     Counts of *scores* in `BINS` intervals of equal width; None and infinite numbers are not counted.
 
@@ -35,7 +35,7 @@ def histogram(scores: Iterable[float | None], *, around_zero: bool = False) -> t
     can be compared by eye; else they cover the range of the scores. With *around_zero*, for differences, they extend
     equally to both sides, so that the bins, whose number is even, separate falls from rises.
 
-    >>> [b.count for b in histogram([0, 0.04, 0.5, 1, None])]
+    >>> [b.count for b in count_bins([0, 0.04, 0.5, 1, None])]
     [2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1]
     """
     finite = [score for score in scores if score is not None and math.isfinite(score)]
@@ -48,12 +48,12 @@ def histogram(scores: Iterable[float | None], *, around_zero: bool = False) -> t
         low, high = _choose_interval(finite)
     counts = [0] * BINS
     for score in finite:
-        counts[min(int(share_of(score, low, high) * BINS), BINS - 1)] += 1
+        counts[min(int(compute_share(score, low, high) * BINS), BINS - 1)] += 1
     edges = [low * (1 - index / BINS) + high * (index / BINS) for index in range(BINS + 1)]
     return tuple(Bin(edges[index], edges[index + 1], counts[index]) for index in range(BINS))
 
 
-def share_of(value: float, low: float, high: float) -> float:
+def compute_share(value: float, low: float, high: float) -> float:
     """The position of *value* between *low* (0) and *high* (1); computed from halves where their span overflows."""
     if math.isfinite(high - low):
         return (value - low) / (high - low)
@@ -134,7 +134,7 @@ class Whisker:
 
 def format_edge(value: float) -> str:
     """An end of an interval with four decimals."""
-    return plain_text(round(value, 4))
+    return format_number(round(value, 4))
 
 
 def plot_bins(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str] = format_edge) -> Plot:
@@ -163,11 +163,11 @@ def plot_bins(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], s
             bars.append(bar)
     position = None
     if mean is not None and low <= mean <= high:
-        position = round(share_of(mean, low, high) * PLOT_WIDTH, 1)
+        position = round(compute_share(mean, low, high) * PLOT_WIDTH, 1)
     return Plot(tuple(bars), edge(low), edge(high), most, position)
 
 
-def meter_marks(verdict: Verdict) -> tuple[float, float] | None:
+def place_meter(verdict: Verdict) -> tuple[float, float] | None:
     """The positions of the observed and of the required value, for scores and shares between 0 and 1; else None."""
     observed, required = verdict.observed, verdict.required
     if verdict.unit not in (None, Unit.SHARE) or verdict.measure is None or observed is None or required is None:
@@ -177,16 +177,16 @@ def meter_marks(verdict: Verdict) -> tuple[float, float] | None:
     return round(observed * METER_WIDTH, 1), round(required * METER_WIDTH, 1)
 
 
-def whisker(low: float, high: float, point: float, end: float) -> Whisker | None:
+def draw_whisker(low: float, high: float, point: float, end: float) -> Whisker | None:
     """An interval and its *point* on an axis from -*end* to *end*; None where one of the numbers is not finite."""
     if not all(map(math.isfinite, (low, high, point))):
         return None
-    return Whisker(_place(low, end), _place(high, end), _place(point, end), plain_text(end))
+    return Whisker(_place(low, end), _place(high, end), _place(point, end), format_number(end))
 
 
 def _place(value: float, end: float) -> float:
     """The coordinate of *value*; one beyond the axis is at its end."""
-    return round(share_of(min(max(value, -end), end), -end, end) * WHISKER_WIDTH, 1)
+    return round(compute_share(min(max(value, -end), end), -end, end) * WHISKER_WIDTH, 1)
 
 
 # Grades and scores as colors. A color never stands alone: the grade, the score or a sign is written in it.
@@ -206,11 +206,11 @@ class Strip:
     label: str
 
 
-def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
+def choose_shade(document: RankedDocument | MovedDocument, greatest: float) -> str:
     """
     The CSS class that colors a document; *greatest* is the greatest gain of all.
 
-    >>> shade_of(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
+    >>> choose_shade(RankedDocument(1, "a", grade=3, gain=7.0), 7.0)
     'gain-4'
     """
     if document.gain is None:
@@ -221,7 +221,7 @@ def shade_of(document: RankedDocument | MovedDocument, greatest: float) -> str:
     return f"gain-{min(GRADE_STEPS, int(share * GRADE_STEPS) + 1)}"
 
 
-def greatest_gain(documents: Iterable[RankedDocument | MovedDocument]) -> float:
+def find_greatest_gain(documents: Iterable[RankedDocument | MovedDocument]) -> float:
     """The greatest gain of *documents*, 0 where none has one."""
     return max((document.gain for document in documents if document.gain is not None), default=0.0)
 
@@ -238,8 +238,8 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
     cells = []
     texts = []
     for hit in hits:
-        cells.append((shade_of(hit, greatest), "?" if hit.grade is None else _shorten_grade(hit.grade)))
-        texts.append(grade_text(hit))
+        cells.append((choose_shade(hit, greatest), "?" if hit.grade is None else _shorten_grade(hit.grade)))
+        texts.append(format_grade(hit))
     empty = ranks - len(hits)
     cells += [("", "")] * empty
     if empty == 1:
@@ -251,16 +251,18 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
 
 def _shorten_grade(grade: float) -> str:
     """A grade in a cell of three characters."""
-    text = plain_text(grade)
+    text = format_number(grade)
     return text[1:4] if text.startswith("0.") else text[:3]
 
 
-def score_step(value: float | None, bins: Sequence[Bin]) -> str:
+def choose_step(value: float | None, bins: Sequence[Bin]) -> str:
     """
     The CSS class that colors a score of a measure whose *bins* span 0 to 1; empty for others, whose best is not known.
 
-    >>> score_step(0.5, histogram([0.5])), score_step(7.0, histogram([7.0])), score_step(math.inf, histogram([0.5]))
-    ('score-2', '', '')
+    >>> choose_step(0.5, count_bins([0.5])), choose_step(7.0, count_bins([7.0]))
+    ('score-2', '')
+    >>> choose_step(math.inf, count_bins([0.5]))
+    ''
     """
     if value is None or not math.isfinite(value) or not bins or (bins[0].low, bins[-1].high) != (0.0, 1.0):
         return ""

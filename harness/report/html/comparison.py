@@ -16,34 +16,34 @@ from harness.report.attention import BAD, order_verdicts
 from harness.report.comparison_document import build_comparison_document, describe_compared_verdict
 from harness.report.comparison_sentences import (
     Change,
-    change_mark,
-    change_of,
-    changes_text,
-    interval_text,
-    last_rank,
-    left_mark,
-    measure_names,
-    scores_texts,
+    classify_change,
+    describe_changes,
+    find_last_rank,
+    format_interval,
+    format_scores,
+    list_measures,
+    mark_change,
+    mark_left,
 )
 from harness.report.document import Threshold
 from harness.report.html import (
     Limits,
-    environment,
-    fill,
-    left_out,
-    worst_status,
+    describe_omitted,
+    find_worst_status,
+    make_environment,
+    render_template,
 )
 from harness.report.html.charts import (
     Bin,
     Plot,
     Whisker,
-    greatest_gain,
-    histogram,
+    count_bins,
+    draw_whisker,
+    find_greatest_gain,
     plot_bins,
     round_up,
-    whisker,
 )
-from harness.report.sentences import difference_text, p_text, plain_text
+from harness.report.sentences import format_difference, format_number, format_p
 from harness.words import grouped
 
 # The queries on the page of a comparison: those that thresholds blame first, then those that moved most.
@@ -69,7 +69,7 @@ class QueryView:
     unanswered: Sequence[tuple[str, str]]
 
 
-def query_views(
+def make_query_views(
     report: ComparisonReport, names: Sequence[str], tags: Sequence[str], limits: Limits
 ) -> tuple[QueryView, ...]:
     """A view of each query of *report*, with a difference for each of *names* and the places of its tags in *tags*."""
@@ -81,7 +81,7 @@ def query_views(
     verdicts_by_query = grouped((verdict.query, verdict) for verdict in report.verdicts)
     greatest = 0.0
     for query in report.queries:
-        greatest = max(greatest, greatest_gain(query.documents))
+        greatest = max(greatest, find_greatest_gain(query.documents))
     sides = (report.reference, report.candidate)
     numbered = sorted(enumerate(report.queries, start=1), key=lambda pair: pair[1].id not in blamed)
     views = []
@@ -89,9 +89,9 @@ def query_views(
         view = QueryView(
             anchor=f"q{number}",
             query=query,
-            change=change_of(query),
+            change=classify_change(query),
             tags=tuple(numbers[tag] for tag in query.tags),
-            deltas=tuple(delta(query.scores.get(name)) for name in names),
+            deltas=tuple(compute_delta(query.scores.get(name)) for name in names),
             blamed=query.id in blamed,
             detailed=place < limits.details,
             greatest=greatest,
@@ -102,7 +102,7 @@ def query_views(
     return tuple(views)
 
 
-def delta(scores: tuple[float | None, float | None] | None) -> float | None:
+def compute_delta(scores: tuple[float | None, float | None] | None) -> float | None:
     """Candidate minus reference; None where a side has no score, 0 where only the order of summation differs."""
     if scores is None:
         return None
@@ -115,7 +115,7 @@ def delta(scores: tuple[float | None, float | None] | None) -> float | None:
     return after - before
 
 
-def ranked(query: QueryComparison, side: str, most: int) -> list[MovedDocument]:
+def rank_documents(query: QueryComparison, side: str, most: int) -> list[MovedDocument]:
     """The documents of the first *most* ranks of a *side*, ``reference`` or ``candidate``."""
     documents = {}
     for document in query.documents:
@@ -172,33 +172,33 @@ class ComparisonView:
     left_out: tuple[str, ...]
 
 
-def comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
+def make_comparison_view(report: ComparisonReport, limits: Limits) -> ComparisonView:
     """The page's view of *report*."""
-    names = measure_names(report)
+    names = list_measures(report)
     all_tags: set[str] = set()
     for query in report.queries:
         all_tags.update(query.tags)
     tags = tuple(sorted(all_tags))
-    queries = query_views(report, names, tags, limits)
-    measures = {view.row.measure: view for view in _measure_views(report)}
+    queries = make_query_views(report, names, tags, limits)
+    measures = {view.row.measure: view for view in _make_measure_views(report)}
     return ComparisonView(
         measures=tuple(measures.values()),
-        spreads=tuple(_spread(name, measures.get(name), report.queries) for name in names),
-        rbo=histogram(query.rbo for query in report.queries),
-        overlap=histogram(query.overlap for query in report.queries),
+        spreads=tuple(_make_spread_view(name, measures.get(name), report.queries) for name in names),
+        rbo=count_bins(query.rbo for query in report.queries),
+        overlap=count_bins(query.overlap for query in report.queries),
         thresholds=[
             describe_compared_verdict(verdict) for verdict in order_verdicts(report.verdicts)[: limits.thresholds]
         ],
         anchors={view.query.id: view.anchor for view in queries if view.detailed},
         queries=queries,
         names=names,
-        changes=Counter(sorted(map(change_of, report.queries), key=list(Change).index)),
+        changes=Counter(sorted(map(classify_change, report.queries), key=list(Change).index)),
         tags=tags,
-        left_out=tuple(left_out(report, limits, "that changed least", "that changed less than those shown")),
+        left_out=tuple(describe_omitted(report, limits, "that changed least", "that changed less than those shown")),
     )
 
 
-def _measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
+def _make_measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
     """Measures within [-1, 1] share an axis, so that they compare by eye; the others have their own."""
     if report.measures is None:
         return
@@ -210,14 +210,14 @@ def _measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
         yield MeasureView(row, end, report.measures.is_significant(row))
 
 
-def _spread(measure: str, tested: MeasureView | None, queries: Iterable[QueryComparison]) -> SpreadView:
-    deltas = [delta(query.scores.get(measure)) for query in queries]
+def _make_spread_view(measure: str, tested: MeasureView | None, queries: Iterable[QueryComparison]) -> SpreadView:
+    deltas = [compute_delta(query.scores.get(measure)) for query in queries]
     finite = [value for value in deltas if value is not None and math.isfinite(value)]
     changed = [value for value in finite if value != 0]
     return SpreadView(
         measure=measure,
         tested=tested,
-        bins=histogram(changed, around_zero=True),
+        bins=count_bins(changed, around_zero=True),
         rose=sum(value > 0 for value in changed),
         fell=sum(value < 0 for value in changed),
         same=len(finite) - len(changed),
@@ -233,14 +233,14 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
         limits = Limits()
     # The page has a table of queries with their rankings, instead of those of the document.
     document = build_comparison_document(report, most=0)
-    return fill(
-        _environment(),
+    return render_template(
+        _make_comparison_environment(),
         "comparison.html.jinja",
         ["report.css", "comparison.css"],
         report=report,
-        view=comparison_view(report, limits),
+        view=make_comparison_view(report, limits),
         limits=limits,
-        status=worst_status(report.verdicts, report.exit_status),
+        status=find_worst_status(report.verdicts, report.exit_status),
         product="Relevance comparison",
         document=document,
         headline=document.headline,
@@ -249,34 +249,34 @@ def render(report: ComparisonReport, *, limits: Limits | None = None) -> str:
 
 
 @cache
-def _environment() -> Environment:
-    return environment(
+def _make_comparison_environment() -> Environment:
+    return make_environment(
         {
-            "change_mark": change_mark,
-            "changes": changes_text,
-            "difference": difference_text,
-            "p": p_text,
-            "interval": interval_text,
-            "last_rank": last_rank,
-            "left_mark": left_mark,
-            "ranked": ranked,
-            "scores": lambda query: tuple(scores_texts(query)),
-            "spread_plot": _spread_plot,
-            "whisker": _whisker,
+            "change_mark": mark_change,
+            "changes": describe_changes,
+            "difference": format_difference,
+            "p": format_p,
+            "interval": format_interval,
+            "last_rank": find_last_rank,
+            "left_mark": mark_left,
+            "ranked": rank_documents,
+            "scores": lambda query: tuple(format_scores(query)),
+            "spread_plot": _plot_spread,
+            "whisker": _draw_whisker,
         }
     )
 
 
-def _spread_plot(view: SpreadView) -> Plot:
+def _plot_spread(view: SpreadView) -> Plot:
     mean = view.tested.row.difference if view.tested else None
-    return plot_bins(view.bins, mean, lambda edge: plain_text(float(f"{edge:.4g}")))
+    return plot_bins(view.bins, mean, lambda edge: format_number(float(f"{edge:.4g}")))
 
 
-def _whisker(view: MeasureView) -> Whisker | None:
+def _draw_whisker(view: MeasureView) -> Whisker | None:
     """The interval as drawn, to the end of the axis where a one-sided test leaves it open; None without one."""
     row = view.row
     if row.low is None and row.high is None:
         return None
     low = -view.end if row.low is None else row.low
     high = view.end if row.high is None else row.high
-    return whisker(low, high, row.difference, view.end)
+    return draw_whisker(low, high, row.difference, view.end)

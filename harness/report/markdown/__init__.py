@@ -28,13 +28,13 @@ from harness.report.markdown.escape import (
     MOST_TEXT,
     NOTES_SHOWN,
     Piece,
-    block,
-    code,
+    choose_sign,
     escape,
     escape_inside,
-    fitted,
-    sign,
-    table,
+    fit_pieces,
+    format_block,
+    format_code,
+    format_table,
 )
 from harness.report.run_document import build_run_document
 from harness.words import count
@@ -57,27 +57,27 @@ BOLD = (Tone.BEST, Tone.BAD, Tone.WARNING, Tone.UNDECIDED)
 def render(report: Report, *, limit: int = MOST_BYTES) -> str:
     """*report* in at most *limit* bytes of UTF-8; its first lines, which are always there, take a few hundred."""
     document = build_run_document(report)
-    heading = f"## {sign(document.exit_status, decided=document.is_decided)} {document.headline}"
+    heading = f"## {choose_sign(document.exit_status, decided=document.is_decided)} {document.headline}"
     pieces = [Piece(0, "suite", _print_missing(suite)) for suite in document.missing]
     if document.overview is not None:
         pieces.append(Piece(0, "table", "\n\n".join(print_block(document.overview)) + "\n"))
     for suite in document.suites:
         pieces += _print_suite(suite)
-    return fitted(f"{heading}\n\n{document.closing}\n", pieces, limit)
+    return fit_pieces(f"{heading}\n\n{document.closing}\n", pieces, limit)
 
 
 def render_refusal(text: str) -> str:
     """Why nothing ran, in the words of the terminal."""
-    return f"## ❌ Nothing was decided\n\n{block(text, most=REFUSAL_SHOWN)}\n"
+    return f"## ❌ Nothing was decided\n\n{format_block(text, most=REFUSAL_SHOWN)}\n"
 
 
 def _print_missing(suite: MissingSection) -> str:
-    return f"### {escape(suite.path)}\n\n❌ It did not run.\n\n{block(suite.reason, most=REFUSAL_SHOWN)}\n"
+    return f"### {escape(suite.path)}\n\n❌ It did not run.\n\n{format_block(suite.reason, most=REFUSAL_SHOWN)}\n"
 
 
 def _print_suite(suite: SuiteSection) -> Iterator[Piece]:
     """The suite, then each of its queries: the first query of each suite takes precedence over the second of any."""
-    paragraphs = [f"### {escape(suite.title)}", code(suite.path)]
+    paragraphs = [f"### {escape(suite.title)}", format_code(suite.path)]
     for part in suite.blocks():
         paragraphs += print_block(part)
     yield Piece(int(suite.is_calm), "suite", "\n\n".join(paragraphs) + "\n")
@@ -108,7 +108,7 @@ def print_block(part: Block) -> Iterator[str]:
             yield from print_notes(part)
         case Difference():
             lines = "\n".join([*part.lines, part.remark])
-            yield f"{escape(part.heading)}\n\n{block(lines, most=MOST_DIFF, language='diff')}"
+            yield f"{escape(part.heading)}\n\n{format_block(lines, most=MOST_DIFF, language='diff')}"
         case Thresholds():
             yield from print_thresholds(part)
         case Rankings():
@@ -120,7 +120,7 @@ def print_cell(cell: Cell) -> str:
     texts = []
     for span in cell:
         most = MOST_TITLE if span.is_title else None
-        text = code(span.text) if span.is_name else escape_inside(span.text, most=most)
+        text = format_code(span.text) if span.is_name else escape_inside(span.text, most=most)
         texts.append(_emphasize(text, span))
     return "".join(texts)
 
@@ -135,12 +135,12 @@ def print_table(content: Table) -> Iterator[str]:
     headings = []
     figures = []
     for column in content.columns:
-        heading = code(column.heading) if column.is_name else escape(column.heading)
+        heading = format_code(column.heading) if column.is_name else escape(column.heading)
         headings.append(heading)
         if column.kind in (ColumnKind.FIGURE, ColumnKind.SCORE):
             figures.append(heading)
     rows = [[print_cell(cell) for cell in row] for row in content.rows]
-    yield table(headings, rows, right=figures)
+    yield format_table(headings, rows, right=figures)
     if content.remarks:
         yield escape("; ".join(content.remarks))
 
@@ -167,7 +167,7 @@ def print_thresholds(thresholds: Thresholds) -> Iterator[str]:
     shown = thresholds.thresholds[:THRESHOLDS_SHOWN]
     if shown:
         headings = ["verdict", "threshold", "observed", "required", "why"]
-        yield table(headings, map(_print_threshold, shown), right=["observed", "required"])
+        yield format_table(headings, map(_print_threshold, shown), right=["observed", "required"])
     if len(thresholds.thresholds) > THRESHOLDS_SHOWN:
         yield f"and {count(len(thresholds.thresholds) - THRESHOLDS_SHOWN, 'more threshold')}"
     if thresholds.passed_of_queries:
@@ -177,16 +177,16 @@ def print_thresholds(thresholds: Thresholds) -> Iterator[str]:
 def _print_threshold(threshold: Threshold) -> list[str]:
     verdict = threshold.verdict
     status = f"**{verdict.status.upper()}**" if verdict.status in LOOKED_AT else str(verdict.status)
-    named = code(verdict.threshold)
+    named = format_code(verdict.threshold)
     if verdict.query is not None:
-        named += f" (query {code(verdict.query)})"
+        named += f" (query {format_code(verdict.query)})"
     # The reason of a pass only repeats its figures.
     if verdict.status in (Status.PASSED, Status.SKIPPED):
         why = escape(threshold.caveat, most=MOST_TEXT)
     else:
         why = escape("; ".join(threshold.details), most=MOST_TEXT)
         if verdict.mark.line:
-            why += f" {code(str(verdict.mark))}"
+            why += f" {format_code(str(verdict.mark))}"
     return [status, named, escape(threshold.observed), escape(threshold.required), why]
 
 
@@ -200,9 +200,9 @@ def print_query(query: QuerySection) -> str:
         text = f" {escape(query.text, most=MOST_TEXT)}"
     paragraphs = []
     if query.concerns:
-        paragraphs.append(f"concerns {code(query.concerns, most=MOST_TEXT)}")
+        paragraphs.append(f"concerns {format_code(query.concerns, most=MOST_TEXT)}")
     for part in query.blocks:
         paragraphs += print_block(part)
-    summary = f"query {code(query.id)}{text} ({escape(query.known)})"
+    summary = f"query {format_code(query.id)}{text} ({escape(query.known)})"
     body = "\n\n".join(paragraphs)
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>\n"

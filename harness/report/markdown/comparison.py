@@ -10,7 +10,7 @@ from __future__ import annotations
 from harness.model import ComparisonReport
 from harness.report.comparison_document import build_comparison_document
 from harness.report.markdown import print_block, print_queries
-from harness.report.markdown.escape import MOST_BYTES, MOST_TEXT, Piece, code, escape, fitted, sign
+from harness.report.markdown.escape import MOST_BYTES, MOST_TEXT, Piece, choose_sign, escape, fit_pieces, format_code
 
 MOST = 10
 """Queries that are shown with their rankings by default."""
@@ -25,11 +25,11 @@ def render(report: ComparisonReport, *, most: int = MOST, limit: int = MOST_BYTE
     document = build_comparison_document(report, most=most)
     heading = escape(document.headline, most=MOST_TEXT)
     if document.is_decided:
-        heading = f"{sign(document.exit_status, decided=True)} {heading}"
+        heading = f"{choose_sign(document.exit_status, decided=True)} {heading}"
     suite = f"{escape(document.suite)}: " if document.suite else ""
-    paragraphs = [f"### {suite}{code(document.candidate)} against {code(document.reference)}"]
+    paragraphs = [f"### {suite}{format_code(document.candidate)} against {format_code(document.reference)}"]
     for part in document.blocks():
         paragraphs += print_block(part)
     pieces = [Piece(0, "summary", "\n\n".join(paragraphs) + "\n")]
     pieces += print_queries(document.queries, document.more_queries)
-    return fitted(f"## {heading}\n\n{escape(document.closing)}\n", pieces, limit)
+    return fit_pieces(f"## {heading}\n\n{escape(document.closing)}\n", pieces, limit)

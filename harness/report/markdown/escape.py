@@ -45,21 +45,21 @@ def escape_inside(text: str, *, most: int | None = None) -> str:
     return "".join(parts)
 
 
-def code(text: str, *, most: int | None = None) -> str:
+def format_code(text: str, *, most: int | None = None) -> str:
     """
     *text*, such as an id, a threshold or a path, as code, in which Markdown is not interpreted.
 
-    >>> code("sku-17")
+    >>> format_code("sku-17")
     '<code>sku-17</code>'
     """
     return f"<code>{escape(text, most=most)}</code>"
 
 
-def block(text: str, *, most: int, language: str = "text") -> str:
+def format_block(text: str, *, most: int, language: str = "text") -> str:
     r"""
     Several lines unchanged, within a fence that none of them ends; cut to the first *most* characters.
 
-    >>> print(block("a\n``b``", most=99))
+    >>> print(format_block("a\n``b``", most=99))
     ```text
     a
     ``b``
@@ -92,16 +92,16 @@ class Piece:
     text: str
 
 
-def sign(exit_status: int, *, decided: bool) -> str:
+def choose_sign(exit_status: int, *, decided: bool) -> str:
     """A sign for the exit status: a warning where nothing was *decided*."""
     if exit_status:
         return "❌"
     return "✅" if decided else "⚠️"
 
 
-def fitted(head: str, pieces: Sequence[Piece], limit: int) -> str:
+def fit_pieces(head: str, pieces: Sequence[Piece], limit: int) -> str:
     """*head*, and as many of *pieces* as fit in *limit* bytes of UTF-8."""
-    chosen = _chosen(pieces, limit - len(head.encode()) - CLOSING_BYTES)
+    chosen = _choose_pieces(pieces, limit - len(head.encode()) - CLOSING_BYTES)
     left_out = [piece.noun for place, piece in enumerate(pieces) if place not in chosen]
     parts = [head, *(pieces[place].text for place in sorted(chosen))]
     if left_out:
@@ -110,7 +110,7 @@ def fitted(head: str, pieces: Sequence[Piece], limit: int) -> str:
     return "\n".join(parts)
 
 
-def _chosen(pieces: Sequence[Piece], room: int) -> set[int]:
+def _choose_pieces(pieces: Sequence[Piece], room: int) -> set[int]:
     """The places of *pieces* that fit in *room* bytes; none of a higher turn before all of a lower one."""
     chosen = set()
     for place in sorted(range(len(pieces)), key=lambda place: pieces[place].turn):
@@ -124,7 +124,7 @@ def _chosen(pieces: Sequence[Piece], room: int) -> set[int]:
 # Tables in GitHub's and GitLab's Markdown.
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> str:
+def format_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> str:
     """
     Lay out a table.
 
@@ -136,7 +136,7 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequ
     Returns:
         The table's lines.
 
-    >>> print(table(["measure", "mean"], [["P<span>@</span>5", "0.4"]], right=["mean"]))
+    >>> print(format_table(["measure", "mean"], [["P<span>@</span>5", "0.4"]], right=["mean"]))
     | measure | mean |
     | --- | ---: |
     | P<span>@</span>5 | 0.4 |

@@ -32,7 +32,7 @@ from harness.report.document import (
     Thresholds,
     Tone,
 )
-from harness.report.sentences import printable, without_commands
+from harness.report.sentences import escape_commands, printable
 from harness.words import count
 
 UNBOUNDED = 10_000
@@ -58,7 +58,7 @@ class Fitting:
         yield self.wide if least <= options.max_width else self.narrow
 
 
-def columns(*headings: str | Text | rich_table.Column | None) -> rich_table.Table:
+def make_table(*headings: str | Text | rich_table.Column | None) -> rich_table.Table:
     """
     A table without lines: two blanks between its columns, dim headings.
 
@@ -73,27 +73,27 @@ def columns(*headings: str | Text | rich_table.Column | None) -> rich_table.Tabl
     return rich_table.Table(*made, box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
 
 
-def right(heading: str | Text) -> rich_table.Column:
+def align_right(heading: str | Text) -> rich_table.Column:
     """A column of `columns` that is aligned right, and never wrapped."""
     return rich_table.Column(heading, justify="right", no_wrap=True)
 
 
-def safe(text: str, style: str = "") -> Text:
+def make_text(text: str, style: str = "") -> Text:
     """*text*, which may be of an index or a server, made printable."""
     return Text(printable(text), style=style)
 
 
-def safe_lines(lines: Iterable[str], style: str = "") -> Iterator[Text]:
+def make_texts(lines: Iterable[str], style: str = "") -> Iterator[Text]:
     """Each of *lines* made printable."""
-    return (safe(line, style) for line in lines)
+    return (make_text(line, style) for line in lines)
 
 
-def indented(renderable: RenderableType) -> Padding:
+def indent(renderable: RenderableType) -> Padding:
     """*renderable* two blanks to the right."""
     return Padding(renderable, (0, 0, 0, 2))
 
 
-def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
+def render_plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
     """
     *renderables* below one another, without colors, and without the blanks that rich fills lines with.
 
@@ -103,7 +103,7 @@ def plain(renderables: Iterable[RenderableType], width: int = WIDTH) -> str:
     with console.capture() as capture:
         for renderable in renderables:
             console.print(renderable, highlight=False, markup=False, soft_wrap=isinstance(renderable, str))
-    return without_commands("\n".join(line.rstrip() for line in capture.get().splitlines()))
+    return escape_commands("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
 # Texts.
@@ -141,7 +141,7 @@ def print_cell(cell: Cell, most: int | None = None) -> Text:
     """*cell* in the colors of its tones, with titles cut to *most* columns."""
     text = Text()
     for span in cell:
-        printed = safe(span.text, TONES[span.tone])
+        printed = make_text(span.text, TONES[span.tone])
         if span.is_title and most is not None:
             printed.truncate(most, overflow="ellipsis")
         text.append_text(printed)
@@ -167,22 +167,22 @@ def print_block(block: Block) -> Iterator[RenderableType]:
     """One block, indented below the title of its section."""
     match block:
         case Facts() if block.heading:
-            yield indented(Text(block.heading, style="dim"))
-            yield indented(print_facts(block))
+            yield indent(Text(block.heading, style="dim"))
+            yield indent(print_facts(block))
         case Facts():
             yield print_facts(block)
         case Table():
-            yield from map(indented, print_table(block))
+            yield from map(indent, print_table(block))
         case Notes():
             for span in block.lines:
-                yield indented(print_cell((span,)))
+                yield indent(print_cell((span,)))
         case Difference():
-            yield from map(indented, print_difference(block))
+            yield from map(indent, print_difference(block))
         case Thresholds():
             yield from print_thresholds(block)
         case Rankings():
             beside, below = print_table(block.beside), print_table(block.below)
-            yield indented(Fitting(Group(*beside), Group(*below), RANKINGS_WIDTH))
+            yield indent(Fitting(Group(*beside), Group(*below), RANKINGS_WIDTH))
 
 
 def print_facts(facts: Facts) -> rich_table.Table:
@@ -197,7 +197,7 @@ def print_difference(difference: Difference) -> Iterator[RenderableType]:
     """The heading of *difference*, and its lines in the colors of their signs."""
     yield Text(difference.heading, style="dim")
     for line in difference.lines:
-        yield safe(line, {"+": "green", "-": "red"}.get(line[:1], "dim"))
+        yield make_text(line, {"+": "green", "-": "red"}.get(line[:1], "dim"))
     if difference.remark:
         yield Text(difference.remark, style="dim")
 
@@ -212,13 +212,13 @@ EXPLAINED = 50
 def print_thresholds(thresholds: Thresholds) -> Iterator[RenderableType]:
     """A line per threshold, with its caveat if it holds; then each that needs attention with its reason."""
     if thresholds.unanswered:
-        yield indented(print_unanswered(thresholds))
+        yield indent(print_unanswered(thresholds))
     if thresholds.thresholds:
-        yield indented(_list_thresholds(thresholds.thresholds))
+        yield indent(_list_thresholds(thresholds.thresholds))
     if thresholds.passed_of_queries:
         passed = count(thresholds.passed_of_queries, "threshold")
         also = "and " if thresholds.thresholds else ""
-        yield indented(Text(f"{also}{passed} of single queries passed", style="dim"))
+        yield indent(Text(f"{also}{passed} of single queries passed", style="dim"))
     explained = thresholds.explained
     for threshold in explained[:EXPLAINED]:
         yield Text()
@@ -238,7 +238,7 @@ def print_unanswered(thresholds: Thresholds) -> Text:
 
 
 def _list_thresholds(thresholds: Iterable[Threshold]) -> rich_table.Table:
-    table = columns(rich_table.Column(no_wrap=True), rich_table.Column(overflow="fold", ratio=1), right(""))
+    table = make_table(rich_table.Column(no_wrap=True), rich_table.Column(overflow="fold", ratio=1), align_right(""))
     table.show_header = False
     for threshold in thresholds:
         text = name_threshold(threshold)
@@ -252,7 +252,7 @@ def _list_thresholds(thresholds: Iterable[Threshold]) -> rich_table.Table:
 def name_threshold(threshold: Threshold) -> Text:
     """The threshold as written, with the query that it belongs to."""
     verdict = threshold.verdict
-    text = safe(verdict.threshold)
+    text = make_text(verdict.threshold)
     if verdict.query is not None:
         text.append(f"  (query {printable(verdict.query)})", style="dim")
     return text
@@ -264,7 +264,7 @@ def print_reason(threshold: Threshold) -> Iterator[RenderableType]:
     place = printable(str(verdict.mark))
     yield Text.assemble(print_status(verdict.status), "  ", name_threshold(threshold), (f"  {place}", "dim"))
     for detail in threshold.details:
-        yield indented(safe(detail))
+        yield indent(make_text(detail))
 
 
 def print_command(threshold: Threshold) -> Iterator[RenderableType]:
@@ -315,11 +315,11 @@ def print_table(table: Table) -> Iterator[RenderableType]:
             yield _SplittingTable(table)
             if table.remarks:
                 yield Text()
-    yield from safe_lines(table.remarks, "dim")
+    yield from make_texts(table.remarks, "dim")
 
 
 def _lay_out(table: Table) -> rich_table.Table:
-    laid_out = columns(*map(_make_column, table.columns))
+    laid_out = make_table(*map(_make_column, table.columns))
     for row in table.rows:
         texts = []
         for column, cell in zip(table.columns, row, strict=True):
@@ -332,7 +332,7 @@ def _stack(table: Table) -> Group:
     """The first cell of each row as a heading, and the others below it, each beside the heading of its column."""
     blocks: list[RenderableType] = []
     for row in table.rows:
-        block = columns(rich_table.Column(style="dim", no_wrap=True), "")
+        block = make_table(rich_table.Column(style="dim", no_wrap=True), "")
         block.show_header = False
         for column, cell in zip(table.columns[1:], row[1:], strict=True):
             block.add_row(f"  {printable(column.heading)}", print_cell(cell))
@@ -343,10 +343,10 @@ def _stack(table: Table) -> Group:
 
 
 def _make_column(column: Column) -> rich_table.Column:
-    heading = safe(column.heading)
+    heading = make_text(column.heading)
     match column.kind:
         case ColumnKind.FIGURE:
-            return right(heading)
+            return align_right(heading)
         case ColumnKind.SCORE:
             return rich_table.Column(heading, justify="right", overflow="fold", min_width=SCORE_CELLS)
         case ColumnKind.WORD:
@@ -411,11 +411,11 @@ class _SplittingTable:
 
     def _lay_out(self, part: Sequence[_SplitColumn]) -> rich_table.Table:
         """A table of the names and *part*, without the rows that have nothing in *part*."""
-        table = columns()
+        table = make_table()
         for split in (*self._names, *part):
             is_count = split.column.kind is ColumnKind.FIGURE
             table.add_column(
-                safe(split.column.heading),
+                make_text(split.column.heading),
                 justify="right" if is_count else "left",
                 overflow="fold",
                 max_width=split.most,
@@ -428,8 +428,8 @@ class _SplittingTable:
         return table
 
 
-def _measure_width(columns: Iterable[_SplitColumn]) -> int:
-    return sum(split.width + GAP for split in columns)
+def _measure_width(splits: Iterable[_SplitColumn]) -> int:
+    return sum(split.width + GAP for split in splits)
 
 
 def _align_spans(cells: Sequence[Cell]) -> Iterator[Text]:
@@ -468,4 +468,4 @@ def print_query_heading(query: QuerySection) -> Iterator[RenderableType]:
         text.append(f"  {printable(query.text)}")
     yield text.append(f"  ({printable(query.known)})", style="dim")
     if query.concerns:
-        yield indented(Text(f"concerns {printable(query.concerns)}", style="dim"))
+        yield indent(Text(f"concerns {printable(query.concerns)}", style="dim"))

@@ -13,25 +13,25 @@ from harness.report.comparison_document import (
     build_comparison_table,
     build_measure_notes,
 )
-from harness.report.comparison_sentences import method_text
+from harness.report.comparison_sentences import describe_method
 from harness.report.document import ComparisonDocument
 from harness.report.sentences import printable
 from harness.report.terminal import (
-    plain,
+    make_text,
     print_blocks,
     print_cell,
     print_query,
     print_quiet_lines,
     print_reason,
     print_table,
-    safe,
+    render_plain,
 )
 
 QUERIES_SHOWN = 5
 """Queries that are shown with their rankings by default."""
 
 
-def report_renderables(
+def print_comparison_report(
     report: ComparisonReport, *, most: int = QUERIES_SHOWN, quiet: bool = False
 ) -> Iterator[RenderableType]:
     """
@@ -47,12 +47,12 @@ def report_renderables(
         yield Text.assemble((suite, "bold"), *_name_sides(document.candidate, document.reference))
         yield from print_blocks(document.blocks())
         yield from _print_queries(document)
-    yield safe(document.closing, "bold red" if document.exit_status else "bold green")
+    yield make_text(document.closing, "bold red" if document.exit_status else "bold green")
 
 
-def failure_text(report: ComparisonReport) -> str:
+def format_comparison_failure(report: ComparisonReport) -> str:
     """Why a comparison does not hold, and the worst queries' rankings side by side, as text without colors."""
-    return plain(_print_failure(report))
+    return render_plain(_print_failure(report))
 
 
 def _print_failure(report: ComparisonReport) -> Iterator[RenderableType]:
@@ -79,10 +79,10 @@ def _name_sides(candidate: str, reference: str) -> tuple[tuple[str, str], str, t
     return (printable(candidate), "bold"), " against ", (printable(reference), "bold")
 
 
-def comparison_renderables(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
+def print_comparison(comparison: Comparison, *, complete: bool = False) -> Iterator[RenderableType]:
     """The runs, the test, a line per measure, and what moved; *complete* as `--complete` was given."""
     yield Text.assemble(*_name_sides(comparison.candidate, comparison.reference))
-    yield safe(method_text(comparison), "dim")
+    yield make_text(describe_method(comparison), "dim")
     yield Text()
     yield from print_table(build_comparison_table(comparison))
     yield Text()

@@ -28,31 +28,42 @@ from harness.model import (
     SentRequest,
     TiedDocuments,
 )
-from harness.report.document import Cell, Column, ColumnKind, Fact, Facts, Table, Tone, name, title, words
+from harness.report.document import (
+    Cell,
+    Column,
+    ColumnKind,
+    Fact,
+    Facts,
+    Table,
+    Tone,
+    make_name,
+    make_title,
+    make_words,
+)
 from harness.report.run_document import (
     build_differences,
     build_missing_table,
     build_since_baseline,
-    grade_cell,
+    make_grade_cell,
     make_ranking_columns,
 )
-from harness.report.run_sentences import cause_lines, known_text, old_ranks
-from harness.report.sentences import difference_text, hit_score_text, plain_text, printable, score_text
+from harness.report.run_sentences import describe_causes, describe_query, find_old_ranks
+from harness.report.sentences import format_difference, format_hit_score, format_number, format_score, printable
 from harness.report.terminal import (
-    columns,
-    indented,
-    plain,
+    align_right,
+    indent,
+    make_table,
+    make_text,
+    make_texts,
     print_block,
     print_blocks,
     print_facts,
     print_table,
-    right,
-    safe,
-    safe_lines,
+    render_plain,
 )
 
 
-def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableType]:
+def print_inspection(inspection: QueryInspection) -> Iterator[RenderableType]:
     """The query, its request, its ranking rank by rank, what is missing, and why documents have their scores."""
     yield from _print_heading(inspection)
     yield Text()
@@ -60,7 +71,7 @@ def inspection_renderables(inspection: QueryInspection) -> Iterator[RenderableTy
     yield Text()
     yield from _print_ranking(inspection)
     yield from _print_explanations(inspection)
-    yield from safe_lines(inspection.notes, "dim")
+    yield from make_texts(inspection.notes, "dim")
 
 
 def _print_heading(inspection: QueryInspection) -> Iterator[RenderableType]:
@@ -73,12 +84,12 @@ def _print_heading(inspection: QueryInspection) -> Iterator[RenderableType]:
         "engine": engine,
         "request": inspection.request,
         "query": f"{query.id}  {query.text}" if query.text not in ("", query.id) else query.id,
-        "scores": known_text(query),
+        "scores": describe_query(query),
     }
-    yield print_facts(Facts(tuple(Fact(heading, words(text)) for heading, text in facts.items())))
+    yield print_facts(Facts(tuple(Fact(heading, make_words(text)) for heading, text in facts.items())))
     if query.reason:
-        yield indented(safe(query.reason, "yellow"))
-    yield from map(indented, safe_lines(cause_lines([query], inspection.checks), "bold yellow"))
+        yield indent(make_text(query.reason, "yellow"))
+    yield from map(indent, make_texts(describe_causes([query], inspection.checks), "bold yellow"))
 
 
 def _print_request(inspection: QueryInspection) -> Iterator[RenderableType]:
@@ -87,9 +98,9 @@ def _print_request(inspection: QueryInspection) -> Iterator[RenderableType]:
     yield printable(f"  {sent.method} {sent.url}")
     if sent.body is not None:
         body = json.dumps(without_vectors(sent.body), indent=2, ensure_ascii=False)
-        yield indented(Text("\n".join(map(printable, body.splitlines()))))
+        yield indent(Text("\n".join(map(printable, body.splitlines()))))
     yield Text()
-    yield printable(curl_line(sent))
+    yield printable(format_curl(sent))
     if sent.fingerprint:
         yield Text("curl does not check the `fingerprint` of the certificate: add --cacert FILE", style="dim")
 
@@ -99,11 +110,11 @@ def _print_ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
     if query.ranking or contributions:
         yield Text("ranking", style="bold")
         if contributions:
-            yield indented(Text(contributions_text(contributions)))
+            yield indent(Text(describe_contributions(contributions)))
         yield from print_blocks([build_contributions_table(query, contributions)])
     yield from _print_since_baseline(inspection)
     for tied in inspection.ties:
-        yield indented(safe(tied_text(tied), "yellow"))
+        yield indent(make_text(describe_ties(tied), "yellow"))
     if inspection.ties:
         yield Text()
     if query.missing:
@@ -119,38 +130,38 @@ def _print_since_baseline(inspection: QueryInspection) -> Iterator[RenderableTyp
     for measure, before in query.baseline.scores.items():
         now = query.scores.get(measure)
         if now is not None:
-            scores.append(f"{measure} {score_text(before)} → {score_text(now)}")
-    yield indented(safe(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}"))
+            scores.append(f"{measure} {format_score(before)} → {format_score(now)}")
+    yield indent(make_text(f"since the baseline of {summary.created}: {', '.join(scores) or 'no score'}"))
     for block in build_since_baseline(query):
         yield from print_block(block)
     yield Text()
     yield from print_blocks(build_differences(summary.diffs))
 
 
-def contributions_text(contributions: Contributions) -> str:
+def describe_contributions(contributions: Contributions) -> str:
     """The sum of what the ranks add, in words."""
-    dcg = score_text(contributions.dcg)
+    dcg = format_score(contributions.dcg)
     gained = f"{contributions.measure}, gain {contributions.gain}: the ranks add {dcg}"
     if not contributions.ideal:
         return f"{gained}; no judged document has a positive gain"
-    return f"{gained} of the {score_text(contributions.ideal)} of the ideal ranking"
+    return f"{gained} of the {format_score(contributions.ideal)} of the ideal ranking"
 
 
-def tied_text(tied: TiedDocuments) -> str:
+def describe_ties(tied: TiedDocuments) -> str:
     """Which documents tie, in words."""
     last = tied.rank + len(tied.documents) - 1
     ranks = f"rank {tied.rank}" if last == tied.rank else f"ranks {tied.rank} to {last}"
     below = f", with {', '.join(tied.below)} below the ranking" if tied.below else ""
     others = "" if tied.closed else ", and possibly others below"
     if tied.sort is None:
-        alike = f"the score {hit_score_text(tied.score)}"
+        alike = f"the score {format_hit_score(tied.score)}"
     else:
         values = [json.dumps(value, ensure_ascii=False) for value in tied.sort]
         alike = f"the sort values {', '.join(values)}"
     return f"tied with {alike}: {', '.join(tied.documents)} ({ranks}){below}{others}"
 
 
-NO_CONTRIBUTION: tuple[Cell, ...] = (words("–"),) * 4
+NO_CONTRIBUTION: tuple[Cell, ...] = (make_words("–"),) * 4
 """The figures of a rank that the measure does not count."""
 
 
@@ -158,7 +169,7 @@ def build_contributions_table(query: QueryReport, contributions: Contributions |
     """The ranking with what each rank adds to the DCG and loses against the ideal ranking."""
     ranks = contributions.ranks if contributions is not None else ()
     by_document = {rank.document: rank for rank in ranks if rank.document is not None}
-    old_rank = old_ranks(query)
+    old_rank = find_old_ranks(query)
     has_ties = any(document.tied for document in query.ranking)
     has_titles = any(document.title for document in query.ranking)
     table_columns = make_ranking_columns(
@@ -169,27 +180,27 @@ def build_contributions_table(query: QueryReport, contributions: Contributions |
     )
     rows = []
     for document in query.ranking:
-        row = [words(str(document.rank))]
+        row = [make_words(str(document.rank))]
         if old_rank:
-            row.append(words(old_rank.get(document.id, ""), Tone.STRONG))
-        row += [name(document.id), grade_cell(document)]
+            row.append(make_words(old_rank.get(document.id, ""), Tone.STRONG))
+        row += [make_name(document.id), make_grade_cell(document)]
         rank = by_document.get(document.id)
         row += NO_CONTRIBUTION if rank is None else _list_figures(rank)
-        row.append(words(hit_score_text(document.score)))
+        row.append(make_words(format_hit_score(document.score)))
         if has_ties:
-            row.append(words("tied" if document.tied else ""))
+            row.append(make_words("tied" if document.tied else ""))
         if has_titles:
-            row.append(title(document.title))
+            row.append(make_title(document.title))
         rows.append(row)
 
     # The ideal ranking may be longer than the one returned.
     was: list[Cell] = [()] if old_rank else []
-    no_hit: list[Cell] = [*was, words("no hit", Tone.QUIET), ()]
-    rows += [[words(str(rank.rank)), *no_hit, *_list_figures(rank)] for rank in ranks if rank.document is None]
+    no_hit: list[Cell] = [*was, make_words("no hit", Tone.QUIET), ()]
+    rows += [[make_words(str(rank.rank)), *no_hit, *_list_figures(rank)] for rank in ranks if rank.document is None]
     if contributions is not None:
-        lost = score_text(contributions.ideal - contributions.dcg)
-        sums = [words(score_text(contributions.dcg)), words(lost)]
-        rows.append([(), *was, words("sum", Tone.QUIET), (), (), (), *sums])
+        lost = format_score(contributions.ideal - contributions.dcg)
+        sums = [make_words(format_score(contributions.dcg)), make_words(lost)]
+        rows.append([(), *was, make_words("sum", Tone.QUIET), (), (), (), *sums])
     return Table(table_columns, tuple(_fill_row(row, len(table_columns)) for row in rows))
 
 
@@ -199,26 +210,26 @@ def build_short_contributions_table(query: QueryReport, contributions: Contribut
     figures = [Column(heading, ColumnKind.FIGURE) for heading in ("grade", "adds", "loses")]
     rows: list[tuple[Cell, ...]] = []
     for rank in contributions.ranks:
-        cells = (words(score_text(rank.adds)), words(score_text(rank.loses)))
+        cells = (make_words(format_score(rank.adds)), make_words(format_score(rank.loses)))
         if rank.document is None:
-            rows.append((words(str(rank.rank)), words("no hit", Tone.QUIET), (), *cells))
+            rows.append((make_words(str(rank.rank)), make_words("no hit", Tone.QUIET), (), *cells))
         elif rank.document in documents:
             document = documents[rank.document]
-            rows.append((words(str(document.rank)), name(document.id), grade_cell(document), *cells))
-    lost = score_text(contributions.ideal - contributions.dcg)
-    rows.append(((), words("sum", Tone.QUIET), (), words(score_text(contributions.dcg)), words(lost)))
+            rows.append((make_words(str(document.rank)), make_name(document.id), make_grade_cell(document), *cells))
+    lost = format_score(contributions.ideal - contributions.dcg)
+    rows.append(((), make_words("sum", Tone.QUIET), (), make_words(format_score(contributions.dcg)), make_words(lost)))
     return Table((Column("rank", ColumnKind.FIGURE), Column("document"), *figures), tuple(rows))
 
 
-def contribution_block(query: QueryReport, contributions: Contributions) -> str:
+def format_contributions(query: QueryReport, contributions: Contributions) -> str:
     """The short table of what each rank adds and loses, as text without colors."""
     table = build_short_contributions_table(query, contributions)
-    return plain([Text(contributions_text(contributions)), *print_table(table)])
+    return render_plain([Text(describe_contributions(contributions)), *print_table(table)])
 
 
 def _list_figures(rank: RankContribution) -> list[Cell]:
-    texts = (plain_text(rank.gain), score_text(rank.discount), score_text(rank.adds), score_text(rank.loses))
-    return [words(text) for text in texts]
+    texts = (format_number(rank.gain), format_score(rank.discount), format_score(rank.adds), format_score(rank.loses))
+    return [make_words(text) for text in texts]
 
 
 def _fill_row(row: Sequence[Cell], size: int) -> tuple[Cell, ...]:
@@ -242,20 +253,20 @@ def _print_explanations(inspection: QueryInspection) -> Iterator[RenderableType]
         heading.append(f"  {printable(score)}")
         heading.append(f"  {printable(titles.get(explanation.document) or '')}".rstrip(), style="dim")
         yield heading
-        yield from map(indented, _print_explanation(explanation))
+        yield from map(indent, _print_explanation(explanation))
         yield Text()
     if inspection.differences:
         first, second = inspection.explanations
         yield Text("what differs", style="bold")
-        yield indented(_lay_out_differences(inspection.differences, first, second))
+        yield indent(_lay_out_differences(inspection.differences, first, second))
         yield Text()
 
 
 def _print_explanation(explanation: Explanation) -> Iterator[RenderableType]:
-    yield from safe_lines(explanation_lines(explanation))
+    yield from make_texts(describe_explanation(explanation))
     if explanation.parts:
         yield _lay_out_parts(explanation)
-    yield from safe_lines(coarse_lines(explanation.parts), "yellow")
+    yield from make_texts(describe_coarse_parts(explanation.parts), "yellow")
     if explanation.clauses:
         yield _lay_out_clauses(explanation)
 
@@ -264,46 +275,46 @@ def _lay_out_parts(explanation: Explanation) -> rich_table.Table:
     """The parts of a score, with a column for each figure that any part has."""
     parts = explanation.parts
     figures: dict[str, list[str]] = {
-        "boost": [_figure_text(part.boost) for part in parts],
-        "idf": [_figure_text(part.idf) for part in parts],
-        "tf": [_figure_text(part.tf) for part in parts],
-        "freq": [_figure_text(part.frequency) for part in parts],
-        "length (mean)": [_length_text(part) for part in parts],
-        "times": [_factors_text(part) for part in parts],
+        "boost": [_format_figure(part.boost) for part in parts],
+        "idf": [_format_figure(part.idf) for part in parts],
+        "tf": [_format_figure(part.tf) for part in parts],
+        "freq": [_format_figure(part.frequency) for part in parts],
+        "length (mean)": [_format_length(part) for part in parts],
+        "times": [_format_factors(part) for part in parts],
     }
     shown = {heading: texts for heading, texts in figures.items() if any(texts)}
-    table = columns(right("adds"), "clause")
+    table = make_table(align_right("adds"), "clause")
     for heading in shown:
         table.add_column(heading, justify="left" if heading == "times" else "right", overflow="fold")
     for part, *texts in zip(parts, *shown.values(), strict=True):
-        row = (score_text(part.score), part.clause, *texts)
-        table.add_row(*map(safe, row), style="" if part.score else "dim")
-    table.add_row(score_text(math.fsum(part.score for part in parts)), Text("sum", style="dim"))
+        row = (format_score(part.score), part.clause, *texts)
+        table.add_row(*map(make_text, row), style="" if part.score else "dim")
+    table.add_row(format_score(math.fsum(part.score for part in parts)), Text("sum", style="dim"))
     return table
 
 
-def _length_text(part: ScorePart) -> str:
+def _format_length(part: ScorePart) -> str:
     if part.length is None:
         return ""
-    return f"{plain_text(part.length)} ({score_text(part.average_length, 1)})"
+    return f"{format_number(part.length)} ({format_score(part.average_length, 1)})"
 
 
-def _factors_text(part: ScorePart) -> str:
+def _format_factors(part: ScorePart) -> str:
     """The factors of *part*, in words."""
     texts = [f"{factor.name} {factor.value:.4g}" if factor.value else factor.name for factor in part.factors]
     return ", ".join(texts)
 
 
-def _figure_text(value: float | None) -> str:
+def _format_figure(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
 
 
 def _lay_out_clauses(explanation: Explanation) -> rich_table.Table:
-    table = columns("", "clause", "place")
+    table = make_table("", "clause", "place")
     for clause in explanation.clauses:
         matches = "matches" if clause.matches else "no match"
         style = "bold red" if clause.decides else ""
-        table.add_row(Text(matches, style=style), safe(clause.clause, style), printable(clause.place))
+        table.add_row(Text(matches, style=style), make_text(clause.clause, style), printable(clause.place))
     return table
 
 
@@ -313,21 +324,29 @@ def _lay_out_differences(
     # Of parts with one clause the first one counts.
     first_parts = {part.clause: part for part in reversed(first.parts)}
     second_parts = {part.clause: part for part in reversed(second.parts)}
-    table = columns(right("difference"), "clause")
+    table = make_table(align_right("difference"), "clause")
     for explanation in (first, second):
         table.add_column(printable(explanation.document), justify="right", overflow="fold")
     table.add_column("why", overflow="fold")
     for row in differences:
         if row.first or row.second:
-            why = difference_reason(first_parts.get(row.clause), second_parts.get(row.clause))
-            texts = (difference_text(row.difference), row.clause, score_text(row.first), score_text(row.second), why)
-            table.add_row(*map(safe, texts))
+            why = explain_difference(first_parts.get(row.clause), second_parts.get(row.clause))
+            texts = (
+                format_difference(row.difference),
+                row.clause,
+                format_score(row.first),
+                format_score(row.second),
+                why,
+            )
+            table.add_row(*map(make_text, texts))
     total = math.fsum(row.difference for row in differences)
-    table.add_row(difference_text(total), Text("sum", style="dim"), score_text(first.score), score_text(second.score))
+    table.add_row(
+        format_difference(total), Text("sum", style="dim"), format_score(first.score), format_score(second.score)
+    )
     return table
 
 
-def explanation_lines(explanation: Explanation) -> Iterator[str]:
+def describe_explanation(explanation: Explanation) -> Iterator[str]:
     """The facts about the document, in words."""
     if explanation.outcome is Explained.INVISIBLE:
         guess = f"; did you mean {explanation.nearest!r}?" if explanation.nearest is not None else ""
@@ -342,7 +361,7 @@ def explanation_lines(explanation: Explanation) -> Iterator[str]:
         yield explanation.reason
 
 
-def coarse_lines(parts: Sequence[ScorePart]) -> Iterator[str]:
+def describe_coarse_parts(parts: Sequence[ScorePart]) -> Iterator[str]:
     """A line for each kind of part, and each factor, that the engine does not explain further."""
     kinds = [str(part.kind) for part in parts if part.kind in COARSE]
     for part in parts:
@@ -355,7 +374,7 @@ COARSE = (PartKind.FUNCTION, PartKind.SCRIPT, PartKind.VECTOR, PartKind.FUSION, 
 """The kinds that have no finer parts."""
 
 
-def difference_reason(first: ScorePart | None, second: ScorePart | None) -> str:
+def explain_difference(first: ScorePart | None, second: ScorePart | None) -> str:
     """Which figures of one clause differ between two documents."""
     if second is None:
         return "only in the first"
@@ -370,9 +389,9 @@ def difference_reason(first: ScorePart | None, second: ScorePart | None) -> str:
     reasons = []
     for figure, first_value, second_value in figures:
         if first_value != second_value:
-            reasons.append(f"{figure} {_figure_text(first_value)} and {_figure_text(second_value)}")
+            reasons.append(f"{figure} {_format_figure(first_value)} and {_format_figure(second_value)}")
     if first.factors != second.factors:
-        reasons.append(f"times {_factors_text(first) or '1'} and {_factors_text(second) or '1'}")
+        reasons.append(f"times {_format_factors(first) or '1'} and {_format_factors(second) or '1'}")
     return "; ".join(reasons)
 
 
@@ -382,11 +401,11 @@ def difference_reason(first: ScorePart | None, second: ScorePart | None) -> str:
 _NEEDS_ESCAPE = re.compile(r'["\\`$!]')
 
 
-def curl_line(sent: SentRequest) -> str:
+def format_curl(sent: SentRequest) -> str:
     """
     The curl command that sends *sent*; the shell fills the variables in.
 
-    >>> print(curl_line(SentRequest("GET", "http://shop/find?q=a b", {"x-key": "${KEY}"}, variables=("KEY",))))
+    >>> print(format_curl(SentRequest("GET", "http://shop/find?q=a b", {"x-key": "${KEY}"}, variables=("KEY",))))
     curl -X GET -H "x-key: $KEY" 'http://shop/find?q=a b'
     """
     arguments = ["curl", "-X", sent.method]

@@ -11,8 +11,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import JudgeAgreement, JudgmentFinding, Pool
-from harness.report.sentences import printable, score_text, zero_hit_lines
-from harness.report.terminal import columns, indented, right, safe, safe_lines
+from harness.report.sentences import describe_zero_hits, format_score, printable
+from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
 from harness.words import count
 
 # Pools.
@@ -22,17 +22,17 @@ QUERIES_SHOWN = 10
 UNANSWERED_SHOWN = 10
 
 
-def pool_renderables(pool: Pool) -> Iterator[RenderableType]:
+def print_pool(pool: Pool) -> Iterator[RenderableType]:
     """The unjudged documents in all, in each run, and in the queries whose score may change most."""
     yield Text.assemble((printable(pool.suite), "bold"), f"  {_describe_total(pool)}")
-    yield indented(_lay_out_coverage(pool))
+    yield indent(_lay_out_coverage(pool))
     if pool.queries:
         yield Text()
-        yield indented(_lay_out_queries(pool))
+        yield indent(_lay_out_queries(pool))
     if len(pool.queries) > QUERIES_SHOWN:
-        yield indented(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
-    yield from map(indented, safe_lines(pool.notes, "dim"))
-    yield from map(indented, safe_lines(zero_hit_lines(pool), "yellow"))
+        yield indent(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
+    yield from map(indent, make_texts(pool.notes, "dim"))
+    yield from map(indent, make_texts(describe_zero_hits(pool), "yellow"))
     yield from _print_unanswered(pool)
 
 
@@ -49,24 +49,24 @@ def _describe_total(pool: Pool) -> str:
 def _lay_out_coverage(pool: Pool) -> Table:
     mean = printable(f"mean {pool.measure}")
     figures = (f"Judged@{pool.depth}", "unjudged hits", mean, "if worst", "if best")
-    table = columns("request", *map(right, figures))
+    table = make_table("request", *map(align_right, figures))
     for coverage in pool.coverage:
         unjudged = f"{coverage.unjudged:,} of {coverage.hits:,}"
         bounds = (coverage.as_judged, coverage.if_worst, coverage.if_best)
-        table.add_row(safe(coverage.run), score_text(coverage.judged), unjudged, *map(score_text, bounds))
+        table.add_row(make_text(coverage.run), format_score(coverage.judged), unjudged, *map(format_score, bounds))
     return table
 
 
 def _lay_out_queries(pool: Pool) -> Table:
     has_runs = len(pool.coverage) > 1
     figures = ("unjudged", printable(pool.measure), "if worst", "if best")
-    table = columns("judge first", "request" if has_runs else None, *map(right, figures))
+    table = make_table("judge first", "request" if has_runs else None, *map(align_right, figures))
     for query in pool.queries[:QUERIES_SHOWN]:
-        cells: list[str | Text] = [safe(query.query)]
+        cells: list[str | Text] = [make_text(query.query)]
         if has_runs:
-            cells.append(safe(query.run))
+            cells.append(make_text(query.run))
         cells.append(f"{query.unjudged:,}")
-        cells += map(score_text, (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best))
+        cells += map(format_score, (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best))
         table.add_row(*cells)
     return table
 
@@ -75,27 +75,27 @@ def _print_unanswered(pool: Pool) -> Iterator[RenderableType]:
     has_runs = len(pool.coverage) > 1
     for (query, run), reason in list(pool.unanswered.items())[:UNANSWERED_SHOWN]:
         where = f", request {run}" if has_runs else ""
-        yield indented(safe(f"query {query}{where} has no answer: {reason}", "bold red"))
+        yield indent(make_text(f"query {query}{where} has no answer: {reason}", "bold red"))
     if len(pool.unanswered) > UNANSWERED_SHOWN:
         left = count(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
-        yield indented(Text(f"and {left} more without an answer", style="bold red"))
+        yield indent(Text(f"and {left} more without an answer", style="bold red"))
 
 
 # Findings.
 
 
-def finding_lines(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
+def format_findings(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
     """A line per finding, which begins with its place."""
     return (printable(str(finding)) for finding in findings)
 
 
-def findings_json(findings: Sequence[JudgmentFinding]) -> str:
+def dump_findings(findings: Sequence[JudgmentFinding]) -> str:
     """A list of objects with path, line, column, kind and message; *line* and *column* are 0 for a whole file."""
     plain = [{**asdict(finding.mark), "kind": finding.kind, "message": finding.message} for finding in findings]
     return json.dumps(plain, indent=2, ensure_ascii=False)
 
 
-def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
+def write_findings_closing(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
     """The numbers of judgments and suites checked, and of findings."""
     checked = f"{count(judgments, 'judgment')} of {count(suites, 'suite')} checked"
     return f"{checked}: {count(len(findings), 'finding') if findings else 'no findings'}"
@@ -104,18 +104,23 @@ def closing_line(findings: Sequence[JudgmentFinding], judgments: int, suites: in
 # Agreement of judges.
 
 
-def agreement_renderables(agreement: JudgeAgreement) -> Iterator[RenderableType]:
+def print_agreement(agreement: JudgeAgreement) -> Iterator[RenderableType]:
     """How much each judge graded, the coefficients with their numbers of documents, and the disagreements."""
     for judge, size in agreement.graded.items():
         yield Text(f"{judge} graded {count(size, 'document')}")
     yield Text(f"{count(agreement.shared, 'document')} graded by several judges, {agreement.same:,} of them alike")
     yield Text()
-    table = columns(Column("coefficient", no_wrap=True), Column(no_wrap=True), right("value"), right("documents"))
+    table = make_table(
+        Column("coefficient", no_wrap=True),
+        Column(no_wrap=True),
+        align_right("value"),
+        align_right("documents"),
+    )
     for weights, kappa in agreement.cohen.items():
-        table.add_row("Cohen's kappa", weights, score_text(kappa), f"{agreement.complete:,}")
-    table.add_row("Fleiss' kappa", "", score_text(agreement.fleiss), f"{agreement.complete:,}")
+        table.add_row("Cohen's kappa", weights, format_score(kappa), f"{agreement.complete:,}")
+    table.add_row("Fleiss' kappa", "", format_score(agreement.fleiss), f"{agreement.complete:,}")
     for level, alpha in agreement.alpha.items():
-        table.add_row("Krippendorff's alpha", level, score_text(alpha), f"{agreement.shared:,}")
+        table.add_row("Krippendorff's alpha", level, format_score(alpha), f"{agreement.shared:,}")
     yield table
     if agreement.disagreements:
         yield Text()
@@ -123,16 +128,18 @@ def agreement_renderables(agreement: JudgeAgreement) -> Iterator[RenderableType]
 
 
 def _lay_out_disagreements(agreement: JudgeAgreement) -> RenderableType:
-    table = columns(right("apart"), "query", "document", *map(right, agreement.graded))
+    table = make_table(align_right("apart"), "query", "document", *map(align_right, agreement.graded))
     for disagreement in agreement.disagreements:
         grades = []
         for judge in agreement.graded:
             grade = disagreement.grades.get(judge)
             grades.append("–" if grade is None else f"{grade:g}")
-        table.add_row(f"{disagreement.spread:g}", safe(disagreement.query), safe(disagreement.document), *grades)
+        table.add_row(
+            f"{disagreement.spread:g}", make_text(disagreement.query), make_text(disagreement.document), *grades
+        )
     return table
 
 
-def agreement_json(agreement: JudgeAgreement) -> str:
+def dump_agreement(agreement: JudgeAgreement) -> str:
     """*agreement* as JSON."""
     return json.dumps(asdict(agreement), ensure_ascii=False, indent=2)

@@ -17,8 +17,8 @@ from harness.report.document import Notes, RunDocument, SuiteSection
 from harness.report.run_document import build_changes, build_query_section, build_run_document, build_threshold
 from harness.report.sentences import printable
 from harness.report.terminal import (
-    indented,
-    plain,
+    indent,
+    make_text,
     print_blocks,
     print_cell,
     print_command,
@@ -28,12 +28,12 @@ from harness.report.terminal import (
     print_reason,
     print_table,
     print_unanswered,
-    safe,
+    render_plain,
 )
 from harness.words import count
 
 
-def report_renderables(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
+def print_report(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
     """
     *report*; if *quiet* only the thresholds that need attention, and the last line.
 
@@ -63,11 +63,11 @@ def _print_quietly(suite: SuiteSection) -> Iterator[RenderableType]:
     lines = list(print_quiet_lines(suite.title, suite.thresholds.thresholds))
     if suite.thresholds.unanswered or lines:
         for warning in suite.warnings.lines:
-            yield safe(f"{suite.title}: {warning.text}")
+            yield make_text(f"{suite.title}: {warning.text}")
     if suite.thresholds.unanswered:
         yield Text.assemble(printable(suite.title), ": ", print_unanswered(suite.thresholds))
         for outcome in suite.outcomes.lines:
-            yield safe(f"{suite.title}: {outcome.text}")
+            yield make_text(f"{suite.title}: {outcome.text}")
     yield from lines
 
 
@@ -80,27 +80,27 @@ def _choose_closing_style(document: RunDocument) -> str:
 # One threshold by itself, for pytest and Python.
 
 
-def failure_text(suite: SuiteReport, verdict: Verdict) -> str:
+def format_failure(suite: SuiteReport, verdict: Verdict) -> str:
     """The reason of *verdict*: observed and required, and its worst queries' rankings with grades."""
-    return plain(_print_failure(suite, verdict))
+    return render_plain(_print_failure(suite, verdict))
 
 
 def _print_failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
     threshold = build_threshold(suite, verdict)
     yield from print_reason(threshold)
-    yield from map(indented, _print_changes(suite, verdict))
+    yield from map(indent, _print_changes(suite, verdict))
     for query in suite.find_queries(verdict.blamed[:QUERIES_OF_THRESHOLD]):
         yield Text()
-        yield from map(indented, print_query(build_query_section(query, verdict.measure)))
+        yield from map(indent, print_query(build_query_section(query, verdict.measure)))
     if len(verdict.blamed) > QUERIES_OF_THRESHOLD:
         more = count(len(verdict.blamed) - QUERIES_OF_THRESHOLD, "more query")
-        yield indented(Text(f"and {more}", style="dim"))
+        yield indent(Text(f"and {more}", style="dim"))
     yield from print_command(threshold)
 
 
-def since_baseline_text(suite: SuiteReport, verdict: Verdict) -> str:
+def format_changes(suite: SuiteReport, verdict: Verdict) -> str:
     """The changes since the baseline that concern *verdict*; empty where nothing changed or there is no baseline."""
-    return plain(_print_changes(suite, verdict)).rstrip()
+    return render_plain(_print_changes(suite, verdict)).rstrip()
 
 
 def _print_changes(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
@@ -112,6 +112,6 @@ def _print_changes(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableT
             yield Text()
 
 
-def query_block(query: QueryReport, measure: str | None = None) -> str:
+def format_query(query: QueryReport, measure: str | None = None) -> str:
     """One query's ranking with grades, and its missing relevant documents, as text without colors."""
-    return plain(print_query(build_query_section(query, measure)))
+    return render_plain(print_query(build_query_section(query, measure)))

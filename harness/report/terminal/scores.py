@@ -12,8 +12,8 @@ from rich.text import Text
 from harness.baseline.entries import group_by_state
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
-from harness.report.sentences import mean_heading, plain_text, printable, score_text
-from harness.report.terminal import Fitting, columns, right, safe
+from harness.report.sentences import format_number, format_score, name_mean, printable
+from harness.report.terminal import Fitting, align_right, make_table, make_text
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # Baselines.
 
 
-def means_of(baseline: Baseline) -> dict[str, tuple[float, int]]:
+def compute_means(baseline: Baseline) -> dict[str, tuple[float, int]]:
     """The mean of the kept scores by measure, with the weights kept, and the number of its queries."""
     scores: dict[str, list[float]] = {}
     weights: dict[str, list[float]] = {}
@@ -40,7 +40,7 @@ def is_weighted(baseline: Baseline) -> bool:
     return are_weighted(query.weight for query in baseline.queries.values())
 
 
-def entry_renderables(request: str, baseline: Baseline) -> Iterator[RenderableType]:
+def print_entry(request: str, baseline: Baseline) -> Iterator[RenderableType]:
     """The facts about one request's baseline, and a line per measure."""
     yield Text.assemble("request ", (printable(request), "bold"))
     index = baseline.index
@@ -70,17 +70,22 @@ def _lay_out_means(baseline: Baseline) -> RenderableType:
     for name, query in baseline.queries.items():
         for measure in query.bands:
             moved_by_ties.setdefault(measure, []).append(name)
-    table = columns("measure", right(mean_heading(weighted=is_weighted(baseline))), right("queries"), "moved by ties")
-    for measure, (value, queries) in means_of(baseline).items():
+    table = make_table(
+        "measure",
+        align_right(name_mean(weighted=is_weighted(baseline))),
+        align_right("queries"),
+        "moved by ties",
+    )
+    for measure, (value, queries) in compute_means(baseline).items():
         moved = listed(moved_by_ties.get(measure, []))
-        table.add_row(Text(measure), score_text(value), f"{queries:,}", safe(moved))
+        table.add_row(Text(measure), format_score(value), f"{queries:,}", make_text(moved))
     return table
 
 
 # Run files.
 
 
-def score_renderables(
+def print_scores(
     evaluation: Evaluation, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
 ) -> Iterator[RenderableType]:
     """The profile, and a line per measure under its requested text; with *per_query* a line per query before."""
@@ -90,14 +95,14 @@ def score_renderables(
         yield Text()
     has_sums = any(measure.text in evaluation.summed for measure in measures.values())
     headings = ["mean", "sum", "counted", "undefined"] if has_sums else ["mean", "counted", "undefined"]
-    table = columns("measure", *map(right, headings), "gain")
+    table = make_table("measure", *map(align_right, headings), "gain")
     for text, measure in measures.items():
         table.add_row(Text(text), *_list_figures(evaluation, measure, has_sums=has_sums), Text(gains[text]))
     yield table
     for text, measure in measures.items():
         over_ties = evaluation.means_over_ties(measure.text)
         if over_ties is not None:
-            least, greatest = map(score_text, over_ties)
+            least, greatest = map(format_score, over_ties)
             moved = count(len(evaluation.tie_ranges[measure.text]), "query")
             yield Text(f"{text}: {least} to {greatest} over the orders of ties, which move {moved}", style="yellow")
 
@@ -105,9 +110,9 @@ def score_renderables(
 def _list_figures(evaluation: Evaluation, measure: Measure, *, has_sums: bool) -> Iterator[str]:
     """The mean, the sum where any measure has one, and the numbers of queries counted and not counted."""
     values = evaluation.values(measure.text)
-    yield score_text(evaluation.mean(measure.text))
+    yield format_score(evaluation.mean(measure.text))
     if measure.text in evaluation.summed:
-        yield plain_text(evaluation.sum(measure.text))
+        yield format_number(evaluation.sum(measure.text))
     elif has_sums:
         yield ""
     yield f"{len(values):,}"
@@ -115,19 +120,19 @@ def _list_figures(evaluation: Evaluation, measure: Measure, *, has_sums: bool) -
 
 
 def _lay_out_scores(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
-    table = columns("query", *(Column(Text(text), justify="right") for text in measures))
+    table = make_table("query", *(Column(Text(text), justify="right") for text in measures))
     scores = [evaluation.scores[measure.text] for measure in measures.values()]
     # Each measure has the same queries.
     for query in scores[0]:
-        table.add_row(safe(query), *(score_text(of_measure[query]) for of_measure in scores))
+        table.add_row(make_text(query), *(format_score(of_measure[query]) for of_measure in scores))
     return table
 
 
 def _list_scores(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
     """A line per query and measure, where a column for each measure takes too many."""
-    table = columns("query", "measure", right("score"))
+    table = make_table("query", "measure", align_right("score"))
     scores = {text: evaluation.scores[measure.text] for text, measure in measures.items()}
     for query in next(iter(scores.values())):
         for text, of_measure in scores.items():
-            table.add_row(safe(query), Text(text), score_text(of_measure[query]))
+            table.add_row(make_text(query), Text(text), format_score(of_measure[query]))
     return table

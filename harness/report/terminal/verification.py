@@ -8,8 +8,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
-from harness.report.sentences import difference_text, mean_heading, printable, printable_lines, score_text
-from harness.report.terminal import columns, indented, right, safe
+from harness.report.sentences import format_difference, format_score, name_mean, printable, printable_lines
+from harness.report.terminal import align_right, indent, make_table, make_text
 from harness.words import count, listed
 
 DIFFERENCES_SHOWN = 20
@@ -36,7 +36,7 @@ _RULES: Mapping[str, str] = {
 }
 
 
-def cause_text(cause: Cause, measure: str, verification: Verification) -> str:
+def describe_cause(cause: Cause, measure: str, verification: Verification) -> str:
     """The reason in words, with how far it moves the score and the documents it is about."""
     if cause.kind is CauseKind.RULES:
         name = measure.partition("@")[0].partition("(")[0]
@@ -46,60 +46,60 @@ def cause_text(cause: Cause, measure: str, verification: Verification) -> str:
     else:
         sentence = _SENTENCES[cause.kind]
     if cause.change is not None:
-        sentence += f" ({difference_text(cause.change)})"
+        sentence += f" ({format_difference(cause.change)})"
     if cause.documents:
         sentence += f": {listed(cause.documents)}"
     return sentence
 
 
-def verification_renderables(verification: Verification) -> Iterator[RenderableType]:
+def print_verification(verification: Verification) -> Iterator[RenderableType]:
     """The means, the differences with their reasons, and what was not compared."""
     heading = f"  request {verification.request} on {verification.cluster}, {verification.engine}"
     if verification.index is not None:
         heading += f", index {verification.index}"
     yield Text.assemble((printable(verification.suite), "bold"), printable(heading))
-    yield indented(_lay_out_means(verification))
+    yield indent(_lay_out_means(verification))
     for measure in verification.measures:
         yield from _print_differences(measure, verification)
     for query, reason in verification.unanswered.items():
-        yield indented(safe(f"query {query} is not compared: {reason}", "bold red"))
+        yield indent(make_text(f"query {query} is not compared: {reason}", "bold red"))
     if verification.not_compared:
         names = ", ".join(verification.not_compared)
-        yield indented(safe(f"not compared, as _rank_eval has no such measure: {names}", "dim"))
+        yield indent(make_text(f"not compared, as _rank_eval has no such measure: {names}", "dim"))
     if verification.parameters:
         names = ", ".join(verification.parameters)
-        yield indented(safe(f"not sent, as _rank_eval does not take it: {names}", "dim"))
+        yield indent(make_text(f"not sent, as _rank_eval does not take it: {names}", "dim"))
     if verification.weighted:
-        yield indented(Text("the suite's means are weighted, those of _rank_eval are not", style="dim"))
-    yield indented(Text(_describe_total(verification)))
+        yield indent(Text("the suite's means are weighted, those of _rank_eval are not", style="dim"))
+    yield indent(Text(_describe_total(verification)))
 
 
 def _lay_out_means(verification: Verification) -> RenderableType:
-    mean = mean_heading(weighted=verification.weighted)
-    table = columns("measure", *map(right, (mean, "_rank_eval", "queries", "different")))
+    mean = name_mean(weighted=verification.weighted)
+    table = make_table("measure", *map(align_right, (mean, "_rank_eval", "queries", "different")))
     for measure in verification.measures:
-        means = (score_text(measure.ours), score_text(measure.theirs))
-        table.add_row(safe(measure.measure), *means, f"{measure.queries:,}", f"{len(measure.differences):,}")
+        means = (format_score(measure.ours), format_score(measure.theirs))
+        table.add_row(make_text(measure.measure), *means, f"{measure.queries:,}", f"{len(measure.differences):,}")
     return table
 
 
 def _print_differences(measure: VerifiedMeasure, verification: Verification) -> Iterator[RenderableType]:
     if not measure.differences:
         return
-    table = columns(safe(measure.measure), right("harness"), right("_rank_eval"), "reason")
+    table = make_table(make_text(measure.measure), align_right("harness"), align_right("_rank_eval"), "reason")
     # Those without a known reason come first.
     shown = sorted(measure.differences, key=lambda difference: difference.is_explained)[:DIFFERENCES_SHOWN]
     for difference in shown:
-        reasons = [cause_text(cause, measure.measure, verification) for cause in difference.causes]
+        reasons = [describe_cause(cause, measure.measure, verification) for cause in difference.causes]
         style = "" if difference.is_explained else "bold red"
         digits = _choose_digits(difference)
-        scores = (score_text(difference.ours, digits), score_text(difference.theirs, digits))
-        table.add_row(safe(difference.query), *scores, Text(printable_lines("\n".join(reasons)), style=style))
+        scores = (format_score(difference.ours, digits), format_score(difference.theirs, digits))
+        table.add_row(make_text(difference.query), *scores, Text(printable_lines("\n".join(reasons)), style=style))
     yield Text()
-    yield indented(table)
+    yield indent(table)
     if len(measure.differences) > len(shown):
         more = count(len(measure.differences) - len(shown), "query")
-        yield indented(Text(f"and {more} more; --json lists all", style="dim"))
+        yield indent(Text(f"and {more} more; --json lists all", style="dim"))
 
 
 def _choose_digits(difference: ScoreDifference) -> int:

@@ -17,7 +17,7 @@ from harness.model import (
     Target,
     Verdict,
 )
-from harness.report.terminal import plain
+from harness.report.terminal import render_plain
 
 
 class Terminal(io.StringIO):
@@ -104,5 +104,5 @@ def test_a_suite_s_name_is_no_command_in_a_log(name):
 
 
 def test_a_report_without_colours_has_no_command_either():
-    text = plain([Text("  ::error::x"), "::warning::y", Text("a ##[error] b ::c")])
+    text = render_plain([Text("  ::error::x"), "::warning::y", Text("a ##[error] b ::c")])
     assert text.splitlines() == ["  \\x3a:error::x", "\\x3a:warning::y", "a \\x23#[error] b ::c"]

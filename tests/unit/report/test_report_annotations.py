@@ -19,10 +19,10 @@ from harness.model import Mark, NamedField, Outcome, QueryReport, Status, Target
 from harness.report.annotations import (
     Annotation,
     Severity,
-    code_quality,
-    problem_annotations,
-    report_annotations,
-    workflow_commands,
+    annotate_problems,
+    annotate_report,
+    dump_code_quality,
+    format_workflow_commands,
 )
 
 REPOSITORY = Path.cwd()
@@ -46,7 +46,7 @@ def unescape(text: str, characters: str) -> str:
 
 
 def lines(report) -> list[tuple[str, dict[str, str], str]]:
-    return [read(line) for line in workflow_commands(report_annotations(report), REPOSITORY)]
+    return [read(line) for line in format_workflow_commands(annotate_report(report), REPOSITORY)]
 
 
 def with_verdicts(suite, *verdicts):
@@ -119,7 +119,7 @@ def test_a_selection_that_leaves_nothing_to_decide_is_told_and_is_in_the_code_qu
     undecided = replace(empty, undecided="no threshold applies to 'head'")
     [found] = lines(undecided)
     assert found[1] == {"file": suite.path, "title": "products: nothing was decided"}
-    [entry] = json.loads(code_quality(undecided, tmp_path))
+    [entry] = json.loads(dump_code_quality(undecided, tmp_path))
     assert entry["description"].endswith("nothing was decided: no threshold applies to 'head'")
 
 
@@ -128,7 +128,7 @@ def test_the_worst_come_first(suite):
     statuses = [Status.XPASSED, Status.WARNED, Status.FAILED, Status.FAILED, Status.ERROR]
     verdicts = [replace(one, id=str(place), status=status) for place, status in enumerate(statuses)]
     verdicts[2] = replace(verdicts[2], query="red-shoes")
-    found = report_annotations(with_verdicts(suite, *verdicts))
+    found = annotate_report(with_verdicts(suite, *verdicts))
     assert [annotation.key[-1] for annotation in found] == ["4", "3", "2", "1", "0"]
 
 
@@ -153,7 +153,7 @@ def test_two_requests_of_a_suite_are_told_apart(suite):
 
 def test_problems_of_suites_are_errors_on_their_lines():
     problems = [Problem("a.relevance.yaml", 3, 7, "found 'mesures', expected 'measures'"), Problem("b.yaml", 0, 0, "x")]
-    found = [read(line) for line in workflow_commands(problem_annotations(problems), REPOSITORY)]
+    found = [read(line) for line in format_workflow_commands(annotate_problems(problems), REPOSITORY)]
     assert found[0] == (
         "error",
         {"file": "a.relevance.yaml", "line": "3", "col": "7", "title": "relevance"},
@@ -168,7 +168,7 @@ HOSTILE = st.text(st.sampled_from("%:,\r\n=0ADx") | st.characters(), max_size=30
 @given(HOSTILE, HOSTILE.filter(lambda text: "\0" not in text and text.strip("./ ")), HOSTILE)
 def test_no_text_gets_out_of_its_place(title, path, message):
     annotation = Annotation(Severity.ERROR, f"t{title}", message, Mark(f"f{path}", 1, 2), "")
-    [line] = workflow_commands([annotation], REPOSITORY)
+    [line] = format_workflow_commands([annotation], REPOSITORY)
     kind, place, said = read(line)
     assert kind == "error"
     assert set(place) == {"file", "line", "col", "title"}
@@ -184,7 +184,7 @@ def test_files_are_named_from_the_repository_wherever_the_command_was_given(tmp_
 
     def named(path: str, repository: Path) -> str:
         annotation = Annotation(Severity.ERROR, "t", "m", Mark(path, 1, 1), "")
-        return read(next(workflow_commands([annotation], repository)))[1]["file"]
+        return read(next(format_workflow_commands([annotation], repository)))[1]["file"]
 
     for repository in (tmp_path / "repository", tmp_path / "link"):
         assert named("shop.yaml", repository) == "suites/shop.yaml"
@@ -225,7 +225,7 @@ CODE_QUALITY = {
 
 
 def quality(report) -> list[dict]:
-    entries = json.loads(code_quality(report, REPOSITORY))
+    entries = json.loads(dump_code_quality(report, REPOSITORY))
     jsonschema.validate(entries, CODE_QUALITY)
     return entries
 

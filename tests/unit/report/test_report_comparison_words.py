@@ -22,21 +22,21 @@ from harness.model.comparison import TESTS
 from harness.report.comparison_document import build_comparison_document
 from harness.report.comparison_sentences import (
     Change,
-    agreement_facts,
-    change_mark,
-    change_of,
-    changes_text,
-    closing,
-    detectable_lines,
-    headline,
-    interval_text,
-    left_mark,
-    measure_names,
-    measure_warnings,
-    method_text,
-    moved_queries,
-    origin_text,
-    scores_texts,
+    classify_change,
+    describe_agreement,
+    describe_changes,
+    describe_detectable,
+    describe_measure_limits,
+    describe_method,
+    describe_origin,
+    find_moved_queries,
+    format_interval,
+    format_scores,
+    list_measures,
+    mark_change,
+    mark_left,
+    write_comparison_closing,
+    write_comparison_headline,
 )
 
 
@@ -55,7 +55,7 @@ from harness.report.comparison_sentences import (
 )
 def test_a_document_is_marked_by_what_became_of_it(reference, candidate, tied, marks):
     document = MovedDocument("a", reference, candidate, tied=tied)
-    assert (change_mark(document), left_mark(document)) == marks
+    assert (mark_change(document), mark_left(document)) == marks
 
 
 @pytest.mark.parametrize(
@@ -70,43 +70,43 @@ def test_a_document_is_marked_by_what_became_of_it(reference, candidate, tied, m
     ],
 )
 def test_a_query_is_told_by_the_greatest_change(query, change, text):
-    assert (change_of(query), changes_text(query)) == (change, text)
+    assert (classify_change(query), describe_changes(query)) == (change, text)
 
 
 def test_a_side_is_told_with_all_that_is_known_of_it():
-    assert origin_text(comparison_report().reference) == (
+    assert describe_origin(comparison_report().reference) == (
         "baseline of 2026-11-01, opensearch 3.7.0, index products, request current"
     )
-    assert origin_text(Side("a.run", SideKind.RUN)) == "run"
+    assert describe_origin(Side("a.run", SideKind.RUN)) == "run"
     sent = Side("index:v2", SideKind.INDEX, engine="elasticsearch 9.4.3", index="v2", request="current")
-    assert origin_text(sent) == "elasticsearch 9.4.3, index v2, request current"
-    assert origin_text(Side("index:v2", SideKind.INDEX)) == "index"
+    assert describe_origin(sent) == "elasticsearch 9.4.3, index v2, request current"
+    assert describe_origin(Side("index:v2", SideKind.INDEX)) == "index"
 
 
 def test_scores_that_did_not_change_are_told_once():
-    assert dict(scores_texts(red_shoes())) == {NDCG: "0.4121 → 0.9121", "P@5": "0.4000"}
-    assert dict(scores_texts(unanswered())) == {NDCG: "0.3000 → –", "P@5": "0.2000 → –"}
+    assert dict(format_scores(red_shoes())) == {NDCG: "0.4121 → 0.9121", "P@5": "0.4000"}
+    assert dict(format_scores(unanswered())) == {NDCG: "0.3000 → –", "P@5": "0.2000 → –"}
 
 
 def test_measures_that_only_queries_have_are_named_too():
-    assert measure_names(comparison_report(measures=comparison(row("P@5")))) == ("P@5", NDCG)
-    assert measure_names(comparison_report(measures=None)) == (NDCG, "P@5")
-    assert measure_names(unjudged_report()) == ()
+    assert list_measures(comparison_report(measures=comparison(row("P@5")))) == ("P@5", NDCG)
+    assert list_measures(comparison_report(measures=None)) == (NDCG, "P@5")
+    assert list_measures(unjudged_report()) == ()
 
 
 def test_what_makes_a_figure_worth_less_is_told():
-    few, left_out = measure_warnings(row(), comparison())
+    few, left_out = describe_measure_limits(row(), comparison())
     assert "p cannot be below 0.0625" in few
     assert left_out == "nDCG@10: 1 query not scored in both runs, left out"
-    assert list(measure_warnings(row("P@5", least_p=0.05, wins=20), comparison())) == []
+    assert list(describe_measure_limits(row("P@5", least_p=0.05, wins=20), comparison())) == []
 
 
 def test_an_interval_of_few_changed_queries_is_called_what_it_is():
     said = "P@5: only 19 queries changed, so the interval is of differences not rejected, no confidence interval"
-    assert list(measure_warnings(row("P@5", least_p=0.01, wins=11, losses=8), comparison())) == [said]
-    assert list(measure_warnings(row("P@5", least_p=0.01, wins=11, losses=9), comparison())) == []
+    assert list(describe_measure_limits(row("P@5", least_p=0.01, wins=11, losses=8), comparison())) == [said]
+    assert list(describe_measure_limits(row("P@5", least_p=0.01, wins=11, losses=9), comparison())) == []
     without = row("P@5", least_p=0.01, wins=11, losses=8, low=None, high=None)
-    assert list(measure_warnings(without, comparison())) == []
+    assert list(describe_measure_limits(without, comparison())) == []
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_an_interval_of_few_changed_queries_is_called_what_it_is():
 )
 def test_an_interval_shows_on_which_side_of_0_it_is(limits, text):
     low, high = limits
-    assert interval_text(row(low=low, high=high)) == text
+    assert format_interval(row(low=low, high=high)) == text
 
 
 def test_intervals_are_told_with_the_test_that_they_are_of():
-    texts = {test: method_text(replace(comparison(), test=test)) for test in TESTS}
+    texts = {test: describe_method(replace(comparison(), test=test)) for test in TESTS}
     assert "95 % intervals by the same test, from 10,000 samples, seed 20020101" in texts["sign-flip"]
     assert texts["t"].endswith("95 % intervals by the same test")
     assert texts["wilcoxon"].endswith("no intervals, as this test is not of the mean")
@@ -136,24 +136,26 @@ def test_intervals_are_told_with_the_test_that_they_are_of():
 
 def test_the_smallest_detectable_difference_is_told_with_its_test_and_what_it_takes():
     figure = "nDCG@10: smallest detectable difference 0.2100 (80 % power on average, sign-flip test)"
-    assert list(detectable_lines(row(detectable=0.21), comparison())) == [figure]
+    assert list(describe_detectable(row(detectable=0.21), comparison())) == [figure]
     by_t = replace(comparison(), test="t")
-    assert list(detectable_lines(row(detectable=0.21), by_t)) == [figure.replace("sign-flip", "t")]
+    assert list(describe_detectable(row(detectable=0.21), by_t)) == [figure.replace("sign-flip", "t")]
     few = row(detectable=0.21, detectable_if_all_move=True, queries=30, wins=1, losses=2)
-    assert list(detectable_lines(few, comparison())) == [f"{figure} if all 30 queries changed (rough: only 3 did)"]
+    assert list(describe_detectable(few, comparison())) == [f"{figure} if all 30 queries changed (rough: only 3 did)"]
 
 
 def test_where_no_detectable_difference_is_known_a_reason_is_told_if_there_is_one():
-    assert list(detectable_lines(row(detectable=None), comparison())) == []
-    assert list(detectable_lines(row(detectable=None, effect=None, wins=0, losses=0), comparison())) == []
-    assert list(detectable_lines(row(detectable=None, effect=None, wins=3), comparison())) == [
+    assert list(describe_detectable(row(detectable=None), comparison())) == []
+    assert list(describe_detectable(row(detectable=None, effect=None, wins=0, losses=0), comparison())) == []
+    assert list(describe_detectable(row(detectable=None, effect=None, wins=3), comparison())) == [
         "nDCG@10: all differences are equal, so Cohen's d and the smallest detectable difference are undefined"
     ]
 
 
 def test_weights_that_count_are_told():
-    assert method_text(replace(comparison(), weighted=True)).startswith("weighted means, sign-flip test, two-sided,")
-    assert method_text(replace(comparison(), correction="none")).startswith(
+    assert describe_method(replace(comparison(), weighted=True)).startswith(
+        "weighted means, sign-flip test, two-sided,"
+    )
+    assert describe_method(replace(comparison(), correction="none")).startswith(
         "sign-flip test, two-sided, level 0.05, not "
     )
 
@@ -184,29 +186,29 @@ def test_queries_without_a_partner_are_told_by_side_and_reason():
     ],
 )
 def test_the_headline_tells_thresholds_first_then_what_changed(changes, expected):
-    assert headline(comparison_report(**changes)) == expected
+    assert write_comparison_headline(comparison_report(**changes)) == expected
 
 
 def test_the_last_line_counts_every_query_once():
-    assert closing(comparison_report()) == (
+    assert write_comparison_closing(comparison_report()) == (
         "5 queries: other documents 1, other order 1, only ties 1, same ranking 1, not compared 1; "
         "3 thresholds: 2 passed, 1 failed"
     )
-    assert closing(unjudged_report(queries=())) == "0 queries"
+    assert write_comparison_closing(unjudged_report(queries=())) == "0 queries"
 
 
 def test_an_agreement_without_a_tau_says_so():
     agreement = replace(comparison_report().agreement, tau=None, tau_queries=0)
-    assert agreement_facts(agreement)["Kendall's tau"] == "–"
-    assert agreement_facts(comparison_report().agreement)["Kendall's tau"] == "-0.6000 over 3 queries"
+    assert describe_agreement(agreement)["Kendall's tau"] == "–"
+    assert describe_agreement(comparison_report().agreement)["Kendall's tau"] == "-0.6000 over 3 queries"
 
 
 def test_blamed_queries_come_before_those_that_moved_more():
-    shown, more = moved_queries(comparison_report(), 2)
+    shown, more = find_moved_queries(comparison_report(), 2)
     assert ([query.id for query in shown], more) == (["boots", "red-shoes"], 1)
     calm = comparison_report(verdicts=())
-    assert [query.id for query in moved_queries(calm, 9)[0]] == ["red-shoes", "boots", "ties"]
-    assert moved_queries(calm, 0) == ([], 3)
+    assert [query.id for query in find_moved_queries(calm, 9)[0]] == ["red-shoes", "boots", "ties"]
+    assert find_moved_queries(calm, 0) == ([], 3)
 
 
 def test_a_threshold_that_holds_and_a_query_that_did_not_move_are_not_to_be_looked_at():
@@ -214,4 +216,4 @@ def test_a_threshold_that_holds_and_a_query_that_did_not_move_are_not_to_be_look
     held = replace(failed, status=Status.PASSED, blamed=("ties",))
     still = replace(failed, blamed=("hat", "gloves", "unknown"))
     report = comparison_report(verdicts=(held, still))
-    assert [query.id for query in moved_queries(report, 1)[0]] == ["red-shoes"]
+    assert [query.id for query in find_moved_queries(report, 1)[0]] == ["red-shoes"]

@@ -3,7 +3,14 @@ import math
 import pytest
 
 from harness.model import Operator, Status, Unit, Verdict, Waiver
-from harness.report.sentences import figures_text, observed_text, plain_text, printable, required_text, score_text
+from harness.report.sentences import (
+    format_figures,
+    format_number,
+    format_observed,
+    format_required,
+    format_score,
+    printable,
+)
 
 
 def verdict(observed, required, measure="nDCG@10"):
@@ -23,11 +30,11 @@ def verdict(observed, required, measure="nDCG@10"):
     ],
 )
 def test_an_observed_number_never_looks_like_the_required_one_unless_it_is(observed, required, text):
-    assert observed_text(verdict(observed, required)) == text
+    assert format_observed(verdict(observed, required)) == text
 
 
 def test_a_whole_score_has_decimals():
-    assert observed_text(verdict(1.0, 3)) == "1.0000"
+    assert format_observed(verdict(1.0, 3)) == "1.0000"
 
 
 @pytest.mark.parametrize(
@@ -41,7 +48,7 @@ def test_a_whole_score_has_decimals():
 )
 def test_a_figure_with_a_unit_names_it(observed, required, texts):
     latency = Verdict("id", "text", Status.FAILED, "", observed, required, unit=Unit.MILLISECONDS)
-    assert (observed_text(latency), required_text(latency)) == texts
+    assert (format_observed(latency), format_required(latency)) == texts
 
 
 @pytest.mark.parametrize(
@@ -57,7 +64,7 @@ def test_a_figure_with_a_unit_names_it(observed, required, texts):
 )
 def test_a_share_is_in_per_cent_and_never_looks_like_the_required_one_unless_it_is(observed, required, texts):
     share = Verdict("id", "text", Status.FAILED, "", observed, required, unit=Unit.SHARE)
-    assert (observed_text(share), required_text(share)) == texts
+    assert (format_observed(share), format_required(share)) == texts
 
 
 @pytest.mark.parametrize(
@@ -65,21 +72,21 @@ def test_a_share_is_in_per_cent_and_never_looks_like_the_required_one_unless_it_
 )
 def test_one_of_a_kind_is_no_many(unit, texts):
     counted = Verdict("id", "text", Status.FAILED, "", 1, 3, unit=unit)
-    assert (observed_text(counted), required_text(counted)) == texts
+    assert (format_observed(counted), format_required(counted)) == texts
 
 
 def test_a_number_of_queries_is_no_score_though_it_is_what_was_required():
     worse = Verdict("id", "worse RR by 0 <= 1 query", Status.PASSED, "", 1.0, 1.0, measure="RR", unit=Unit.QUERIES)
-    assert (observed_text(worse), required_text(worse)) == ("1 query", "1 query")
+    assert (format_observed(worse), format_required(worse)) == ("1 query", "1 query")
 
 
 def test_a_score_has_no_unit():
-    assert required_text(verdict(0.5, 0.8)) == "0.8"
+    assert format_required(verdict(0.5, 0.8)) == "0.8"
 
 
 @pytest.mark.parametrize(("value", "text"), [(-0.00001, "0.0000"), (None, "–"), (math.nan, "nan"), (0.12345, "0.1235")])
 def test_a_score_has_four_decimals(value, text):
-    assert score_text(value) == text
+    assert format_score(value) == text
 
 
 @pytest.mark.parametrize(
@@ -87,7 +94,7 @@ def test_a_score_has_four_decimals(value, text):
     [(3.0, "3"), (2.5, "2.5"), (1073741823.0, "1073741823"), (1 / 3, "0.333333"), (-1.0, "-1"), (None, "–")],
 )
 def test_a_grade_has_the_decimals_it_needs(value, text):
-    assert plain_text(value) == text
+    assert format_number(value) == text
 
 
 @pytest.mark.parametrize(
@@ -131,4 +138,4 @@ def test_what_cannot_be_read_is_written_as_its_escape(text, shown):
 )
 def test_the_figures_of_what_failed_come_first(fields, text):
     verdict = Verdict(**{"id": "id", "threshold": "T", "status": Status.FAILED, "reason": "", **fields})
-    assert figures_text(verdict) == text
+    assert format_figures(verdict) == text

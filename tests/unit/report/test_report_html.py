@@ -17,7 +17,7 @@ from harness.model import (
     Waiver,
 )
 from harness.report.html import Limits, render
-from harness.report.html.charts import shade_of
+from harness.report.html.charts import choose_shade
 
 
 def test_the_page_is_well_formed_and_says_what_matters(report):
@@ -324,7 +324,7 @@ def test_a_report_without_queries_or_thresholds_is_a_page(report, suite):
     ],
 )
 def test_the_shade_tells_the_gain(gain, shade):
-    assert shade_of(RankedDocument(1, "a", None if gain is None else 1, gain), 7.0) == shade
+    assert choose_shade(RankedDocument(1, "a", None if gain is None else 1, gain), 7.0) == shade
 
 
 def test_numbers_that_are_not_finite_do_not_break_the_page(report, suite):

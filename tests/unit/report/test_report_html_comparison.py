@@ -24,7 +24,7 @@ from builders.odd_texts import assert_page_is_ours
 from builders.reports import HOSTILE
 from harness.model import MovedDocument, QueryComparison, SideKind
 from harness.report.html import Limits
-from harness.report.html.comparison import comparison_view, delta, render
+from harness.report.html.comparison import compute_delta, make_comparison_view, render
 
 
 def rows_of(page):
@@ -75,7 +75,7 @@ def test_an_open_interval_goes_to_the_end_and_none_is_not_drawn(limits, drawn, t
 
 def test_measures_within_one_share_an_axis_and_others_have_their_own():
     rows = (row(low=-0.3, high=0.1), row("P@5", low=-0.01, high=0.02), row("DCG@10", low=-1.0, high=7.0))
-    views = comparison_view(comparison_report(measures=comparison(*rows)), Limits()).measures
+    views = make_comparison_view(comparison_report(measures=comparison(*rows)), Limits()).measures
     assert [view.end for view in views] == [0.5, 0.5, 10.0]
 
 
@@ -105,10 +105,10 @@ def test_differences_are_drawn_to_either_side_of_zero():
 
 
 def test_a_difference_in_the_last_bit_is_none():
-    assert delta((0.1 + 0.2, 0.3)) == 0.0
-    assert delta((math.inf, math.inf)) == 0.0
-    assert delta((0.5, None)) is None
-    assert delta(None) is None
+    assert compute_delta((0.1 + 0.2, 0.3)) == 0.0
+    assert compute_delta((math.inf, math.inf)) == 0.0
+    assert compute_delta((0.5, None)) is None
+    assert compute_delta(None) is None
 
 
 def test_what_a_threshold_blames_comes_first_then_what_moved_most():

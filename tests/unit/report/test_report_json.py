@@ -74,7 +74,7 @@ def test_a_query_stands_on_a_line_of_its_own_and_no_part_has_more_than_one(repor
     [suite] = report.suites
     hostile = replace(suite.queries[0], text='\n      "queries": []')
     several = replace(report, suites=(suite, replace(suite, queries=()), replace(suite, queries=(hostile,) * 3)))
-    parts = list(json.parts_of_report(several))
+    parts = list(json.dump_report_parts(several))
     lines = [line for line in "".join(parts).splitlines() if line.startswith('        {"id":')]
     assert len(lines) == len(suite.queries) + 3
     assert all(part.count('        {"id":') <= 1 for part in parts)

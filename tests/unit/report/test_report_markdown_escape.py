@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders.markdown import Page
-from harness.report.markdown.escape import code, escape
+from harness.report.markdown.escape import escape, format_code
 from harness.report.sentences import printable
 
 HOSTILE = [
@@ -40,7 +40,7 @@ def in_places(text: str) -> dict[str, tuple[str, list[str]]]:
 
 
 def reads_as_it_is(text: str) -> None:
-    for wrap, own in ((escape, []), (code, ["code"])):
+    for wrap, own in ((escape, []), (format_code, ["code"])):
         for place, (markdown, elements) in in_places(wrap(text)).items():
             page = Page(markdown)
             found = [element for element in page.elements if element != "span"]
@@ -72,4 +72,4 @@ def test_what_is_looked_for_on_the_page_stands_in_two_pieces(text):
 
 def test_long_text_is_cut_before_it_is_escaped():
     assert escape("<<<<", most=3) == "&#60;&#60;…"
-    assert code("abc", most=3) == "<code>abc</code>"
+    assert format_code("abc", most=3) == "<code>abc</code>"

@@ -19,7 +19,7 @@ from harness.report.outputs import (
     KINDS,
     SUFFIXES,
     Output,
-    output_named,
+    find_output,
     refuse_inputs,
     remove_outdated,
     write_output,
@@ -33,12 +33,12 @@ REPORT = Report(ReportTiming("2026-11-21T06:00:00+00:00"), "0.1.0", (), 0)
 @pytest.mark.parametrize(("suffix", "kind"), SUFFIXES.items())
 def test_the_name_of_a_file_says_what_goes_into_it(suffix, kind):
     path = Path(f"out/Shop{suffix.upper()}")
-    assert output_named(path) == Output(kind, path)
+    assert find_output(path) == Output(kind, path)
     assert kind in KINDS
 
 
 def test_a_name_that_says_nothing_is_no_report():
-    assert output_named(Path("report.pdf")) is None
+    assert find_output(Path("report.pdf")) is None
 
 
 def test_files_are_written_whole_with_the_usual_permissions(tmp_path):

@@ -17,20 +17,20 @@ from builders.reports import NDCG, plain_report, report_of
 from harness.model import Status
 from harness.report import markdown
 from harness.report.html import render
-from harness.report.overview import Figure, cell_names, compared_text, overview, suites_text
-from harness.report.terminal.run import report_renderables
+from harness.report.overview import Figure, build_overview, count_suites, format_compared, name_cells
+from harness.report.terminal.run import print_report
 
 
 def figures(*cells, measure=NDCG):
-    return [row.figures.get(measure) for row in overview(report_of(*cells)).rows]
+    return [row.figures.get(measure) for row in build_overview(report_of(*cells)).rows]
 
 
 # ------------------------------------------------------------------------------------------------ figures
 
 
 def test_a_report_of_one_cell_needs_no_overview():
-    assert overview(report_of(cell())) is None
-    assert overview(report_of()) is None
+    assert build_overview(report_of(cell())) is None
+    assert build_overview(report_of()) is None
 
 
 def test_the_difference_is_that_to_the_first_cell_and_the_greatest_mean_is_best():
@@ -70,7 +70,7 @@ def test_a_cell_without_any_score_has_no_mean_and_is_compared_with_nothing():
 
 
 def test_suites_are_not_compared_with_each_other():
-    found = overview(report_of(cell("shop"), cell("store", scores=(0.9, 0.9), measures=(PRECISION,))))
+    found = build_overview(report_of(cell("shop"), cell("store", scores=(0.9, 0.9), measures=(PRECISION,))))
     assert found.measures == (NDCG, PRECISION)
     assert [list(row.figures) for row in found.rows] == [[NDCG], [PRECISION]]
     assert all(figure.difference is None and not figure.best for row in found.rows for figure in row.figures.values())
@@ -92,7 +92,7 @@ def test_no_cell_beats_the_best_and_differences_add_up(scores):
 
 
 def test_thresholds_are_counted_as_held_failed_undecided_and_others():
-    row = overview(report_of(cell(statuses=tuple(Status)), cell("store"))).rows[0]
+    row = build_overview(report_of(cell(statuses=tuple(Status)), cell("store"))).rows[0]
     assert (row.held, row.failed, row.errors, row.other) == (2, 1, 2, 4)
     assert row.held + row.failed + row.errors + row.other == len(Status)
 
@@ -101,21 +101,21 @@ def test_thresholds_are_counted_as_held_failed_undecided_and_others():
 
 
 def test_a_cell_is_called_by_what_tells_it_from_the_others_of_its_suite():
-    assert cell_names([cell(), cell("store")]) == ("shop", "store")
-    assert cell_names([cell(), cell(request="candidate"), cell("store")]) == (
+    assert name_cells([cell(), cell("store")]) == ("shop", "store")
+    assert name_cells([cell(), cell(request="candidate"), cell("store")]) == (
         "shop, request current",
         "shop, request candidate",
         "store",
     )
-    assert cell_names([cell(index="v1"), cell(index="v2")]) == ("shop, index v1", "shop, index v2")
+    assert name_cells([cell(index="v1"), cell(index="v2")]) == ("shop, index v1", "shop, index v2")
     four = [cell(request=request, index=index) for request in "ab" for index in ("v1", "v2")]
-    assert cell_names(four)[3] == "shop, request b, index v2"
+    assert name_cells(four)[3] == "shop, request b, index v2"
 
 
 def test_cells_are_not_taken_for_suites():
-    assert suites_text(report_of(cell())) == "1 suite"
-    assert suites_text(report_of(cell(), cell("store"))) == "2 suites"
-    assert suites_text(report_of(cell(), cell(index="v2"), cell("store"))) == "2 suites in 3 cells"
+    assert count_suites(report_of(cell())) == "1 suite"
+    assert count_suites(report_of(cell(), cell("store"))) == "2 suites"
+    assert count_suites(report_of(cell(), cell(index="v2"), cell("store"))) == "2 suites in 3 cells"
 
 
 # ------------------------------------------------------------------------------------------------ on a terminal
@@ -155,7 +155,7 @@ def test_every_cell_s_own_part_says_which_it_is():
     text = plain_report(two_requests())
     assert "shop, request current  shop.relevance.yaml\n" in text
     assert "shop, request candidate  shop.relevance.yaml\n" in text
-    quiet = "\n".join(str(line) for line in report_renderables(two_requests(), quiet=True))
+    quiet = "\n".join(str(line) for line in print_report(two_requests(), quiet=True))
     assert "shop, request candidate: FAILED hits >= 0: because" in quiet
     assert "nDCG" not in quiet
 
@@ -198,7 +198,7 @@ def test_a_table_of_other_measures_leaves_a_suite_out():
 
 def test_the_best_is_marked_by_a_sign_and_in_colour():
     console = Console(file=io.StringIO(), width=120, color_system="standard", force_terminal=True)
-    for renderable in report_renderables(two_requests()):
+    for renderable in print_report(two_requests()):
         console.print(renderable, highlight=False)
     assert "\x1b[1;32m0.7500\x1b[0m*" in console.file.getvalue()
 
@@ -221,7 +221,7 @@ def test_names_of_others_cannot_write_on_the_terminal():
     ],
 )
 def test_what_stands_beside_a_mean(figure, text):
-    assert compared_text(figure) == text
+    assert format_compared(figure) == text
 
 
 # ------------------------------------------------------------------------------------------------ on the page

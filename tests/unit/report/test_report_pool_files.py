@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from harness.errors import FormatError, UsageError
 from harness.files.judgments import read_judgments
 from harness.model import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
-from harness.report.pool_files import WRITERS, pool_csv, pool_yaml
-from harness.report.terminal import plain
-from harness.report.terminal.judgments import pool_renderables
+from harness.report.pool_files import WRITERS, format_pool_csv, format_pool_yaml
+from harness.report.terminal import render_plain
+from harness.report.terminal.judgments import print_pool
 
 SHOES = PooledDocument("shoes", "red shoes", "sku-1", {"current": 2, "candidate": 1}, "Runner", "Light, for\tlong runs")
 
@@ -27,7 +27,7 @@ def rows(text):
 
 
 def test_a_row_holds_what_a_grader_needs():
-    [row] = rows(pool_csv(pool_of(SHOES)))
+    [row] = rows(format_pool_csv(pool_of(SHOES)))
     assert row == {
         "query": "shoes",
         "document": "sku-1",
@@ -41,17 +41,17 @@ def test_a_row_holds_what_a_grader_needs():
 
 
 def test_one_request_has_one_rank():
-    [row] = rows(pool_csv(pool_of(PooledDocument("q", "q", "a", {"current": 3}), labels=["current"])))
+    [row] = rows(format_pool_csv(pool_of(PooledDocument("q", "q", "a", {"current": 3}), labels=["current"])))
     assert (row["rank"], row["title"], row["snippet"]) == ("3", "", "")
 
 
 def test_a_pool_of_nothing_has_only_a_head():
-    assert pool_csv(pool_of()) == "query,document,grade,text,title,snippet,rank current,rank candidate\n"
-    assert pool_yaml(pool_of()) == ("# shop: unjudged documents of the top 10; write a grade after each colon\n")
+    assert format_pool_csv(pool_of()) == "query,document,grade,text,title,snippet,rank current,rank candidate\n"
+    assert format_pool_yaml(pool_of()) == ("# shop: unjudged documents of the top 10; write a grade after each colon\n")
 
 
 def test_yaml_shows_the_document_above_its_id():
-    assert pool_yaml(pool_of(SHOES)).splitlines()[1:] == [
+    assert format_pool_yaml(pool_of(SHOES)).splitlines()[1:] == [
         "",
         "# red shoes",
         '"shoes":',
@@ -65,19 +65,19 @@ def test_yaml_shows_the_document_above_its_id():
 def test_no_cell_is_a_formula(begin):
     words = f"{begin}cmd|' /c calc'!A1"
     ids = words.replace("\r", "")
-    [row] = rows(pool_csv(pool_of(PooledDocument(ids, words, ids, {"current": 1}, words, words))))
+    [row] = rows(format_pool_csv(pool_of(PooledDocument(ids, words, ids, {"current": 1}, words, words))))
     assert all(cell[0] not in "=+-@\t\r" for cell in row.values() if cell)
 
 
 def test_ascii_has_no_byte_order_mark_and_anything_else_has_one():
-    assert pool_csv(pool_of(SHOES)).isascii()
-    assert pool_csv(pool_of(PooledDocument("q", "q", "ünï", {"current": 1}))).startswith("\ufeffquery,")
+    assert format_pool_csv(pool_of(SHOES)).isascii()
+    assert format_pool_csv(pool_of(PooledDocument("q", "q", "ünï", {"current": 1}))).startswith("\ufeffquery,")
 
 
 @pytest.mark.parametrize("document", ["a\rb", "a\0b", "a\ud800"])
 def test_an_id_that_csv_does_not_give_back_is_refused(document):
     with pytest.raises(UsageError, match="cannot be written to a CSV file; use yaml=FILE"):
-        pool_csv(pool_of(PooledDocument("q", "q", document, {"current": 1})))
+        format_pool_csv(pool_of(PooledDocument("q", "q", document, {"current": 1})))
 
 
 def graded(kind, text, document):
@@ -119,7 +119,7 @@ def test_a_file_that_was_not_graded_is_refused_with_its_line(tmp_path, kind):
 
 
 def lines(pool):
-    return plain(pool_renderables(pool)).splitlines()
+    return render_plain(print_pool(pool)).splitlines()
 
 
 def test_the_terminal_says_how_much_is_unjudged_and_where_judging_tells_most():

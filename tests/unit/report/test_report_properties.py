@@ -20,7 +20,7 @@ from harness.model import (
     SuiteReport,
 )
 from harness.report.html import render
-from harness.report.terminal.run import failure_text
+from harness.report.terminal.run import format_failure
 
 numbers = st.none() | st.floats()
 grades = st.none() | st.floats(-5, 5)
@@ -78,7 +78,7 @@ def test_any_report_is_plain_lines_of_the_width_asked_for(report, width):
 @given(suites)
 def test_any_verdict_can_be_explained(suite):
     for verdict in suite.verdicts:
-        assert commands(failure_text(suite, verdict)) == set()
+        assert commands(format_failure(suite, verdict)) == set()
 
 
 @thorough

@@ -9,7 +9,7 @@ from builders.reports import tag_lines as lines
 from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
 from harness.report import markdown
 from harness.report.json import dumps_report, loads_report
-from harness.report.overview import TAGS, tag_table
+from harness.report.overview import TAGS, build_tag_table
 
 
 def summary(measure, mean, counted, *, left_out=0, weighted=False):
@@ -67,7 +67,7 @@ def test_it_stands_below_the_measures(tagged, report):
 
 
 def test_without_tags_there_is_no_table(suite, report):
-    assert tag_table(suite) is None
+    assert build_tag_table(suite) is None
     assert lines(suite) == []
     assert "by tag" not in plain_report(report)
 
@@ -86,7 +86,7 @@ def many(tagged, count):
 
 
 def test_many_tags_are_counted_and_those_with_thresholds_are_shown(tagged):
-    table = tag_table(many(tagged, 40))
+    table = build_tag_table(many(tagged, 40))
     shown = [row.tag for row in table.rows if row.tag is not None]
     assert shown == [*(f"t{n:02}" for n in range(TAGS - 1)), "t39"]
     assert table.remarks[-1] == "28 more tags in the JSON report"
@@ -95,7 +95,7 @@ def test_many_tags_are_counted_and_those_with_thresholds_are_shown(tagged):
 def test_many_measures_are_counted(tagged):
     names = [f"P@{k}" for k in range(1, 9)]
     of_all = tuple(summary(name, 0.5, 5) for name in names)
-    table = tag_table(replace(tagged, summaries=of_all))
+    table = build_tag_table(replace(tagged, summaries=of_all))
     assert table.measures == tuple(names[:5])
     assert table.remarks[-1] == "3 more measures in the JSON report"
 

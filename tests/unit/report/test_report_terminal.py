@@ -9,8 +9,8 @@ from rich.console import Console
 from builders.reports import plain_report
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
 from harness.report.run_document import build_query_section
-from harness.report.terminal import plain, print_query
-from harness.report.terminal.run import failure_text, query_block, report_renderables
+from harness.report.terminal import print_query, render_plain
+from harness.report.terminal.run import format_failure, format_query, print_report
 
 
 def row_of(text, word):
@@ -79,7 +79,7 @@ def test_outcomes_are_grouped_by_reason(suite, report):
 
 
 def test_a_failure_shows_numbers_rankings_and_missing_documents(suite):
-    text = failure_text(suite, suite.verdicts[0])
+    text = format_failure(suite, suite.verdicts[0])
     assert "FAILED  mean nDCG@10 >= 0.80  suites/products.relevance.yaml:14:5" in text
     assert "The mean over 3 queries is too low." in text
     assert "3 queries counted, 1 left out" in text
@@ -91,8 +91,8 @@ def test_a_failure_shows_numbers_rankings_and_missing_documents(suite):
 
 
 def test_a_total_that_is_a_lower_bound_is_told_as_one(red_shoes):
-    assert "; 213 matching)" in query_block(red_shoes)
-    assert "; at least 213 matching)" in query_block(replace(red_shoes, total_is_lower_bound=True))
+    assert "; 213 matching)" in format_query(red_shoes)
+    assert "; at least 213 matching)" in format_query(replace(red_shoes, total_is_lower_bound=True))
 
 
 @pytest.mark.parametrize("quiet", [False, True])
@@ -100,18 +100,18 @@ def test_an_unexpected_pass_is_told_with_its_reason_once_however_quiet(suite, re
     reason = "2 documents match; passed, though expected to fail: waits for synonyms; remove the xfail"
     verdict = Verdict("q", "hits >= 1", Status.XPASSED, reason, 2, 1, query="q4", waiver=Waiver("waits for synonyms"))
     unexpected = replace(report, suites=(replace(suite, verdicts=(verdict,)),), exit_status=0)
-    text = plain(report_renderables(unexpected, quiet=quiet), 300)
+    text = render_plain(print_report(unexpected, quiet=quiet), 300)
     assert "UNEXPECTED PASS" in text
     assert text.count("waits for synonyms") == 1
     assert "did not hold" not in text
 
 
 def test_a_waiver_is_told_with_the_failure(suite):
-    assert "waived: waits for synonyms" in failure_text(suite, suite.verdicts[3])
+    assert "waived: waits for synonyms" in format_failure(suite, suite.verdicts[3])
 
 
 def test_wide_characters_keep_the_columns_straight(red_shoes):
-    text = query_block(red_shoes)
+    text = format_query(red_shoes)
     columns = {cell_of(row_of(text, title), title) for title in ("走るための赤い靴", "Red running shoes")}
     assert len(columns) == 1
 
@@ -134,9 +134,9 @@ def test_what_had_no_answer_is_told_once_and_not_with_every_threshold(suite, rep
     assert "measure" not in text, "tables without a figure"
     assert len(text.splitlines()) <= 25
     down_report = replace(report, suites=(replace(suite, queries=down, verdicts=errors),))
-    quiet = plain(report_renderables(down_report, quiet=True))
+    quiet = render_plain(print_report(down_report, quiet=True))
     assert quiet.count("connection refused") == quiet.count("ERROR") == 1
-    assert "connection refused" in failure_text(replace(suite, queries=down), errors[0])
+    assert "connection refused" in format_failure(replace(suite, queries=down), errors[0])
 
 
 def test_an_error_with_another_reason_is_explained(suite, report):
@@ -147,14 +147,14 @@ def test_an_error_with_another_reason_is_explained(suite, report):
 def test_colours_are_the_console_s_to_print(report):
     stream = io.StringIO()
     console = Console(file=stream, color_system="standard", force_terminal=True, width=120)
-    for renderable in report_renderables(report):
+    for renderable in print_report(report):
         console.print(renderable)
     assert "\x1b[1;31m" in stream.getvalue()
     assert "\x1b[31mtin" not in stream.getvalue()
 
 
 def test_quiet_leaves_what_did_not_hold_and_the_last_line(report):
-    lines = plain(report_renderables(report, quiet=True)).splitlines()
+    lines = render_plain(print_report(report, quiet=True)).splitlines()
     assert lines[0].startswith("products: ERROR every")
     assert lines[1] == "products: FAILED mean nDCG@10 >= 0.80: The mean over 3 queries is too low."
     assert len(lines) == 3
@@ -170,7 +170,7 @@ def test_long_rankings_and_many_missing_documents_are_counted_not_dropped(red_sh
         ranking=tuple(RankedDocument(rank, f"d{rank}") for rank in range(1, 101)),
         missing=tuple(MissingDocument(f"m{number}", 1) for number in range(13)),
     )
-    text = query_block(long)
+    text = format_query(long)
     assert "and 90 hits more" in text
     assert "and 3 relevant documents more missing" in text
     assert "d11 " not in text
@@ -179,7 +179,7 @@ def test_long_rankings_and_many_missing_documents_are_counted_not_dropped(red_sh
 def test_only_the_worst_queries_of_a_threshold_are_shown(suite, red_shoes):
     many = tuple(replace(red_shoes, id=f"q-{number}") for number in range(8))
     verdict = replace(suite.verdicts[0], blamed=tuple(query.id for query in many))
-    text = failure_text(replace(suite, queries=many), verdict)
+    text = format_failure(replace(suite, queries=many), verdict)
     assert "query q-2 " in text
     assert "query q-3 " not in text
     assert "and 5 more queries" in text
@@ -243,8 +243,8 @@ def test_a_query_that_concerns_very_many_thresholds_names_a_few(report, red_shoe
 
 def test_a_missing_document_shows_its_title(suite, red_shoes):
     titled = replace(red_shoes, missing=(MissingDocument("sku-77", 3, 37, 1000, title="Flame \x1b[31mrunner"),))
-    assert row_of(query_block(titled), "sku-77").endswith(r"at rank 37   Flame \x1b[31mrunner")
-    assert "title" not in row_of(query_block(red_shoes), "missing relevant document")
+    assert row_of(format_query(titled), "sku-77").endswith(r"at rank 37   Flame \x1b[31mrunner")
+    assert "title" not in row_of(format_query(red_shoes), "missing relevant document")
 
 
 def test_a_latency_has_its_unit(suite, report):
@@ -255,7 +255,7 @@ def test_a_latency_has_its_unit(suite, report):
 
 def test_a_waiver_that_the_reason_tells_is_not_told_again(suite):
     verdict = replace(suite.verdicts[3], reason="sku-77 is at rank 37; expected to fail: waits for synonyms")
-    assert failure_text(suite, verdict).count("waits for synonyms") == 1
+    assert format_failure(suite, verdict).count("waits for synonyms") == 1
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
@@ -266,12 +266,12 @@ def test_no_line_is_wider_than_asked(report, width):
 def test_an_id_is_never_cut(suite, red_shoes):
     identity = "x" * 90
     odd = replace(red_shoes, ranking=(RankedDocument(1, identity, 1, 1.0, title="t" * 200),), missing=())
-    assert plain(print_query(build_query_section(odd)), 60).count("x") == 90
+    assert render_plain(print_query(build_query_section(odd)), 60).count("x") == 90
 
 
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_warning_is_told_with_its_reason_however_quiet(suite, report, quiet):
     warned = replace(suite, verdicts=(replace(failed(1), status=Status.WARNED),))
-    text = plain(report_renderables(replace(report, suites=(warned,)), quiet=quiet), 300)
+    text = render_plain(print_report(replace(report, suites=(warned,)), quiet=quiet), 300)
     assert "WARNED" in text
     assert text.count("reason 1.") == 1

@@ -22,12 +22,12 @@ from builders.comparisons import (
 from builders.odd_texts import commands
 from harness.model import MovedDocument, QueryComparison
 from harness.report.run_sentences import RANKS_SHOWN
-from harness.report.terminal import plain
-from harness.report.terminal.comparison import report_renderables
+from harness.report.terminal import render_plain
+from harness.report.terminal.comparison import print_comparison_report
 
 
 def text_of(report, width=120, **options):
-    return plain(report_renderables(report, **options), width)
+    return render_plain(print_comparison_report(report, **options), width)
 
 
 def line_of(text, *words):
@@ -170,7 +170,7 @@ def test_colours_are_the_console_s_to_print():
     stream = io.StringIO()
     console = Console(file=stream, color_system="standard", force_terminal=True, width=120)
     found = comparison(row(adjusted=0.01, p_value=0.005))
-    for renderable in report_renderables(comparison_report(measures=found)):
+    for renderable in print_comparison_report(comparison_report(measures=found)):
         console.print(renderable)
     assert "\x1b[1;32m+0.0750" in stream.getvalue()
     assert "\x1b[31mtin" not in stream.getvalue()
