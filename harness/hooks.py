@@ -56,63 +56,67 @@ class Hooks:
         self._ending = ending
 
     @property
-    def concern_searches(self) -> bool:
+    def has_search_hooks(self) -> bool:
         """Whether a hook changes requests or responses."""
-        return bool(self._implementations(REQUEST) or self._implementations(RESPONSE))
+        return bool(self._list_implementations(REQUEST) or self._list_implementations(RESPONSE))
 
-    def around(self, search: Search, sent: dict[str, SearchRequest] | None = None) -> Search:
+    def wrap(self, search: Search, sent: dict[str, SearchRequest] | None = None) -> Search:
         """*search* with these hooks, or *search* itself if none concerns it; *sent* is as for `HookedSearch`."""
-        return HookedSearch(search, self, sent) if self.concern_searches else search
+        return HookedSearch(search, self, sent) if self.has_search_hooks else search
 
-    def client(self, cluster: Cluster) -> Any:
+    def make_client(self, cluster: Cluster) -> Any:
         """The user's own client for *cluster*, None where no hook makes one; raises HookError."""
-        return self._call(CLIENT, cluster=cluster) if self._implementations(CLIENT) else None
+        return self._call(CLIENT, cluster=cluster) if self._list_implementations(CLIENT) else None
 
-    def request(self, request: SearchRequest) -> SearchRequest:
+    def change_request(self, request: SearchRequest) -> SearchRequest:
         """*request* as the hook changes it, if it was built for a query of a suite; raises HookError."""
         query = request.built_for
-        if query is None or not self._implementations(REQUEST):
+        if query is None or not self._list_implementations(REQUEST):
             return request
-        given = replace(request, body=deepcopy(request.body))
-        changed = self._call(REQUEST, request=given, query=query)
+        # The hook may change the body in place; what it made of it is compared with the body as it was.
+        copied = replace(request, body=deepcopy(request.body))
+        changed = self._call(REQUEST, request=copied, query=query)
         if changed is None:
-            changed = given
+            changed = copied
         if not isinstance(changed, SearchRequest):
-            raise self.wrong(REQUEST, f"returned {_described(changed)}, expected a SearchRequest or None")
+            raise self.make_error(REQUEST, f"returned {_describe_type(changed)}, expected a SearchRequest or None")
         if (changed.query, changed.index) != (request.query, request.index):
-            raise self.wrong(REQUEST, f"changed the query or the index of the request for query {query.id!r}")
+            raise self.make_error(REQUEST, f"changed the query or the index of the request for query {query.id!r}")
         body = changed.body
         if isinstance(body, dict) and isinstance(request.body, dict) and "size" in request.body:
             body = {"size": request.body["size"], **body}
-            if wrong := _wrong_window(body, request.body):
-                raise self.wrong(REQUEST, f"{wrong} for query {query.id!r}")
+            problem = _find_window_problem(body, request.body)
+            if problem:
+                raise self.make_error(REQUEST, f"{problem} for query {query.id!r}")
         return replace(request, body=body, http=changed.http, url_params=changed.url_params)
 
-    def response(self, response: Response, request: SearchRequest) -> Response:
+    def change_response(self, response: Response, request: SearchRequest) -> Response:
         """*response*, to *request*, as the hook changes it; raises HookError."""
         query = request.built_for
-        if query is None or not self._implementations(RESPONSE):
+        if query is None or not self._list_implementations(RESPONSE):
             return response
         changed = self._call(RESPONSE, response=response, request=request, query=query)
-        if changed is not None and not isinstance(changed, Ranking | Failure):
-            raise self.wrong(RESPONSE, f"returned {_described(changed)}, expected a Ranking, a Failure or None")
         if changed is None or changed is response:
             return response
+        if not isinstance(changed, Ranking | Failure):
+            raise self.make_error(
+                RESPONSE, f"returned {_describe_type(changed)}, expected a Ranking, a Failure or None"
+            )
         try:
-            checked = _checked_failure(changed) if isinstance(changed, Failure) else _checked(changed)
+            if isinstance(changed, Failure):
+                return _check_failure(changed)
+            return _restore_order(_check_ranking(changed), response)
         except MalformedAnswer as error:
-            raise self.wrong(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
-        return _as_ordered(checked, response)
+            raise self.make_error(RESPONSE, f"returned a {type(changed).__name__} whose {error}") from None
 
-    def wrong(self, name: str, what: str) -> HookError:
+    def make_error(self, name: str, what: str) -> HookError:
         """The error for a hook *name* that did *what*."""
-        return HookError(f"the hook {name} ({', '.join(self._places(name))}) {what}")
+        return HookError(f"the hook {name} ({', '.join(self._list_places(name))}) {what}")
 
-    def in_force(self) -> Iterator[str]:
+    def describe(self) -> list[str]:
         """Each implemented hook, with the places of its implementations."""
-        for name in (CLIENT, REQUEST, RESPONSE):
-            if self._implementations(name):
-                yield f"{name} ({', '.join(self._places(name))})"
+        names = [name for name in (CLIENT, REQUEST, RESPONSE) if self._list_implementations(name)]
+        return [f"{name} ({', '.join(self._list_places(name))})" for name in names]
 
     def _call(self, name: str, **arguments: Any) -> Any:
         try:
@@ -122,125 +126,146 @@ class Hooks:
         # What `pytest.skip`, `pytest.xfail` and `sys.exit` raise is no Exception: it would skip all items of a suite,
         # or end the command with 0.
         except BaseException as error:
-            raise self.wrong(name, f"failed{self._line(name, error)}: {_first_line(error)}") from error
+            line = self._find_line(name, error)
+            where = f" in line {line}" if line else ""
+            raise self.make_error(name, f"failed{where}: {_describe_error(error)}") from error
 
-    def _implementations(self, name: str) -> list[Any]:
+    def _list_implementations(self, name: str) -> list[Any]:
         caller = getattr(self._relay, name, None)
         return [] if caller is None else caller.get_hookimpls()
 
-    def _places(self, name: str) -> list[str]:
+    def _list_places(self, name: str) -> list[str]:
         """The file of each implementation, the first to be called first."""
-        return [_shown(_file(each)) or each.plugin_name for each in reversed(self._implementations(name))]
+        places = []
+        for implementation in reversed(self._list_implementations(name)):
+            file = _find_file(implementation)
+            places.append(_shorten_path(file) if file else implementation.plugin_name)
+        return places
 
-    def _line(self, name: str, error: BaseException) -> str:
+    def _find_line(self, name: str, error: BaseException) -> int | None:
         """The line of an implementation in the traceback of *error*, if it is known."""
-        files = {_file(each) for each in self._implementations(name)}
-        passed = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in files]
-        return f" in line {passed[-1]}" if passed else ""
+        files = {_find_file(implementation) for implementation in self._list_implementations(name)}
+        line = None
+        for frame in extract_tb(error.__traceback__):
+            if frame.filename in files:
+                line = frame.lineno
+        return line
 
 
-def _number_of(size: object) -> float:
-    """The number that an engine takes *size* for; infinite where it refuses it."""
+def _find_window_problem(body: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """What a hook did so that the answer to *body*, which was *before*, may not be the best hits; else empty."""
+    size, needed = body["size"], before["size"]
+    if isinstance(needed, int) and _read_size(size) < needed:
+        return f"set the size to {size}, where {needed} hits are requested,"
+    for key in ("from", "search_after"):
+        if body.get(key) and not before.get(key):
+            return f"set `{key}`, which skips hits,"
+    return ""
+
+
+def _read_size(size: object) -> float:
+    """The number that an engine takes *size* for; infinite where it refuses it, with an error of its own."""
+    if not isinstance(size, (int, float, str)) or isinstance(size, bool):
+        return math.inf
     try:
-        return float(size) if isinstance(size, (int, float, str)) and not isinstance(size, bool) else math.inf
+        return float(size)
     except ValueError:
         return math.inf
 
 
-def _wrong_window(body: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    """What a hook did so that the answer to *body*, which was *before*, may not be the best hits; else empty."""
-    size, needed = body["size"], before["size"]
-    if isinstance(needed, int) and _number_of(size) < needed:
-        return f"set the size to {size}, where {needed} hits are requested,"
-    key = next((key for key in ("from", "search_after") if body.get(key) and not before.get(key)), "")
-    return f"set `{key}`, which skips hits," if key else ""
-
-
-def _checked_failure(failure: Failure) -> Failure:
+def _check_failure(failure: Failure) -> Failure:
     """*failure*, which a hook made; raises MalformedAnswer where it lacks its kind or its reason."""
     if not isinstance(failure.kind, FailureKind):
-        raise MalformedAnswer(f"`kind` is {_described(failure.kind)}, expected a FailureKind")
+        raise MalformedAnswer(f"`kind` is {_describe_type(failure.kind)}, expected a FailureKind")
     if not isinstance(failure.reason, str):
-        raise MalformedAnswer(f"`reason` is {_described(failure.reason)}, expected a text")
+        raise MalformedAnswer(f"`reason` is {_describe_type(failure.reason)}, expected a text")
     return failure
 
 
-def _checked(ranking: Ranking) -> Ranking:
+def _check_ranking(ranking: Ranking) -> Ranking:
     """
     *ranking*, which a hook made, with Python's own numbers and each document at its first rank only.
 
     Raises:
         MalformedAnswer: A value in it has the wrong type for its field.
     """
-    hits, again = drop_repeated_hits(_checked_hits(ranking.hits, "hits"))
-    tail, before = tuple(_checked_hits(ranking.tail, "tail")), ranking.duplicates
-    if not isinstance(before, (tuple, list)) or not all(map(is_text, before)):
-        raise MalformedAnswer(f"`duplicates` is {before!r}, expected a tuple of texts")
-    total, took = _number(ranking.total, "total"), _number(ranking.took, "took")
+    hits, repeated = drop_repeated_hits(_check_hits(ranking.hits, "hits"))
+    tail = _check_hits(ranking.tail, "tail")
+    duplicates = ranking.duplicates
+    if not isinstance(duplicates, (tuple, list)) or not all(map(is_text, duplicates)):
+        raise MalformedAnswer(f"`duplicates` is {duplicates!r}, expected a tuple of texts")
+    total, took = _read_number(ranking.total, "total"), _read_number(ranking.took, "took")
     if total is not None and (total < 0 or total != int(total)):
         raise MalformedAnswer(f"`total` is {ranking.total!r}, expected a whole number from 0 on or None")
     if took is not None and took < 0:
         raise MalformedAnswer(f"`took` is {ranking.took!r}, expected a number from 0 on or None")
-    whole = None if total is None else int(total)
-    return replace(ranking, hits=hits, tail=tail, total=whole, took=took, duplicates=(*before, *again))
+    return replace(
+        ranking,
+        hits=hits,
+        tail=tuple(tail),
+        total=None if total is None else int(total),
+        took=took,
+        duplicates=(*duplicates, *repeated),
+    )
 
 
-def _as_ordered(changed: Response, before: Response) -> Response:
+def _restore_order(changed: Ranking, before: Response) -> Ranking:
     """
     *changed* with what ordered its hits: the sort values that they had *before*, or their scores, which are exact if a
     hook changed any. Unknown sort values if a hook ordered the hits by something else: then nothing ties.
     """
-    if not isinstance(changed, Ranking):
-        return changed
-    earlier = {hit.id: hit for hit in before.hits} if isinstance(before, Ranking) else {}
-    has_scores_of_before = all(hit.id in earlier and hit.score == earlier[hit.id].score for hit in changed.hits)
-    if not has_scores_of_before:
+    hits_before = {hit.id: hit for hit in before.hits} if isinstance(before, Ranking) else {}
+    keeps_scores = all(hit.id in hits_before and hit.score == hits_before[hit.id].score for hit in changed.hits)
+    if not keeps_scores:
         changed = replace(changed, exact_scores=True)
-    is_sorted = any(hit.sort is not None for hit in earlier.values())
-    ids = {hit.id for hit in changed.hits}
-    is_in_order = [hit.id for hit in changed.hits] == [document for document in earlier if document in ids]
-    if is_in_order:
-        hits = [replace(hit, sort=earlier[hit.id].sort) for hit in changed.hits] if is_sorted else changed.hits
-        return replace(changed, hits=tuple(hits))
-    if is_sorted or has_scores_of_before:
+    is_sorted = any(hit.sort is not None for hit in hits_before.values())
+    ids = dict.fromkeys(hit.id for hit in changed.hits)
+    ids_before = [document for document in hits_before if document in ids]
+    if list(ids) == ids_before:
+        if not is_sorted:
+            return changed
+        return replace(changed, hits=tuple(replace(hit, sort=hits_before[hit.id].sort) for hit in changed.hits))
+    if is_sorted or keeps_scores:
         return replace(changed, hits=tuple(replace(hit, sort=()) for hit in changed.hits), tail=())
     return changed
 
 
-def _checked_hits(hits: Sequence[Hit], name: str) -> list[Hit]:
+def _check_hits(hits: Sequence[Hit], name: str) -> list[Hit]:
     if not isinstance(hits, (tuple, list)):
-        raise MalformedAnswer(f"`{name}` is {_described(hits)}, expected a tuple")
-    return [_checked_hit(hit, f"{name}[{place}]") for place, hit in enumerate(hits)]
+        raise MalformedAnswer(f"`{name}` is {_describe_type(hits)}, expected a tuple")
+    return [_check_hit(hit, f"{name}[{place}]") for place, hit in enumerate(hits)]
 
 
-def _checked_hit(hit: Hit, name: str) -> Hit:
+def _check_hit(hit: Hit, name: str) -> Hit:
     if not isinstance(hit, Hit):
-        raise MalformedAnswer(f"`{name}` is {_described(hit)}, expected a Hit")
+        raise MalformedAnswer(f"`{name}` is {_describe_type(hit)}, expected a Hit")
     if not is_text(hit.id):
         raise MalformedAnswer(f"`{name}.id` is {hit.id!r}, expected a text")
     for field, value in (("title", hit.title), ("snippet", hit.snippet)):
         if not isinstance(value, str | None):
-            raise MalformedAnswer(f"`{name}.{field}` is {_described(value)}, expected a text or None")
+            raise MalformedAnswer(f"`{name}.{field}` is {_describe_type(value)}, expected a text or None")
     score = exact_number(hit.score)
     if score is None and hit.score is not None:
         raise MalformedAnswer(f"`{name}.score` is {hit.score!r}, expected a finite number or None")
-    return replace(hit, score=score, texts=_checked_texts(hit.texts, f"{name}.texts"))
+    return replace(hit, score=score, texts=_check_texts(hit.texts, f"{name}.texts"))
 
 
-def _checked_texts(texts: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
+def _check_texts(texts: Mapping[str, str] | None, name: str) -> Mapping[str, str] | None:
     """*texts* as a dictionary, whatever mapping the hook returned."""
     if texts is None:
         return None
     if not isinstance(texts, Mapping):
-        raise MalformedAnswer(f"`{name}` is {_described(texts)}, expected a mapping or None")
-    found = dict(texts)
-    for field, value in found.items():
+        raise MalformedAnswer(f"`{name}` is {_describe_type(texts)}, expected a mapping or None")
+    checked = dict(texts)
+    for field, value in checked.items():
         if not isinstance(field, str) or not isinstance(value, str):
-            raise MalformedAnswer(f"`{name}[{field!r}]` is {_described(value)}, expected a text by the name of a field")
-    return found
+            raise MalformedAnswer(
+                f"`{name}[{field!r}]` is {_describe_type(value)}, expected a text by the name of a field"
+            )
+    return checked
 
 
-def _number(value: object, name: str) -> float | None:
+def _read_number(value: object, name: str) -> float | None:
     """*value* as a float; a MalformedAnswer if it is neither a finite number nor None."""
     number = finite(value)
     if number is None and value is not None:
@@ -283,8 +308,8 @@ class HookedSearch(Search):
         """See `Search.search`; raises as `stream`."""
         changed, failed = self._change_requests(requests)
         sent = list(changed.values())
-        answers = zip(sent, self.inner.search(sent, budget=budget), strict=True)
-        stream = [StreamedResponse(place, *answer) for place, answer in enumerate(answers)]
+        responses = self.inner.search(sent, budget=budget)
+        stream = [StreamedResponse(place, sent[place], response) for place, response in enumerate(responses)]
         return in_order(self._change_responses(requests, list(changed), failed, stream))
 
     def _change_requests(
@@ -295,7 +320,7 @@ class HookedSearch(Search):
         failed: dict[int, HookError] = {}
         for place, request in enumerate(requests):
             try:
-                changed[place] = self.hooks.request(request)
+                changed[place] = self.hooks.change_request(request)
             except HookError as error:
                 failed[place] = error
         for request in changed.values():
@@ -308,7 +333,7 @@ class HookedSearch(Search):
         self,
         requests: Sequence[SearchRequest],
         sent: Sequence[int],
-        failed: dict[int, HookError],
+        failed: Mapping[int, HookError],
         stream: Iterable[StreamedResponse],
     ) -> Iterator[StreamedResponse]:
         """
@@ -320,17 +345,18 @@ class HookedSearch(Search):
             failed: The errors of request hooks, by place.
             stream: The responses to those that were sent.
         """
-        for place, error in failed.items():
+        errors = dict(failed)
+        for place, error in errors.items():
             yield StreamedResponse(place, requests[place], Failure(FailureKind.ERROR, str(error)))
         for streamed in stream:
             place, response = sent[streamed.place], streamed.response
             try:
-                response = self.hooks.response(response, streamed.request)
+                response = self.hooks.change_response(response, streamed.request)
             except HookError as error:
-                failed[place] = error
+                errors[place] = error
                 response = Failure(FailureKind.ERROR, str(error))
             yield replace(streamed, place=place, response=response)
-        _raise_if_all(failed, requests)
+        _raise_if_all(errors, requests)
 
     def index_facts(self, index: str | None) -> IndexFacts:
         """See `Search.index_facts`."""
@@ -368,29 +394,30 @@ class HookedSearch(Search):
         self.inner.close()
 
 
-def _raise_if_all(failed: Mapping[int, HookError], requests: Sequence[SearchRequest]) -> None:
+def _raise_if_all(errors: Mapping[int, HookError], requests: Sequence[SearchRequest]) -> None:
     """Raise the first error if every query of *requests* has one; look-ups do not count."""
-    if failed and len(failed) == sum(one.built_for is not None for one in requests):
-        raise failed[min(failed)]
+    queries = sum(request.built_for is not None for request in requests)
+    if errors and len(errors) == queries:
+        raise errors[min(errors)]
 
 
-def _file(implementation: Any) -> str:
+def _find_file(implementation: Any) -> str:
     code = getattr(inspect.unwrap(implementation.function), "__code__", None)
     return code.co_filename if code is not None else ""
 
 
-def _shown(file: str) -> str:
+def _shorten_path(file: str) -> str:
     path, here = Path(file), Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else file
 
 
-def _first_line(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """The type of *error* and the first line of its text, in which logins of the environment are masked."""
     lines = Masker(login_values(os.environ)).mask(str(error)).splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def _described(value: object) -> str:
+def _describe_type(value: object) -> str:
     return f"a value of type {type(value).__name__}"
 
 
@@ -398,11 +425,18 @@ class _Manager(PluginManager):
     """Takes functions by their names without a marker, as pytest does."""
 
     def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
-        marked = super().parse_hookimpl_opts(plugin, name)
-        return {} if marked is None and name.startswith(PREFIX) and callable(getattr(plugin, name)) else marked
+        options = super().parse_hookimpl_opts(plugin, name)
+        is_unmarked_hook = options is None and name.startswith(PREFIX) and callable(getattr(plugin, name))
+        return {} if is_unmarked_hook else options
 
 
-def installed_plugins() -> Iterator[tuple[str, Any]]:
+def _make_manager() -> PluginManager:
+    manager = _Manager("pytest")
+    manager.add_hookspecs(hookspecs)
+    return manager
+
+
+def load_installed_plugins() -> Iterator[tuple[str, Any]]:
     """
     The plugins that installed packages register under the entry point group, with their names.
 
@@ -410,38 +444,29 @@ def installed_plugins() -> Iterator[tuple[str, Any]]:
         UsageError: one cannot be loaded, or has no hook or a wrong one.
     """
     for entry_point in entry_points(group=ENTRY_POINTS):
-        called = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
+        name = f"entry point {entry_point.name} of {ENTRY_POINTS} ({entry_point.value})"
         try:
             plugin = entry_point.load()
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # `pytest.importorskip` would skip the suite
-            raise UsageError(f"{called} cannot be loaded: {_first_line(error)}") from error
-        if not any(name.startswith(PREFIX) for name in dir(plugin)):
-            raise UsageError(f"{called} has no hook, expected functions {CLIENT}, {REQUEST} or {RESPONSE}")
-        _check(plugin, called)
-        yield called, plugin
-
-
-def _check(plugin: Any, called: str) -> None:
-    try:
-        manager = _manager()
-        manager.register(plugin, called)
-        manager.check_pending()
-    except PluginValidationError as error:
-        raise UsageError(f"{called} has a wrong hook: {str(error).splitlines()[-1]}") from error
-
-
-def _manager() -> PluginManager:
-    manager = _Manager("pytest")
-    manager.add_hookspecs(hookspecs)
-    return manager
+        # `pytest.importorskip` in the module raises no Exception, and would skip the suite.
+        except BaseException as error:
+            raise UsageError(f"{name} cannot be loaded: {_describe_error(error)}") from error
+        if not any(attribute.startswith(PREFIX) for attribute in dir(plugin)):
+            raise UsageError(f"{name} has no hook, expected functions {CLIENT}, {REQUEST} or {RESPONSE}")
+        try:
+            manager = _make_manager()
+            manager.register(plugin, name)
+            manager.check_pending()
+        except PluginValidationError as error:
+            raise UsageError(f"{name} has a wrong hook: {str(error).splitlines()[-1]}") from error
+        yield name, plugin
 
 
 @cache
-def installed_hooks() -> Hooks:
-    """The hooks of installed packages; raises as `installed_plugins`."""
-    manager = _manager()
-    for name, plugin in installed_plugins():
+def load_installed_hooks() -> Hooks:
+    """The hooks of installed packages; raises as `load_installed_plugins`."""
+    manager = _make_manager()
+    for name, plugin in load_installed_plugins():
         manager.register(plugin, name)
     return Hooks(manager.hook)

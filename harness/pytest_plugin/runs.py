@@ -12,7 +12,7 @@ from harness.baseline.questions import select_run_values
 from harness.config import Configs
 from harness.errors import HarnessError, Problem, SuiteError, UsageError
 from harness.gate.selection import QueryFilter, needs_baseline, select
-from harness.hooks import Hooks, installed_hooks, installed_plugins
+from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run
 from harness.model import MissingSuite, Reference, Report, Suite, SuiteReport
@@ -170,7 +170,7 @@ class SessionRuns:
         with terminated_as_interrupted(), Runner(Environment(os.environ)) as runner:
             [finished] = runner.run([shorten_path(path)], run_options, earlier=earlier)
         searched = options.searched()
-        if set(hooks.in_force()) != set(installed_hooks().in_force()):
+        if set(hooks.describe()) != set(load_installed_hooks().describe()):
             # A report tells the command that searches the same, and a command has no hooks of a conftest.py.
             searched = None
         return replace(finished, report=replace(finished.report, searched=searched))
@@ -178,9 +178,9 @@ class SessionRuns:
     def _find_hooks(self, path: Path) -> Hooks:
         """The hooks of conftest.py and plugins for the suite at *path*, and those of installed packages."""
         if self.session.collector is None:
-            return installed_hooks()
+            return load_installed_hooks()
         manager = self.session.collector.config.pluginmanager
-        for name, plugin in installed_plugins():
+        for name, plugin in load_installed_plugins():
             if not manager.is_registered(plugin):
                 manager.register(plugin, name)
         return Hooks(self.session.collector.gethookproxy(path), ENDING)

@@ -130,7 +130,7 @@ class Cell:
     @property
     def search_options(self) -> SearchOptions:
         """How the queries are sent the first time."""
-        has_hooks = self.options.hooks.concern_searches
+        has_hooks = self.options.hooks.has_search_hooks
         # Not one hit more for a pool, nor with hooks, which may depend on the number of hits.
         further = not (self.options.unjudged or has_hooks)
         return SearchOptions(self.options.request, further=further, titles=has_hooks)
@@ -284,7 +284,7 @@ def answer_without_connection(
 
 def mark_hooked(cell: Cell, run: Run) -> Run:
     """*run*, which says whether hooks may have used any value of a query."""
-    return replace(run, hooked=cell.options.hooks.concern_searches)
+    return replace(run, hooked=cell.options.hooks.has_search_hooks)
 
 
 def start_progress(cell: Cell, services: Services, earlier: Run | None) -> None:
@@ -362,7 +362,7 @@ def open_target(cell: Cell, services: Services, search: Search) -> Iterator[Open
         watch = watch_cell(cell, suite, pinned)
         watch.read_state()
         sent: dict[str, SearchRequest] = {}
-        yield OpenTarget(suite, pinned, cell.options.hooks.around(pinned, sent), watch, sent)
+        yield OpenTarget(suite, pinned, cell.options.hooks.wrap(pinned, sent), watch, sent)
 
 
 def build_fixture(suite: Suite, services: Services, search: Search) -> Suite:
@@ -377,7 +377,7 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
     budget = cell.options.budget
     if not cell.is_checked or not suite.queries:
         return TargetWatch(None, budget=budget)
-    request, has_hooks = cell.options.request, cell.options.hooks.concern_searches
+    request, has_hooks = cell.options.request, cell.options.hooks.has_search_hooks
     whole = replace(suite, queries=cell.selection.selected.queries)
     references = find_target_references(whole, request, is_changed_by_hooks=has_hooks)
     return watch_target(suite, request, search, references=references, budget=budget)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from harness.config import Config, Configs, resolve_cluster
 from harness.errors import ConfigError, InputError, Problem, SearchError, UsageError
-from harness.hooks import CLIENT, Hooks, installed_hooks
+from harness.hooks import CLIENT, Hooks, load_installed_hooks
 from harness.model import AddressOrigin, Cluster, Fixture, Suite, Target
 from harness.options import RunOptions, check_servers
 from harness.search.connection import Closing
@@ -53,7 +53,7 @@ class OpenCluster:
         from harness.masking import Masker, login_secrets, login_values
 
         # Hooks may have read any variable.
-        read_by_hooks = login_values(environ) if any(hooks.in_force()) else {}
+        read_by_hooks = login_values(environ) if any(hooks.describe()) else {}
         return Masker({**read_by_hooks, **suite.variables, **login_secrets(self.cluster, environ)})
 
 
@@ -76,7 +76,7 @@ class Connections(Closing):
         check_servers(options)
         self._environ = environ
         self._options = options
-        self.hooks: Hooks = options.hooks or installed_hooks()
+        self.hooks: Hooks = options.hooks or load_installed_hooks()
         self._node: str | None = None
         self._opened: list[tuple[str | None, OpenCluster]] = []
         """With the engine that the suite stated."""
@@ -163,7 +163,7 @@ class Connections(Closing):
         client, of_hook = self._options.client, None
         try:
             if client is None and find_dialect(cluster.service).takes_client:
-                client = of_hook = self.hooks.client(cluster)
+                client = of_hook = self.hooks.make_client(cluster)
             search = open_search(
                 cluster,
                 self._environ,
@@ -177,7 +177,7 @@ class Connections(Closing):
         except UsageError as error:
             if of_hook is None:
                 raise
-            return OpenCluster(cluster, error=self.hooks.wrong(CLIENT, f"returned what is no client: {error}"))
+            return OpenCluster(cluster, error=self.hooks.make_error(CLIENT, f"returned what is no client: {error}"))
         return OpenCluster(cluster, search=self._resources.enter_context(search))
 
     def _start_node(self) -> str:

@@ -151,7 +151,7 @@ def make_header(
     request = options.request or next(iter(suite.requests))
     template = suite.requests.get(request)
     # Hooks may use any value of a query.
-    used = select_all_values(suite) if options.hooks.concern_searches else select_request_values(suite, request)
+    used = select_all_values(suite) if options.hooks.has_search_hooks else select_request_values(suite, request)
     values: dict[str, Iterable[Json]] = {
         "judgments": chain([suite.gain, suite.grades], ([query.id, query.judgments] for query in queries)),
         "queries": chain(
@@ -172,7 +172,7 @@ def make_header(
     open_values = {name: value for name, value in suite.variables.items() if not names_login(name)}
     parts["variables of the environment"] = fingerprint(open_values)
     parts["cluster"] = f"embedded {options.engine_version or ''}" if options.embedded else mask(cluster)
-    parts["hooks"] = mask(", ".join(options.hooks.in_force()))
+    parts["hooks"] = mask(", ".join(options.hooks.describe()))
     parts["version of the harness"] = __version__
     given: dict[str, Json] = {}
     for name in SENDING_OPTIONS:

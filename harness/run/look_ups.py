@@ -150,7 +150,7 @@ def locate_worst(
         return {}, ["the ranks of missing documents are unknown: there is no connection"]
     if budget is not None and budget <= 0:
         return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
-    hooked = options.hooks.around(search)
+    hooked = options.hooks.wrap(search)
     located, reason = locate_missing(suite, run, hooked, queries[:QUERIES_LOCATED], hooks=options.hooks)
     if reason:
         return located, [f"the ranks of missing documents are unknown: {add_window_hint(reason)}"]
@@ -293,7 +293,7 @@ def _send_look_ups(
         return {}
     lacking = replace(suite, queries=select_by_id(suite.queries, missing.keys()))
     built = {request.query: request for request in build_requests(move_to_index(lacking, run.index), run.request)}
-    sent = {query: hooks.request(request) for query, request in built.items()}
+    sent = {query: hooks.change_request(request) for query, request in built.items()}
     sizes = {query: _size_of_look_up(request, suite) for query, request in sent.items()}
 
     matching: dict[str, SearchRequest] = {}

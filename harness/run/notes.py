@@ -55,7 +55,7 @@ def describe_connection(cluster: Cluster | None, engine: Engine) -> Iterator[str
 
 def _describe_hooks(options: RunOptions) -> Iterator[str]:
     """The hooks, which are code outside the suite that may change requests and so results."""
-    in_force = list(options.hooks.in_force())
+    in_force = list(options.hooks.describe())
     if in_force:
         yield f"hooks: {', '.join(in_force)}"
 

@@ -53,7 +53,7 @@ def rebuild_requests(
     template = suite.requests[run.request]
     if template.http is None:
         suite = move_to_index(suite, run.index)
-    concern = hooks.concern_searches
+    concern = hooks.has_search_hooks
     further = not (concern or run.window_is_full)
     for request in make_requests(suite, template, further=further, titles=concern):
-        yield known.get(request.query) or hooks.request(request)
+        yield known.get(request.query) or hooks.change_request(request)

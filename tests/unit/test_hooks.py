@@ -19,7 +19,7 @@ from builders.engine import ScriptedEngine
 from harness.api import Relevance
 from harness.cli import main
 from harness.errors import UsageError
-from harness.hooks import ENTRY_POINTS, installed_hooks
+from harness.hooks import ENTRY_POINTS, load_installed_hooks
 from harness.model import Failure, FailureKind, Hit, Query, Ranking, SearchRequest
 from harness.search import StreamedResponse
 
@@ -63,9 +63,9 @@ def install(monkeypatch):
             "harness.hooks.entry_points", lambda group: entry_points if group == ENTRY_POINTS else EntryPoints()
         )
 
-    installed_hooks.cache_clear()
+    load_installed_hooks.cache_clear()
     yield offered
-    installed_hooks.cache_clear()
+    load_installed_hooks.cache_clear()
 
 
 def test_the_command_and_python_use_them(shop, install, capsys):
@@ -265,7 +265,7 @@ def test_sort_values_do_not_outlive_the_order_they_gave(install, documents, sort
     chosen = tuple(Hit(document, 1.0) for document in documents)
     install(SimpleNamespace(pytest_relevance_response=lambda response: replace(response, hits=chosen)))
     request = SearchRequest("q", None, {}, built_for=Query("q", "q"))
-    found = installed_hooks().response(Ranking(hits), request)
+    found = load_installed_hooks().change_response(Ranking(hits), request)
     assert [hit.sort for hit in found.hits] == sort
 
 
@@ -289,7 +289,7 @@ def test_scores_that_a_hook_changed_are_exact_and_an_order_of_its_own_ties_nothi
     install(SimpleNamespace(pytest_relevance_response=lambda: Ranking(hits)))
     request = SearchRequest("q", None, {}, built_for=Query("q", "q"))
     of_engine = Ranking((Hit("a", NEAR), Hit("b", 2.0), Hit("c", 1.0)))
-    found = installed_hooks().response(of_engine, request)
+    found = load_installed_hooks().change_response(of_engine, request)
     assert found.exact_scores is exact
     assert [(hit.id, hit.score, hit.sort) for hit in found.hits] == [(*pair, sort) for pair in given]
 
@@ -297,7 +297,7 @@ def test_scores_that_a_hook_changed_are_exact_and_an_order_of_its_own_ties_nothi
 def test_a_ranking_that_a_hook_puts_in_the_place_of_a_failure_has_exact_scores(install):
     install(SimpleNamespace(pytest_relevance_response=lambda: Ranking((Hit("a", numpy.int64(2**60 + 1)),))))
     request = SearchRequest("q", None, {}, built_for=Query("q", "q"))
-    found = installed_hooks().response(Failure(FailureKind.TIMEOUT, "late"), request)
+    found = load_installed_hooks().change_response(Failure(FailureKind.TIMEOUT, "late"), request)
     assert found == Ranking((Hit("a", 2**60 + 1),), exact_scores=True)
     assert type(found.hits[0].score) is int
 
@@ -308,7 +308,7 @@ def test_the_queries_that_are_sent_again_keep_their_places_beside_one_whose_hook
             yield StreamedResponse(place, request, Ranking(), "timeout" if place == 1 else "")
 
     install(SimpleNamespace(pytest_relevance_request=fails_for_boots))
-    hooked = installed_hooks().around(SimpleNamespace(stream=stream, service="engine", engine=None))
+    hooked = load_installed_hooks().wrap(SimpleNamespace(stream=stream, service="engine", engine=None))
     queries = [Query("shoes", "shoes", {}), Query("boots", "boots", {}), Query("hats", "hats", {})]
     requests = [SearchRequest(query.id, "products", {}, built_for=query) for query in queries]
     found = {one.place: (type(one.response), one.resent) for one in hooked.stream(requests)}

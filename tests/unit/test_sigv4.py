@@ -13,7 +13,7 @@ from pathlib import Path
 from builders.engine import ScriptedEngine
 from builders.sigv4 import check, signing_server
 from harness.cli import main
-from harness.hooks import ENTRY_POINTS, installed_hooks
+from harness.hooks import ENTRY_POINTS, load_installed_hooks
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "sigv4.py"
 KEY, SECRET = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
@@ -97,9 +97,9 @@ def installed(monkeypatch):
     monkeypatch.setattr(
         "harness.hooks.entry_points", lambda group: EntryPoints([EntryPoint("aws", "acme.aws", ENTRY_POINTS)])
     )
-    installed_hooks.cache_clear()
+    load_installed_hooks.cache_clear()
     yield
-    installed_hooks.cache_clear()
+    load_installed_hooks.cache_clear()
 
 
 def _module():
