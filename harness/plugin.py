@@ -201,34 +201,44 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Record whether a suite is to run, after all plugins have deselected items; refuse one baseline for several."""
+    """Record which suites are to run, after all plugins have deselected items; refuse what these cannot have."""
     relevance = session.config.stash[SESSION]
     suites: set[Path] = set()
     if relevance.suites_collected:
         from harness.pytest_plugin.items import SuiteItem
 
-        items = [item for item in session.items if isinstance(item, SuiteItem)]
-        suites = {item.path for item in items}
-        for item in items:
-            if item.needs_run:
-                relevance.due.setdefault(item.cell, {})[item.nodeid] = item.planned.verdicts
+        for item in session.items:
+            if isinstance(item, SuiteItem):
+                suites.add(item.path)
+                if item.needs_run:
+                    relevance.due.setdefault(item.cell, {})[item.nodeid] = item.planned.verdicts
     relevance.is_due = not only_shows_items(session.config) and bool(suites or relevance.refusals)
     relevance.write_due()
     refusal = relevance.explain_baseline_refusal(len(suites))
-    if refusal and not relevance.is_worker:
-        raise pytest.UsageError(refusal)
-    relevance.problems.extend([refusal] if refusal else [])
+    if refusal:
+        # A worker of pytest-xdist cannot end the session: the controller does, with its problems.
+        if not relevance.is_worker:
+            raise pytest.UsageError(refusal)
+        relevance.problems.append(refusal)
+    _refuse_reports(session.config)
     has_suites = bool(relevance.suites_collected or relevance.refusals)
-    if has_suites and relevance.options.reports and not relevance.is_worker:
-        try:
-            _find_runs(session.config).refuse_reports()
-        except UsageError as error:
-            raise pytest.UsageError(f"--relevance-report: {error}") from None
     if not has_suites and session.items and relevance.left_out:
         from harness.config import config_path
 
+        # In a project without suites, searching the folders that pytest ignores would take time.
         if config_path(session.config.rootpath) is None:
-            relevance.left_out.clear()  # in a project without suites, searching its folders would take time
+            relevance.left_out.clear()
+
+
+def _refuse_reports(config: pytest.Config) -> None:
+    """Refuse reports that would overwrite what a suite reads, before anything is sent."""
+    session = config.stash[SESSION]
+    has_suites = bool(session.suites_collected or session.refusals)
+    if has_suites and session.options.reports and not session.is_worker:
+        try:
+            _find_runs(config).refuse_reports()
+        except UsageError as error:
+            raise pytest.UsageError(f"--relevance-report: {error}") from None
 
 
 @pytest.hookimpl(trylast=True)

@@ -170,9 +170,12 @@ def _make_request(
 
 def _refuse_unused(run: RunOptions, suite: Path | None, sides: tuple[str, str]) -> None:
     """Refuse options without effect: the user meant them to have one."""
-    if (run.url or run.embedded) and not any(side.startswith(("request:", "index:")) for side in sides):
-        option = "--url" if run.url else "--embedded"
-        raise click.UsageError(f"{option} needs a request: or index: side, and neither A nor B is one")
-    if (run.tags or run.queries) and suite is None:
-        option = "--tag" if run.tags else "--query"
-        raise click.UsageError(f"{option} selects queries of a suite; give --suite")
+    has_searched_side = any(side.startswith(("request:", "index:")) for side in sides)
+    servers = {"--url": run.url, "--embedded": run.embedded}
+    for option, value in servers.items():
+        if value and not has_searched_side:
+            raise click.UsageError(f"{option} needs a request: or index: side, and neither A nor B is one")
+    selections = {"--tag": run.tags, "--query": run.queries}
+    for option, names in selections.items():
+        if names and suite is None:
+            raise click.UsageError(f"{option} selects queries of a suite; give --suite")

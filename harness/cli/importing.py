@@ -16,9 +16,7 @@ from harness.config import Configs
 from harness.errors import SuiteError
 from harness.files.records import read_number
 from harness.migrate import FORMATS, Format, ImportOptions, MigrationResult, import_suites
-from harness.migrate.click_logs import CLICKS
 from harness.migrate.clicks import (
-    CUT_POINTS,
     LEAST_IMPRESSIONS,
     ClickModel,
     ClickSources,
@@ -51,10 +49,14 @@ class CutPoints(click.ParamType[tuple[float, ...]]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[float, ...]:
         """Parse *value*."""
-        numbers = [read_number(part.strip()) for part in str(value).split(",")]
-        points = [number for number in numbers if number is not None and 0 < number < inf]
-        if len(points) < len(numbers) or sorted(set(points)) != points:
-            self.fail(f"found {value!r}, expected numbers above 0 that rise, such as 0.5,1,2", param, ctx)
+        points = []
+        last = 0.0
+        for part in str(value).split(","):
+            point = read_number(part.strip())
+            if point is None or not last < point < inf:
+                self.fail(f"found {value!r}, expected numbers above 0 that rise, such as 0.5,1,2", param, ctx)
+            points.append(point)
+            last = point
         return tuple(points)
 
 
@@ -136,23 +138,17 @@ def command(
     suite = None
     if suite_path is not None:
         suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.of(options, os.environ))
-    model = _make_click_model(**click_arguments)
+    model = _make_click_model(click_arguments)
     migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
     return print_migration(migrated, strict=strict)
 
 
-def _make_click_model(
-    cut_points: tuple[float, ...] | None,
-    least_impressions: int | None,
-    propensities: Path | None,
-    actions: tuple[str, ...],
-) -> ClickModel:
-    return ClickModel(
-        cut_points or CUT_POINTS,
-        least_impressions or LEAST_IMPRESSIONS,
-        None if propensities is None else read_propensities(propensities),
-        actions or CLICKS,
-    )
+def _make_click_model(arguments: Mapping[str, Any]) -> ClickModel:
+    """The model of the options that were given; the others are as `ClickModel` has them."""
+    settings = {name: value for name, value in arguments.items() if value}
+    if "propensities" in settings:
+        settings["propensities"] = read_propensities(settings["propensities"])
+    return ClickModel(**settings)
 
 
 def print_migration(migrated: MigrationResult, *, strict: bool) -> int:

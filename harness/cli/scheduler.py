@@ -76,7 +76,7 @@ def send_on_scheduler(
         tasks = {}
         for number in range(1, number_of_parts + 1):
             part = f"{Shard(number, number_of_parts)}"
-            # Two parts with the same arguments would be one task otherwise, and a part of an earlier run answered.
+            # Not pure: the scheduler would answer with what a task of the same arguments returned in an earlier run.
             tasks[f"part {part}"] = client.submit(send_part, str(Path.cwd()), words, paths, part, pure=False)
         for name, task in tasks.items():
             yield name, _wait_for_journal(name, task)
