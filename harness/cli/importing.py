@@ -24,7 +24,7 @@ from harness.migrate.clicks import (
     read_propensities,
 )
 from harness.migrate.json_nodes import read_node
-from harness.migrate.live_index import live_documents
+from harness.migrate.live_index import read_live_documents
 from harness.options import RunOptions
 from harness.report.sentences import printable
 from harness.suites import load_suite
@@ -134,7 +134,7 @@ def command(
     if url is not None or cluster is not None:
         if kind != "ubi":
             raise click.UsageError("--url and --cluster are of ubi; the sources of clicks are files")
-        documents = live_documents(output.parent, sources, options, environ=os.environ)
+        documents = read_live_documents(output.parent, sources, options, environ=os.environ)
     suite = None
     if suite_path is not None:
         suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.of(options, os.environ))

@@ -14,7 +14,7 @@ from harness.cli.importing import print_migration
 from harness.cli.shared_options import config_options, existing_file
 from harness.config import index_problem
 from harness.migrate import ImportOptions, write_drafts
-from harness.migrate.live_index import draft_of_index, names_of_indexes
+from harness.migrate.live_index import draft_suite, list_index_names
 from harness.options import RunOptions
 from harness.report.sentences import printable
 from harness.scaffold import write_scaffold
@@ -67,7 +67,7 @@ def _write_first_suite(folder: Path) -> int:
 
 
 def _list_indexes(folder: Path, options: RunOptions) -> int:
-    indexes = names_of_indexes(folder, options, environ=os.environ)
+    indexes = list_index_names(folder, options, environ=os.environ)
     for kind, names in indexes.items():
         for name in names:
             click.echo(printable(f"{name}  ({kind})"))
@@ -76,7 +76,7 @@ def _list_indexes(folder: Path, options: RunOptions) -> int:
 
 
 def _write_suite_of_index(folder: Path, index: str, queries: Path | None, options: RunOptions) -> int:
-    draft = draft_of_index(folder, index, queries, options, environ=os.environ)
+    draft = draft_suite(folder, index, queries, options, environ=os.environ)
     migrated = write_drafts([draft], folder, ImportOptions())
     print_migration(migrated, strict=False)
     suite = str(migrated.written[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from statistics import mean
 
@@ -63,7 +64,7 @@ EXAMPLES = 5
 
 
 @contextmanager
-def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[tuple[str, Inspector]]:
+def open_cluster(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Iterator[tuple[str, Inspector]]:
     """
     The cluster that *options* name, opened for a suite in *folder* with the login in harness.toml: its name, or its
     URL, and what asks it for its indexes.
@@ -82,7 +83,7 @@ def opened(folder: Path, options: RunOptions, environ: Mapping[str, str]) -> Ite
         yield cluster.cluster.name, cluster.search.inspector
 
 
-def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+def list_index_names(folder: Path, options: RunOptions, *, environ: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """
     The names that a suite could search: indexes, aliases and data streams, by kind.
 
@@ -95,11 +96,11 @@ def names_of_indexes(folder: Path, options: RunOptions, *, environ: Mapping[str,
         SearchError: The cluster did not answer, or the login may not list the names.
         UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
-    with opened(folder, options, environ) as (_, inspector):
+    with open_cluster(folder, options, environ) as (_, inspector):
         return inspector.read_names()
 
 
-def live_documents(
+def read_live_documents(
     folder: Path, indexes: Sequence[str], options: RunOptions, *, environ: Mapping[str, str]
 ) -> Iterator[tuple[Mapping[str, Json], Mark]]:
     """
@@ -115,15 +116,15 @@ def live_documents(
         SearchError: The cluster did not answer, or has no such index.
         UsageError: The cluster is not known or is an HTTP service, or a variable of its login is not set.
     """
-    with opened(folder, options, environ) as (_, inspector):
+    with open_cluster(folder, options, environ) as (_, inspector):
         for index in indexes:
             try:
                 yield from ((document, Mark(index)) for document in inspector.read_documents(index))
             except SearchError as error:
-                raise _unreadable(inspector, index, "SOURCE", error) from None
+                raise _explain_unreadable(inspector, index, "SOURCE", error) from None
 
 
-def draft_of_index(
+def draft_suite(
     folder: Path, index: str, queries: Path | None, options: RunOptions, *, environ: Mapping[str, str]
 ) -> Draft:
     """
@@ -142,103 +143,99 @@ def draft_of_index(
             cluster is not known or is an HTTP service, or a variable of its login is not set.
         SearchError: The cluster did not answer, or has no such index.
     """
-    with opened(folder, options, environ) as (cluster, inspector):
-        every = _fields(inspector, index)
-        fields = {name: field for name, field in every.items() if not MISREAD.search(name)}
-        texts = _text_fields(fields)
+    with open_cluster(folder, options, environ) as (cluster, inspector):
+        all_fields = _read_fields(inspector, index)
+        fields = {name: field for name, field in all_fields.items() if not MISREAD.search(name)}
+        texts = _find_text_fields(fields)
         if not texts:
-            known = listed(sorted(every)) if every else "none"
-            raise UsageError(
-                f"index {index!r} has no field with text to search"
-                f"{' whose name can stand in a suite' if _text_fields(every) else ''}; its fields are {known}"
-            )
-        keys = _identities(fields)
-        sample, unread = _sample(inspector, index, [*texts, *keys])
+            known = listed(sorted(all_fields)) if all_fields else "none"
+            condition = " whose name can stand in a suite" if _find_text_fields(all_fields) else ""
+            raise UsageError(f"index {index!r} has no field with text to search{condition}; its fields are {known}")
+        keys = _find_identities(fields)
+        sample, unread = _read_sample(inspector, index, [*texts, *keys])
     draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
     draft.cluster = None if cluster == "default" else cluster
-    misread = [name for name in _text_fields(every) if name not in fields]
+    misread = [name for name in _find_text_fields(all_fields) if name not in fields]
     if misread:
         draft.request_remarks.append(
             f"Not searched, as *, ^, {{{{, ${{ and $$ have a meaning in a suite: {listed(misread)}."
         )
-    searched = _searched(texts, sample, draft)
-    draft.title_field = next((name for name in searched if _is_title(name)), None)
-    draft.request = _request(searched, _tie_break(keys, sample, unread, draft))
+    boosts = _choose_fields(texts, sample, draft)
+    draft.title_field = next(filter(_is_title, boosts), None)
+    draft.request = _build_request(boosts, _choose_tie_break(keys, sample, unread, draft))
     _add_queries(draft, queries, sample, unread)
     draft.is_measured = any(query.judgments for query in draft.queries)
     return draft
 
 
-def _fields(inspector: Inspector, index: str) -> dict[str, IndexField]:
+def _read_fields(inspector: Inspector, index: str) -> dict[str, IndexField]:
     try:
         fields = inspector.read_fields(index)
         if not fields:
             inspector.read_sample(index, [])  # OpenSearch has no fields of a closed index, and refuses to search it
     except SearchError as error:
-        raise _unreadable(inspector, index, "--index", error) from None
+        raise _explain_unreadable(inspector, index, "--index", error) from None
     return fields
 
 
-def _unreadable(inspector: Inspector, index: str, argument: str, error: SearchError) -> SearchError:
+def _explain_unreadable(inspector: Inspector, index: str, argument: str, error: SearchError) -> SearchError:
     """What *error*, of reading the *index* that the user gave as *argument*, says of that index, and what to do."""
+    # These say it already: the cluster is at fault, not the index.
     if isinstance(error, (EngineUnreachable, LoginRefused)):
         return error
-    begin, why = f"{argument} {index}: ", str(error).rstrip(".")
+    given, reason = f"{argument} {index}", str(error).rstrip(".")
     kinds = error.kinds if isinstance(error, RequestRefused) else frozenset()
     if "index_not_found_exception" in kinds:
-        guess = did_you_mean(index, _others(inspector, index))
-        return SearchError(f"{begin}the server has no index, alias or data stream of that name; correct it{guess}")
-    if "index_closed_exception" in kinds or CLOSED in why:
-        return SearchError(f"{begin}the index is closed; open it, or name another index")
+        guess = did_you_mean(index, _list_other_names(inspector, index))
+        return SearchError(f"{given}: the server has no index, alias or data stream of that name; correct it{guess}")
+    if "index_closed_exception" in kinds or CLOSED in reason:
+        return SearchError(f"{given}: the index is closed; open it, or name another index")
     if isinstance(error, RequestRefused) and error.status == UNAVAILABLE and "cluster_block_exception" not in kinds:
         remedy = "wait until `GET /_cat/shards` shows all as started, or name another index"
-        return SearchError(f"{begin}a shard of the index is not available ({why}); {remedy}")
-    return SearchError(f"{begin}the index cannot be read: {why}; name an index whose documents can be read")
+        return SearchError(f"{given}: a shard of the index is not available ({reason}); {remedy}")
+    return SearchError(f"{given}: the index cannot be read: {reason}; name an index whose documents can be read")
 
 
-def _others(inspector: Inspector, index: str) -> list[str]:
+def _list_other_names(inspector: Inspector, index: str) -> list[str]:
     """The names that can be searched, without *index*; none if they cannot be read."""
     try:
-        return [name for names in inspector.read_names().values() for name in names if name != index]
+        names_by_kind = inspector.read_names()
     except SearchError:
         return []
+    return [name for name in chain.from_iterable(names_by_kind.values()) if name != index]
 
 
-def _text_fields(fields: Mapping[str, IndexField]) -> list[str]:
+def _find_text_fields(fields: Mapping[str, IndexField]) -> list[str]:
     """The names of text fields, without fields of nested objects and without subfields of other text fields."""
+    # A plain query does not match in nested objects.
     nested = {name for name, field in fields.items() if "nested" in field.types}
-    found = {
-        name
-        for name, field in fields.items()
-        if field.searchable
-        and field.types & TEXT_TYPES
-        and not field.types - TEXT_TYPES - {"keyword", "unmapped"}
-        and not nested.intersection(list_parents(name))
-    }
-    return sorted(name for name in found if not found.intersection(list_parents(name)))
+    texts = set()
+    for name, field in fields.items():
+        if not field.searchable or not field.types & TEXT_TYPES:
+            continue
+        # A pattern may have indexes in which the field is a keyword, or is not there; numbers refuse words.
+        if field.types <= TEXT_TYPES | {"keyword", "unmapped"} and not nested.intersection(list_parents(name)):
+            texts.add(name)
+    return sorted(name for name in texts if not texts.intersection(list_parents(name)))
 
 
-def _identities(fields: Mapping[str, IndexField]) -> list[str]:
+def _find_identities(fields: Mapping[str, IndexField]) -> list[str]:
     """The sortable fields whose names suggest that they identify documents, the shortest names first."""
-    return sorted(
-        (
-            name
-            for name, field in fields.items()
-            if field.sortable
-            and field.types <= SORTED_BY
-            and IDENTITY.search(re.sub(r"\.(?:keyword|raw|exact)$", "", name))
-        ),
-        key=lambda name: (name.count("."), len(name), name),
-    )
+    names = []
+    for name, field in fields.items():
+        base = re.sub(r"\.(?:keyword|raw|exact)$", "", name)
+        if field.sortable and field.types <= SORTED_BY and IDENTITY.search(base):
+            names.append(name)
+    return sorted(names, key=lambda name: (name.count("."), len(name), name))
 
 
-def _sample(inspector: Inspector, index: str, names: Sequence[str]) -> tuple[list[SampledDocument], str]:
+def _read_sample(inspector: Inspector, index: str, names: Sequence[str]) -> tuple[list[SampledDocument], str]:
     """A sample of documents with the values of the fields *names*; or none, and why no value is known."""
     try:
         sample = inspector.read_sample(index, names)
     except SearchError as error:
         if isinstance(error, RequestRefused) and error.status == UNAVAILABLE:
-            raise _unreadable(inspector, index, "--index", error) from None
+            raise _explain_unreadable(inspector, index, "--index", error) from None
         return [], f"the documents of the index cannot be read: {str(error).rstrip('.')}"
     if not sample:
         return [], "the index shows no documents"
@@ -248,57 +245,67 @@ def _sample(inspector: Inspector, index: str, names: Sequence[str]) -> tuple[lis
 
 
 def _is_title(name: str) -> bool:
+    """Whether the field *name* is likely the title of a document; a title of an object in it is none, but a.title."""
     last = name.rpartition(".")[2].lower()
-    return (last in TITLES and ("." not in name or last == "title")) or last.endswith(("_title", "_name"))
+    if last.endswith(("_title", "_name")) or last == "title":
+        return True
+    return last in TITLES and "." not in name
 
 
-def _title_order(name: str) -> tuple[int, int, str]:
+def _rank_title(name: str) -> tuple[int, int, str]:
     last = name.rpartition(".")[2].lower()
     return (TITLES.index(last) if last in TITLES else len(TITLES), name.count("."), name)
 
 
-def _searched(texts: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> dict[str, int]:
+def _choose_fields(texts: Sequence[str], sample: Sequence[SampledDocument], draft: Draft) -> dict[str, int]:
     """The fields that the request searches, with their boosts; the others are listed in comments of *draft*."""
-    lengths = {name: _words(name, sample) for name in texts}
+    lengths = {name: _count_words(name, sample) for name in texts}
     empty = [name for name in texts if sample and lengths[name] is None]
     technical = [name for name in texts if name not in empty and NO_PROSE.search(name)]
-    left = [name for name in texts if name not in empty and name not in technical] or list(texts)
-    titles = sorted(filter(_is_title, left), key=_title_order)
-    others = [name for name in left if name not in titles]
-    kept = [*titles, *others][:MOST_FIELDS]
+    # Rather one of these than no field.
+    candidates = [name for name in texts if name not in empty and name not in technical] or list(texts)
+    titles = sorted(filter(_is_title, candidates), key=_rank_title)
+    titles_first = titles + [name for name in candidates if name not in titles]
+    chosen = titles_first[:MOST_FIELDS]
     reasons = {
         f"empty in the {len(sample)} documents that were looked at": empty,
         "ids, addresses and the like by their names": technical,
-        f"beyond the first {MOST_FIELDS}": [*titles, *others][MOST_FIELDS:],
+        f"beyond the first {MOST_FIELDS}": titles_first[MOST_FIELDS:],
     }
     for reason, names in reasons.items():
-        unsearched = [name for name in names if name not in kept]
-        if unsearched:
-            draft.request_remarks.append(f"Not searched, as {reason}: {listed(unsearched)}.")
-    return {name: 3 if name in titles else 2 if _is_short(lengths[name]) else 1 for name in kept}
+        not_searched = [name for name in names if name not in chosen]
+        if not_searched:
+            draft.request_remarks.append(f"Not searched, as {reason}: {listed(not_searched)}.")
+    boosts: dict[str, int] = {}
+    for name in chosen:
+        words = lengths[name]
+        if name in titles:
+            boosts[name] = 3
+        elif words is not None and words <= SHORT:
+            boosts[name] = 2
+        else:
+            boosts[name] = 1
+    return boosts
 
 
-def _words(name: str, sample: Sequence[SampledDocument]) -> float | None:
+def _count_words(name: str, sample: Sequence[SampledDocument]) -> float | None:
     """The mean number of words in a value of the field *name*; None if no document has a value."""
     counts = [len(value.split()) for document in sample for value in document.values.get(name, ()) if value.strip()]
     return mean(counts) if counts else None
 
 
-def _is_short(words: float | None) -> bool:
-    return words is not None and words <= SHORT
-
-
-def _request(searched: Mapping[str, int], tie_break: str | None) -> Json:
-    fields = [name if boost == 1 else f"{name}^{boost}" for name, boost in searched.items()]
-    body: dict[str, Json] = {"query": {"multi_match": {"query": "{{text}}", "fields": fields}}}
+def _build_request(boosts: Mapping[str, int], tie_break: str | None) -> Json:
+    fields = [name if boost == 1 else f"{name}^{boost}" for name, boost in boosts.items()]
+    query: dict[str, Json] = {"query": "{{text}}", "fields": fields}
     if len(fields) > 1:
-        body["query"]["multi_match"] |= {"type": "best_fields", "tie_breaker": 0.3}
+        query |= {"type": "best_fields", "tie_breaker": 0.3}
+    body: dict[str, Json] = {"query": {"multi_match": query}}
     if tie_break is not None:
         body["sort"] = ["_score", {tie_break: "asc"}]
     return body
 
 
-def _tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], unread: str, draft: Draft) -> str | None:
+def _choose_tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], unread: str, draft: Draft) -> str | None:
     """
     The first of *keys* with exactly one value in each document, all different, as far as the sample shows.
 
@@ -306,7 +313,8 @@ def _tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], unread: s
     """
     for name in keys:
         values = [document.values.get(name, ()) for document in sample]
-        if sample and all(len(one) == 1 for one in values) and len(set(values)) == len(values):
+        have_one_each = all(len(values_of_document) == 1 for values_of_document in values)
+        if sample and have_one_each and len(set(values)) == len(values):
             draft.request_remarks.append(f"Documents with the same score are sorted by {name}, so that runs repeat.")
             return name
     if keys and unread:
@@ -314,25 +322,28 @@ def _tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], unread: s
             f"The engine orders documents with the same score as it likes; {keys[0]} may tell them apart, which was "
             f"not seen: {unread}."
         )
-        return None
-    draft.request_remarks.append(
-        "No field tells documents apart, so the engine orders those with the same score as it likes."
-    )
+    else:
+        draft.request_remarks.append(
+            "No field tells documents apart, so the engine orders those with the same score as it likes."
+        )
     return None
 
 
 def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocument], unread: str) -> None:
+    """Add the queries of the file *path*, or else titles of documents in *sample* as queries to replace."""
     if path is not None:
         _read_queries(path, draft)
         return
     title = draft.title_field or next(iter(draft.request["query"]["multi_match"]["fields"])).partition("^")[0]
-    found = {" ".join(text.split()[:SHORT]): document for document in sample for text in document.values.get(title, ())}
-    if not found:
-        why = unread or f"none of {len(sample)} documents that were looked at has a text in {title}"
-        raise UsageError(
-            f"no queries can be made from documents of index {draft.index!r}: {why}; give queries with --queries FILE"
-        )
-    for text, document in list(found.items())[:EXAMPLES]:
+    documents: dict[str, SampledDocument] = {}
+    for document in sample:
+        for text in document.values.get(title, ()):
+            documents[" ".join(text.split()[:SHORT])] = document
+    if not documents:
+        reason = unread or f"none of {len(sample)} documents that were looked at has a text in {title}"
+        problem = f"no queries can be made from documents of index {draft.index!r}: {reason}"
+        raise UsageError(f"{problem}; give queries with --queries FILE")
+    for text, document in list(documents.items())[:EXAMPLES]:
         query = draft.find_or_add_text(text)
         query.remarks.append(f"TODO: the {title} of document {document.id}; replace it by what your users type.")
 
@@ -358,12 +369,14 @@ def _read_queries(path: Path, draft: Draft) -> None:
         _take_queries(trec.read([f"topics={path}"]), draft)
         return
     for number, line in lines.items():
-        before = len(draft.queries)
-        draft.find_or_add_text(" ".join(line.split()))
-        if len(draft.queries) == before:
+        text = " ".join(line.split())
+        if draft.has_text(text):
             draft.leave(Mark(str(path), number, 1), "a query that is there twice")
+        else:
+            draft.find_or_add_text(text)
 
 
-def _take_queries(found: Sequence[Draft], draft: Draft) -> None:
-    [only] = found
-    draft.queries, draft.leftovers = only.queries, only.leftovers
+def _take_queries(drafts: Sequence[Draft], draft: Draft) -> None:
+    """Move the queries of the only one of *drafts* to *draft*."""
+    [imported] = drafts
+    draft.queries, draft.leftovers = imported.queries, imported.leftovers

@@ -82,37 +82,48 @@ def verify_suites(
     """
     configs = Configs.of(options, environ)
     suites = load_suites(paths, environ, configs=configs)
-    _check(suites)
+    _check_suites(suites)
     with Runner(environ, progress) as runner:
-        answered = runner.answer(suites, options, matrix=matrix, configs=configs)
-        found = tuple(_Verifying.of(one, tolerance).verification() for one in answered)
-    if any(one.unanswered for one in found):
-        return VerificationReport(found, 3)
-    sound = any(one.compared for one in found) and not any(one.unexplained for one in found)
-    return VerificationReport(found, 0 if sound else 1)
+        cells = runner.answer(suites, options, matrix=matrix, configs=configs)
+        verifications = [_RatedSuite.from_cell(answered, tolerance).verify() for answered in cells]
+    status = 0
+    if any(verification.unanswered for verification in verifications):
+        status = 3
+    elif any(verification.unexplained for verification in verifications):
+        status = 1
+    elif not any(verification.compared for verification in verifications):
+        status = 1  # nothing is verified
+    return VerificationReport(tuple(verifications), status)
 
 
-def _check(suites: Sequence[Suite]) -> None:
+def _check_suites(suites: Sequence[Suite]) -> None:
+    """Refuse suites that `_rank_eval` cannot score at all."""
     refusals = []
     for suite in suites:
-        measures = {one.text: find_metric(one, suite, nearest=True) for one in _measures(suite)}
+        measures = _list_measures(suite)
         if not find_dialect(suite.target.service).has_rank_eval:
             refusals.append(f"{suite.path}: the suite asks an HTTP service, which has no _rank_eval")
         elif suite.target.id_field is not None:
-            found = f"'id_field' {suite.target.id_field}, and _rank_eval knows documents by _id only"
-            refusals.append(f"{suite.path}: the suite's target has {found}")
-        elif not any(measures.values()):
-            refusals.append(f"{suite.path}: _rank_eval has none of the suite's measures: {', '.join(measures)}")
+            reason = f"'id_field' {suite.target.id_field}, and _rank_eval knows documents by _id only"
+            refusals.append(f"{suite.path}: the suite's target has {reason}")
+        elif all(find_metric(measure, suite, nearest=True) is None for measure in measures):
+            names = ", ".join(measure.text for measure in measures)
+            refusals.append(f"{suite.path}: _rank_eval has none of the suite's measures: {names}")
     if refusals:
         raise UsageError("\n".join(refusals))
 
 
-def _measures(suite: Suite) -> list[Measure]:
-    return list({one.text: one for query in suite.queries for one in measures_of(suite, query)}.values())
+def _list_measures(suite: Suite) -> list[Measure]:
+    """The measures of all queries, each once."""
+    measures: dict[str, Measure] = {}
+    for query in suite.queries:
+        for measure in measures_of(suite, query):
+            measures.setdefault(measure.text, measure)
+    return list(measures.values())
 
 
 @dataclass(frozen=True, slots=True)
-class _Verifying:
+class _RatedSuite:
     """A suite that ran, and its requests, by query."""
 
     answered: AnsweredCell
@@ -122,30 +133,38 @@ class _Verifying:
     tolerance: float
 
     @classmethod
-    def of(cls, answered: AnsweredCell, tolerance: float) -> _Verifying:
+    def from_cell(cls, answered: AnsweredCell, tolerance: float) -> _RatedSuite:
+        """The suite of a cell, with the requests of the queries that have an answer, as hooks changed them."""
         run, suite = answered.mask_run(), answered.cell.selection.selected
         ranked = tuple(query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
-        built = build_requests(replace(move_to_index(suite, run.index), queries=ranked), run.request) if ranked else ()
-        requests = {one.query: answered.sent.get(one.query, one) for one in built}
+        requests: dict[str, SearchRequest] = {}
+        if ranked:
+            for request in build_requests(replace(move_to_index(suite, run.index), queries=ranked), run.request):
+                requests[request.query] = answered.sent.get(request.query, request)
         return cls(answered, suite, run, requests, tolerance)
 
-    def verification(self) -> Verification:
+    def verify(self) -> Verification:
         """Compare each measure that `_rank_eval` has; the measures are requested one after the other."""
         suite, run = self.suite, self.run
-        unanswered = {
-            query.id: failure_text(response)
-            for query in suite.queries
-            if (response := run.responses.get(query.id)) is not None and not isinstance(response, Ranking)
-        }
-        metrics = {measure: find_metric(measure, suite, nearest=True) for measure in _measures(suite)}
-        homes = self._homes()
-        verified = []
-        for measure, metric in metrics.items():
-            if metric is not None:
-                theirs = self._rated(measure, metric, homes)
-                unanswered |= {query: self._masked(one) for query, one in theirs.items() if isinstance(one, str)}
-                found = {query: one for query, one in theirs.items() if isinstance(one, RatedQuery)}
-                verified.append(self._compared(measure, metric, found))
+        unanswered: dict[str, str] = {}
+        for query in suite.queries:
+            response = run.responses.get(query.id)
+            if response is not None and not isinstance(response, Ranking):
+                unanswered[query.id] = failure_text(response)
+        homes = self._find_homes()
+        verified, not_compared = [], []
+        for measure in _list_measures(suite):
+            metric = find_metric(measure, suite, nearest=True)
+            if metric is None:
+                not_compared.append(measure.text)
+                continue
+            rated: dict[str, RatedQuery] = {}
+            for query_id, answer in self._rate(measure, metric, homes).items():
+                if isinstance(answer, str):
+                    unanswered[query_id] = self.answered.cell.masker.mask(answer)
+                else:
+                    rated[query_id] = answer
+            verified.append(self._compare(measure, metric, rated))
         return Verification(
             suite=suite.name,
             path=suite.path,
@@ -156,18 +175,15 @@ class _Verifying:
             profile=suite.profile,
             tolerance=self.tolerance,
             measures=tuple(verified),
-            not_compared=tuple(measure.text for measure, metric in metrics.items() if metric is None),
+            not_compared=tuple(not_compared),
             unanswered=unanswered,
-            parameters=self._parameters,
+            parameters=self.unsupported_parameters,
             weighted=self._is_weighted,
         )
 
     @property
     def _is_weighted(self) -> bool:
         return are_weighted(query.weight for query in self.suite.queries)
-
-    def _masked(self, text: str) -> str:
-        return self.answered.cell.masker.mask(text)
 
     @property
     def _dialect(self) -> Dialect:
@@ -181,80 +197,95 @@ class _Verifying:
         return search.inspector
 
     @property
-    def _parameters(self) -> tuple[str, ...]:
+    def unsupported_parameters(self) -> tuple[str, ...]:
         """The URL parameters that `_rank_eval` does not support."""
-        return tuple(sorted({name for one in self.requests.values() for name in one.url_params} - {*URL_PARAMS}))
+        names: set[str] = set()
+        for request in self.requests.values():
+            names.update(request.url_params)
+        return tuple(sorted(names.difference(URL_PARAMS)))
 
-    def _homes(self) -> dict[str, tuple[str, ...]]:
+    def _find_homes(self) -> dict[str, tuple[str, ...]]:
         """Judged document to the indexes that contain it; empty if no index is searched by name (a point in time)."""
-        sent = next(iter(self.requests.values()), None)
-        if sent is None or sent.index is None or self._dialect.is_pinned(sent):
+        request = next(iter(self.requests.values()), None)
+        if request is None or request.index is None or self._dialect.is_pinned(request):
             return {}
-        ids = list(dict.fromkeys(document for query in self.suite.queries for document in query.judgments))
-        return self._inspector.find_homes(sent.index, ids, _url_params(sent))
+        documents: dict[str, None] = {}
+        for query in self.suite.queries:
+            documents |= dict.fromkeys(query.judgments)
+        return self._inspector.find_homes(request.index, list(documents), _select_url_params(request))
 
-    def _rated(
+    def _rate(
         self, measure: Measure, metric: Mapping[str, Mapping[str, int | bool]], homes: Mapping[str, tuple[str, ...]]
     ) -> dict[str, RatedQuery | str]:
         """The result of `_rank_eval` for each query that has *measure*; a text says why there is none."""
         templates: dict[str, str] = {}
+        # One request of `_rank_eval` has one index, and one set of URL parameters.
         by_target: dict[tuple[str | None, tuple[tuple[str, str], ...]], list[Json]] = {}
         for query in self.suite.queries:
             if query.id not in self.requests or measure not in measures_of(self.suite, query):
                 continue
-            sent = self.requests[query.id]
-            body = deepen(sent, _k(metric)).body
-            index = None if self._dialect.is_pinned(sent) else sent.index
-            entry = {"id": query.id, **build_rated_request(body, templates), "ratings": _ratings(query, index, homes)}
-            by_target.setdefault((index, tuple(_url_params(sent).items())), []).append(entry)
-        found: dict[str, RatedQuery | str] = {}
+            request = self.requests[query.id]
+            body = deepen(request, _get_k(metric)).body
+            index = None if self._dialect.is_pinned(request) else request.index
+            ratings = _build_ratings(query, index, homes)
+            entry = {"id": query.id, **build_rated_request(body, templates), "ratings": ratings}
+            by_target.setdefault((index, tuple(_select_url_params(request).items())), []).append(entry)
+        answers: dict[str, RatedQuery | str] = {}
         for (index, url_params), entries in by_target.items():
             spec = {"requests": entries, "metric": metric, "templates": list_templates(templates)}
-            found |= self._inspector.rate_requests(index, spec, dict(url_params))
-        return found
+            answers |= self._inspector.rate_requests(index, spec, dict(url_params))
+        return answers
 
-    def _compared(
-        self, measure: Measure, metric: Mapping[str, Mapping[str, int | bool]], theirs: Mapping[str, RatedQuery]
+    def _compare(
+        self, measure: Measure, metric: Mapping[str, Mapping[str, int | bool]], rated: Mapping[str, RatedQuery]
     ) -> VerifiedMeasure:
-        queries = [query for query in self.suite.queries if query.id in theirs]
-        ours: dict[str, float | None] = {}
+        """The scores of *measure* beside those of `_rank_eval`."""
+        queries = [query for query in self.suite.queries if query.id in rated]
+        our_scores: dict[str, float] = {}
         differences = []
         for query in queries:
             ranking = self.run.responses[query.id]
             assert isinstance(ranking, Ranking)
-            pair = _Pair(self, query, measure, ranking, theirs[query.id], _k(metric))
-            ours[query.id] = pair.ours
+            pair = _Pair(self, query, measure, ranking, rated[query.id], _get_k(metric))
+            if pair.ours is not None:
+                our_scores[query.id] = pair.ours
             if _differ(pair.ours, pair.theirs.score, self.tolerance):
-                differences.append(ScoreDifference(query.id, pair.ours, pair.theirs.score, tuple(pair.causes())))
+                causes = tuple(pair.find_causes())
+                differences.append(ScoreDifference(query.id, pair.ours, pair.theirs.score, causes))
         weights = {query.id: query.weight for query in queries} if self._is_weighted else {}
-        defined = {query: score for query, score in ours.items() if score is not None}
-        scores = {query: one.score for query, one in theirs.items()}
+        their_scores = {query_id: answer.score for query_id, answer in rated.items()}
+        our_mean, their_mean = None, None
+        if our_scores:
+            our_mean = mean_of(our_scores, weights)
+        if their_scores and all(map(isfinite, their_scores.values())):
+            their_mean = mean_of(their_scores, {})  # `_rank_eval` has no weights
         return VerifiedMeasure(
             measure=measure.text,
             metric=metric,
             queries=len(queries),
-            ours=mean_of(defined, weights) if defined else None,
-            theirs=mean_of(scores, {}) if scores and all(map(isfinite, scores.values())) else None,
+            ours=our_mean,
+            theirs=their_mean,
             differences=tuple(differences),
         )
 
 
-def _k(metric: Mapping[str, Mapping[str, int | bool]]) -> int:
+def _get_k(metric: Mapping[str, Mapping[str, int | bool]]) -> int:
     [settings] = metric.values()
     return settings["k"]
 
 
-def _url_params(sent: SearchRequest) -> dict[str, str]:
+def _select_url_params(sent: SearchRequest) -> dict[str, str]:
     return {name: value for name, value in sent.url_params.items() if name in URL_PARAMS}
 
 
-def _ratings(query: Query, index: str | None, homes: Mapping[str, tuple[str, ...]]) -> list[Json]:
+def _build_ratings(query: Query, index: str | None, homes: Mapping[str, tuple[str, ...]]) -> list[Json]:
     """The ratings of *query*; each names the index that contains the document, or *index* if none contains it."""
-    return [
-        {"_index": homes.get(document, (index or "",))[0], "_id": document, "rating": int(grade)}
-        for document, grade in query.judgments.items()
-        if grade == int(grade)
-    ]
+    ratings = []
+    for document, grade in query.judgments.items():
+        if grade == int(grade):
+            home = homes.get(document, (index or "",))[0]
+            ratings.append({"_index": home, "_id": document, "rating": int(grade)})
+    return ratings
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,32 +298,32 @@ class _Rules:
     grades: Mapping[str, float]
     documents: Sequence[str]
     scores: Sequence[float | None]
-    negative: bool = False
+    has_negative_gains: bool = False
     """Whether a grade below 0 has a gain below 0."""
 
     def score(self) -> float | None:
         """The score; None if it is undefined."""
         try:
-            if self.negative and self.measure.name in EXPONENTIAL:
-                return self._as_rank_eval()
+            if self.has_negative_gains and self.measure.name in EXPONENTIAL:
+                return self._score_with_negative_gains()
             return score_query(
                 self.measure, self.documents, self.grades, gain=self.gain, profile=self.profile, scores=self.scores
             )
         except (UndefinedScore, MeasureError, OverflowError):
             return None
 
-    def _as_rank_eval(self) -> float:
+    def _score_with_negative_gains(self) -> float:
         """The score by the formulas of `_rank_eval`, with negative gains; they count in the ideal ranking too."""
         unjudged = dict(self.measure.parameters).get("unjudged")
+        grade_of_unjudged = float(unjudged) if isinstance(unjudged, (int, float)) else None
         returned = self.documents[: self.measure.cutoff]
-        unknown = float(unjudged) if isinstance(unjudged, (int, float)) else None
-        grades = [self.grades.get(document, unknown) for document in returned]
+        grades = [self.grades.get(document, grade_of_unjudged) for document in returned]
         if self.measure.name == "ERR":
-            return _err(grades, settings_of(self.measure, self.gain, self.profile).number("max"))
-        total = _dcg(grades)
+            return _compute_err(grades, settings_of(self.measure, self.gain, self.profile).number("max"))
+        total = _compute_dcg(grades)
         if self.measure.name == "DCG":
             return total
-        ideal = _dcg(sorted(self.grades.values(), reverse=True)[: len(returned)])
+        ideal = _compute_dcg(sorted(self.grades.values(), reverse=True)[: len(returned)])
         return total / ideal if ideal else 0.0
 
 
@@ -300,7 +331,7 @@ class _Rules:
 class _Pair:
     """The two scores of a query for one measure."""
 
-    of: _Verifying
+    rated: _RatedSuite
     query: Query
     measure: Measure
     ranking: Ranking
@@ -314,76 +345,91 @@ class _Pair:
 
     @property
     def _own_rules(self) -> _Rules:
-        suite, hits = self.of.suite, self.ranking.hits
+        suite, hits = self.rated.suite, self.ranking.hits
         grades = self.query.judgments
         return _Rules(
             self.measure, suite.profile, suite.gain, grades, [hit.id for hit in hits], [hit.score for hit in hits]
         )
 
-    def causes(self) -> Iterator[Cause]:
+    def find_causes(self) -> Iterator[Cause]:
         """
         The causes of the difference between the two scores.
 
         The rules of the suite are replaced by those of `_rank_eval` one after the other. Each step that changes the
-        score is a cause. If a difference remains, `_left` names its cause, which may be UNKNOWN.
+        score is a cause. If a difference remains, `_explain_remainder` names its cause, which may be UNKNOWN.
         """
-        score = self.ours
-        for kind, documents, rules in self._steps(self._own_rules):
-            following = rules.score()
-            if _differ(score, following, self.of.tolerance):
-                yield Cause(CauseKind.UNDEFINED if score is None else kind, _change(score, following), documents)
-            score = following
-        if _differ(score, self.theirs.score, self.of.tolerance):
-            kind, documents = self._left(score)
-            yield Cause(kind, _change(score, self.theirs.score), documents)
+        score, tolerance = self.ours, self.rated.tolerance
+        for kind, documents, rules in self._list_steps(self._own_rules):
+            next_score = rules.score()
+            if _differ(score, next_score, tolerance):
+                yield Cause(CauseKind.UNDEFINED if score is None else kind, _subtract(next_score, score), documents)
+            score = next_score
+        if _differ(score, self.theirs.score, tolerance):
+            kind, documents = self._explain_remainder(score)
+            yield Cause(kind, _subtract(self.theirs.score, score), documents)
 
-    def _left(self, score: float | None) -> tuple[CauseKind, tuple[str, ...]]:
+    def _explain_remainder(self, score: float | None) -> tuple[CauseKind, tuple[str, ...]]:
         """Why *score*, computed from the rules and hits of `_rank_eval`, differs from its own; with the documents."""
-        judged = self.query.judgments
-        huge = tuple(document for document, grade in judged.items() if grade == int(grade) and grade >= HUGE_GRADE)
-        if huge and self.measure.name in EXPONENTIAL and (score is None or not isfinite(self.theirs.score)):
+        is_finite = isfinite(self.theirs.score)
+        sent_grades = {document: grade for document, grade in self.query.judgments.items() if grade == int(grade)}
+        huge = tuple(document for document, grade in sent_grades.items() if grade >= HUGE_GRADE)
+        if huge and self.measure.name in EXPONENTIAL and (score is None or not is_finite):
             return CauseKind.OVERFLOW, huge
-        elsewhere = self._rated_elsewhere() if isfinite(self.theirs.score) else ()
-        return (CauseKind.INDEXES, elsewhere) if elsewhere else (CauseKind.UNKNOWN, ())
+        if is_finite:
+            # A judged hit without a rating: its rating names another index than the one that the hit came from.
+            unrated = tuple(hit.id for hit in self.theirs.hits if hit.rating is None and hit.id in sent_grades)
+            if unrated:
+                return CauseKind.INDEXES, unrated
+        return CauseKind.UNKNOWN, ()
 
-    def _steps(self, rules: _Rules) -> Iterator[tuple[CauseKind, tuple[str, ...], _Rules]]:
+    def _list_steps(self, rules: _Rules) -> Iterator[tuple[CauseKind, tuple[str, ...], _Rules]]:
         """The steps from the suite's rules to those of `_rank_eval`: cause, documents concerned, and rules after it."""
-        whole = {document: grade for document, grade in rules.grades.items() if grade == int(grade)}
-        rules = replace(rules, grades=whole)
-        yield CauseKind.GRADES, tuple(document for document in self.query.judgments if document not in whole), rules
-        rules = replace(rules, measure=_without(rules.measure, "gain"), gain=Gain())
+        whole_grades = {document: grade for document, grade in rules.grades.items() if grade == int(grade)}
+        fractional = tuple(document for document in self.query.judgments if document not in whole_grades)
+        rules = replace(rules, grades=whole_grades)
+        yield CauseKind.GRADES, fractional, rules
+        rules = replace(rules, measure=_remove_parameters(rules.measure, "gain"), gain=Gain())
         yield CauseKind.GAIN, (), rules
-        rules = replace(rules, measure=_without(rules.measure, *OF_RULES), profile=Profile.RANK_EVAL)
+        rules = replace(rules, measure=_remove_parameters(rules.measure, *OF_RULES), profile=Profile.RANK_EVAL)
         yield CauseKind.RULES, (), rules
-        below = tuple(document for document, grade in whole.items() if grade < 0)
-        if below:
-            rules = replace(rules, negative=True)
-            yield CauseKind.NEGATIVE, below, rules
+        negative = tuple(document for document, grade in whole_grades.items() if grade < 0)
+        if negative:
+            rules = replace(rules, has_negative_gains=True)
+            yield CauseKind.NEGATIVE, negative, rules
         hits = self.theirs.hits
-        kind, documents = self._moved()
+        kind, documents = self._explain_hits()
         yield kind, documents, replace(rules, documents=[hit.id for hit in hits], scores=[hit.score for hit in hits])
 
-    def _moved(self) -> tuple[CauseKind, tuple[str, ...]]:
+    def _explain_hits(self) -> tuple[CauseKind, tuple[str, ...]]:
         """Why the hits of `_rank_eval` differ from those of the run, and the documents concerned."""
-        ours, theirs = self.ranking.hits[: self.k], self.theirs.hits
-        ids, found = [hit.id for hit in ours], [hit.id for hit in theirs]
-        pairs = zip([*ids, *found[len(ids) :]], [*found, *ids[len(found) :]], strict=True)
-        at = next((tuple(dict.fromkeys(pair)) for pair in pairs if pair[0] != pair[1]), ())
-        repeated = tuple(document for document, times in Counter(found).items() if times > 1)
+        our_hits, their_hits = self.ranking.hits[: self.k], self.theirs.hits
+        our_ids, their_ids = [hit.id for hit in our_hits], [hit.id for hit in their_hits]
+        # Two indexes may have a document of one id each; `_rank_eval` returns both, and the run counts the first.
+        repeated = tuple(document for document, times in Counter(their_ids).items() if times > 1)
         if repeated or self.ranking.duplicates:
             return CauseKind.INDEXES, repeated or self.ranking.duplicates
-        sent = self.of.requests[self.query.id]
-        scores = {hit.id: hit.score for hit in ours}
-        if explain_changed_target(self.of.run):
-            return CauseKind.CHANGED, at
-        if self.of._parameters:
-            return CauseKind.PARAMETERS, at
-        if (len(ids) < self.k and found[: len(ids)] == ids) or not find_deepest_size([sent.url_params, sent.body]):
-            return CauseKind.SIZE, at
+        first = self._find_first_difference(our_ids, their_ids)
+        if explain_changed_target(self.rated.run):
+            return CauseKind.CHANGED, first
+        if self.rated.unsupported_parameters:
+            return CauseKind.PARAMETERS, first
+        request = self.rated.requests[self.query.id]
+        is_shorter = len(our_ids) < self.k and their_ids[: len(our_ids)] == our_ids
+        if is_shorter or not find_deepest_size([request.url_params, request.body]):
+            return CauseKind.SIZE, first
         if self._are_tied():
-            return CauseKind.TIES, at
-        other = tuple(hit.id for hit in theirs if hit.id in scores and scores[hit.id] != hit.score)
-        return (CauseKind.SCORES, other) if other else (CauseKind.UNKNOWN, at)
+            return CauseKind.TIES, first
+        our_scores = {hit.id: hit.score for hit in our_hits}
+        rescored = tuple(hit.id for hit in their_hits if our_scores.get(hit.id, hit.score) != hit.score)
+        return (CauseKind.SCORES, rescored) if rescored else (CauseKind.UNKNOWN, first)
+
+    @staticmethod
+    def _find_first_difference(our_ids: Sequence[str], their_ids: Sequence[str]) -> tuple[str, ...]:
+        """The documents at the first rank at which the two rankings differ; none where one continues the other."""
+        for ours, theirs in zip(our_ids, their_ids, strict=False):
+            if ours != theirs:
+                return ours, theirs
+        return ()
 
     def _are_tied(self) -> bool:
         """
@@ -391,38 +437,34 @@ class _Pair:
 
         A hit that only one ranking has must have the score of the last hit, and both rankings must have k hits.
         """
-        ours, theirs = self.ranking.hits[: self.k], self.theirs.hits
-        if None in (by_rank := [hit.score for hit in ours]) or by_rank != [hit.score for hit in theirs]:
+        our_hits, their_hits = self.ranking.hits[: self.k], self.theirs.hits
+        scores = [hit.score for hit in our_hits]
+        if None in scores or scores != [hit.score for hit in their_hits]:
             return False
-        here, there = ({hit.id: hit.score for hit in hits} for hits in (ours, theirs))
-        at_the_cut = by_rank[-1:] if len(by_rank) == self.k else []
-        return all(
-            here[document] == there[document] if document in here and document in there else score in at_the_cut
-            for document, score in (here | there).items()
-        )
-
-    def _rated_elsewhere(self) -> tuple[str, ...]:
-        """The judged hits without a rating in `_rank_eval`, as their rating names another index."""
-        judged = self.query.judgments
-        return tuple(
-            hit.id
-            for hit in self.theirs.hits
-            if hit.rating is None and hit.id in judged and judged[hit.id] == int(judged[hit.id])
-        )
+        our_scores = {hit.id: hit.score for hit in our_hits}
+        their_scores = {hit.id: hit.score for hit in their_hits}
+        for document, score in (our_scores | their_scores).items():
+            if document in our_scores and document in their_scores:
+                if our_scores[document] != their_scores[document]:
+                    return False
+            elif len(scores) < self.k or score != scores[-1]:
+                return False
+        return True
 
 
-def _gain(grade: float | None) -> float:
+def _compute_gain(grade: float | None) -> float:
+    """2^grade - 1, also below 0."""
     return 0.0 if grade is None else 2.0**grade - 1.0
 
 
-def _dcg(grades: Iterable[float | None]) -> float:
-    return fsum(_gain(grade) / log2(rank + 1) for rank, grade in enumerate(grades, start=1))
+def _compute_dcg(grades: Iterable[float | None]) -> float:
+    return fsum(_compute_gain(grade) / log2(rank + 1) for rank, grade in enumerate(grades, start=1))
 
 
-def _err(grades: Iterable[float | None], top: float) -> float:
+def _compute_err(grades: Iterable[float | None], top: float) -> float:
     value, looking = 0.0, 1.0
     for rank, grade in enumerate(grades, start=1):
-        stop = _gain(grade) / 2.0**top
+        stop = _compute_gain(grade) / 2.0**top
         value += looking * stop / rank
         looking *= 1.0 - stop
     return value
@@ -435,16 +477,16 @@ def _differ(one: float | None, other: float | None, tolerance: float) -> bool:
     return not abs(one - other) <= tolerance
 
 
-def _change(score: float | None, following: float | None) -> float | None:
-    """*following* minus *score*; None if one of them is undefined or not finite."""
-    if score is None or following is None or not isfinite(following - score):
+def _subtract(score: float | None, earlier: float | None) -> float | None:
+    """*score* minus *earlier*; None if one of them is undefined, or the difference not finite."""
+    if score is None or earlier is None or not isfinite(score - earlier):
         return None
-    return following - score
+    return score - earlier
 
 
-def _without(measure: Measure, *names: str) -> Measure:
+def _remove_parameters(measure: Measure, *names: str) -> Measure:
     """*measure* without the parameters *names*, so that their defaults apply."""
     kept = [f"{name}={as_text(value)}" for name, value in measure.parameters if name not in names]
     cutoff = "" if measure.cutoff is None else f"@{measure.cutoff}"
-    given = f"({', '.join(kept)})" if kept else ""
-    return parse_measure(f"{measure.name}{given}{cutoff}")
+    parameters = f"({', '.join(kept)})" if kept else ""
+    return parse_measure(f"{measure.name}{parameters}{cutoff}")
