@@ -14,7 +14,7 @@ from harness.errors import MeasureError, UsageError, pip_install
 from harness.files.runs import FileScorer
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
-from harness.metrics.score import common_measures, measure_named, outcome_of, score_run
+from harness.metrics.score import common_measures, get_measure, outcome_of, score_run
 from harness.model import (
     AgreementCondition,
     Comparison,
@@ -41,7 +41,7 @@ def list_measures(measures: Iterable[Measure], thresholds: Iterable[Threshold]) 
     """*measures*, and those that *thresholds* name."""
     named = list(measures)
     for threshold in thresholds:
-        measure = measure_named(threshold)
+        measure = get_measure(threshold)
         if measure is not None:
             named.append(measure)
     return named

@@ -57,7 +57,7 @@ def up(
 
     load_lock(version)
     require_extra()
-    folder = _folder()
+    folder = _get_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with FileLock(folder / f"{version}.lock"):
         running = find_running(version)
@@ -78,8 +78,8 @@ def find_running(version: str) -> EmbeddedNode | None:
     Raises:
         EngineStartError: there may be one, but the extra that checks it is not installed.
     """
-    state = _read(version)
-    return state if state is not None and _process(state) is not None else None
+    state = _read_state(version)
+    return state if state is not None and _find_process(state) is not None else None
 
 
 @contextmanager
@@ -102,7 +102,8 @@ def open_node(version: str = DEFAULT_VERSION) -> Iterator[str]:
 
 def status() -> tuple[EmbeddedNode, ...]:
     """The nodes that run, newest version first."""
-    return tuple(state for version in versions() if (state := find_running(version)) is not None)
+    nodes = (find_running(version) for version in versions())
+    return tuple(node for node in nodes if node is not None)
 
 
 def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
@@ -113,30 +114,33 @@ def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
         Those that were running. The files of a node that died are removed too.
     """
     chosen = versions() if version is None else (version,)
-    return tuple(state for name in chosen if (state := _stop(name)) is not None)
+    nodes = [_stop_node(name) for name in chosen]
+    return tuple(node for node in nodes if node is not None)
 
 
 def _launch(version: str, port: int, progress: DownloadProgress | None) -> EmbeddedNode:
-    _forget(version)
+    _remove_state(version)
     node, process = launch(version, port=port, progress=progress, background=True)
     with warnings.catch_warnings():
         # Python warns of a process that is still running when its object is deleted; this one keeps running.
         warnings.simplefilter("ignore", ResourceWarning)
         del process
-    write_whole(_file(version), json.dumps(asdict(node), default=str))
+    write_whole(_get_state_file(version), json.dumps(asdict(node), default=str))
     return node
 
 
-def _stop(version: str) -> EmbeddedNode | None:
-    state = _read(version)
-    process = None if state is None else _process(state)
-    if process is not None:
-        _end(process)
-    _forget(version)
-    return state if process is not None else None
+def _stop_node(version: str) -> EmbeddedNode | None:
+    """Stop the node of *version* and remove its files; None if it was not running."""
+    state = find_running(version)
+    if state is not None:
+        process = _find_process(state)
+        if process is not None:
+            _end_process(process)
+    _remove_state(version)
+    return state
 
 
-def _end(process: psutil.Process) -> None:
+def _end_process(process: psutil.Process) -> None:
     import psutil
 
     try:
@@ -149,7 +153,7 @@ def _end(process: psutil.Process) -> None:
         pass
 
 
-def _process(state: EmbeddedNode) -> psutil.Process | None:
+def _find_process(state: EmbeddedNode) -> psutil.Process | None:
     """The process of *state*, if it is still running."""
     require_extra()
     import psutil
@@ -162,26 +166,26 @@ def _process(state: EmbeddedNode) -> psutil.Process | None:
     return process if alive else None
 
 
-def _forget(version: str) -> None:
+def _remove_state(version: str) -> None:
     """Remove the state file, and the folder of a node that no longer runs."""
-    state = _read(version)
+    state = _read_state(version)
     if state is not None:
         shutil.rmtree(state.home, ignore_errors=True)
-    _file(version).unlink(missing_ok=True)
+    _get_state_file(version).unlink(missing_ok=True)
 
 
-def _read(version: str) -> EmbeddedNode | None:
+def _read_state(version: str) -> EmbeddedNode | None:
     """The state file; None if there is none, or an invalid one."""
     try:
-        state = json.loads(_file(version).read_text(encoding="utf-8"))
+        state = json.loads(_get_state_file(version).read_text(encoding="utf-8"))
         return EmbeddedNode(state["url"], state["version"], state["pid"], Path(state["home"]))
     except (OSError, ValueError, TypeError, KeyError):
         return None
 
 
-def _folder() -> Path:
+def _get_folder() -> Path:
     return cache_folder() / "nodes"
 
 
-def _file(version: str) -> Path:
-    return _folder() / f"{version}.json"
+def _get_state_file(version: str) -> Path:
+    return _get_folder() / f"{version}.json"

@@ -175,7 +175,7 @@ def open_session(connections: int) -> Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class JarSource:
     """Downloads the jars of *lock* from repositories; files stay in *staging* until they are verified."""
 
     lock: Lock
@@ -244,7 +244,7 @@ class Source:
         lock = self.lock
         return (
             f"the embedded node could not be downloaded (OpenSearch {lock.opensearch}, {len(lock.jars)} jars, "
-            f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._places()}: {_reason(error)}. "
+            f"{lock.size / 1e6:.0f} MB, once): {jar.coordinate} from {self._places()}: {_explain_error(error)}. "
             "Connect this machine to the network, "
             "or name a mirror of Maven Central in the section [repositories] of ~/.config/jgo.conf, "
             f"or copy {cache_folder()} from another machine and set {CACHE_VARIABLE} to the copy, "
@@ -260,7 +260,7 @@ def _without_login(url: str) -> str:
     return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl()
 
 
-def _reason(error: OSError) -> str:
+def _explain_error(error: OSError) -> str:
     """The error as a sentence; the library's own messages may contain a URL with a password."""
     from requests import ConnectionError as NoConnection
     from requests import HTTPError, RequestException, Timeout
@@ -312,14 +312,14 @@ def ensure_jars(lock: Lock, *, progress: DownloadProgress | None = None) -> list
     from filelock import FileLock
 
     folder = cache_folder() / "jars"
-    if _missing(lock, folder):
-        _make(folder)
+    if _list_missing(lock, folder):
+        _make_folder(folder)
         with FileLock(folder / ".lock"):
-            _download(lock, _missing(lock, folder), folder, progress or download_progress())
+            _download_missing(lock, _list_missing(lock, folder), folder, progress or download_progress())
     return [folder / jar.path for jar in lock.jars]
 
 
-def _missing(lock: Lock, folder: Path) -> list[Jar]:
+def _list_missing(lock: Lock, folder: Path) -> list[Jar]:
     return [jar for jar in lock.jars if not _is_whole(folder / jar.path, jar)]
 
 
@@ -330,7 +330,7 @@ def _is_whole(path: Path, jar: Jar) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == jar.sha256
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -340,16 +340,16 @@ def _make(folder: Path) -> None:
         ) from error
 
 
-def _download(lock: Lock, missing: list[Jar], folder: Path, progress: DownloadProgress) -> None:
+def _download_missing(lock: Lock, missing: list[Jar], folder: Path, progress: DownloadProgress) -> None:
     if not missing:
         return
     size = sum(jar.size for jar in missing)
     with (
-        _staging(folder) as staging,
+        _open_staging(folder) as staging,
         open_session(PARALLEL) as session,
         progress.download(f"OpenSearch {lock.opensearch}", len(missing), size),
     ):
-        source = Source(lock, repositories(), session, staging, progress)
+        source = JarSource(lock, repositories(), session, staging, progress)
         pool = ThreadPoolExecutor(PARALLEL)
         try:
             for future in as_completed([pool.submit(source.fetch, jar, folder) for jar in missing]):
@@ -360,7 +360,7 @@ def _download(lock: Lock, missing: list[Jar], folder: Path, progress: DownloadPr
 
 
 @contextmanager
-def _staging(folder: Path) -> Iterator[Path]:
+def _open_staging(folder: Path) -> Iterator[Path]:
     """A folder for downloads; the lock is held, so an existing one was left by a killed process."""
     staging = folder / ".staging"
     shutil.rmtree(staging, ignore_errors=True)

@@ -91,20 +91,17 @@ def parse_lock(text: str, *, name: str) -> Lock:
 
 def dump_lock(lock: Lock) -> str:
     """The text of a lock file: one jar a line, in the order of the class path, so that a change is a small diff."""
-    lines = [
-        "# Written by scripts/lock-engine.",
-        f'opensearch = "{lock.opensearch}"',
-        *_array("roots", map(_quoted, lock.roots)),
-    ]
-    entries = (
-        f'{{ coordinate = "{jar.coordinate}", size = {jar.size}, sha256 = "{jar.sha256}" }}' for jar in lock.jars
-    )
-    return "\n".join([*lines, *_array("jars", entries), ""])
+    roots = [f'"{root}"' for root in lock.roots]
+    jars = [_format_jar(jar) for jar in lock.jars]
+    lines = ["# Written by scripts/lock-engine.", f'opensearch = "{lock.opensearch}"']
+    lines += _format_array("roots", roots)
+    lines += _format_array("jars", jars)
+    return "\n".join(lines) + "\n"
 
 
-def _quoted(text: str) -> str:
-    return f'"{text}"'
+def _format_jar(jar: Jar) -> str:
+    return f'{{ coordinate = "{jar.coordinate}", size = {jar.size}, sha256 = "{jar.sha256}" }}'
 
 
-def _array(key: str, values: Iterable[str]) -> list[str]:
+def _format_array(key: str, values: Iterable[str]) -> list[str]:
     return [f"{key} = [", *(f"  {value}," for value in values), "]"]

@@ -64,7 +64,7 @@ class Node:
         try:
             url = self._build()
         except BaseException as error:
-            print("the node did not start:", *causes(error), sep="\n  ", file=sys.stderr, flush=True)
+            print("the node did not start:", *list_causes(error), sep="\n  ", file=sys.stderr, flush=True)
             self.failed = True
             return
         self.started = True
@@ -109,8 +109,8 @@ class Node:
             self._runner.close()
 
 
-def causes(error: Any) -> list[str]:
-    """The messages of *error* and of its causes; a Java error has its reason in a cause only."""
+def list_causes(error: Any) -> list[str]:
+    """The messages of *error* and of its list_causes; a Java error has its reason in a cause only."""
     sentences = []
     while error is not None:
         sentences.append(str(error))
@@ -124,19 +124,24 @@ def watch_parent(parent: int, node: Node, ended: threading.Event, *, background:
 
     With *background* the parent is watched only until the node has started.
     """
+    threading.Thread(target=_watch_parent_id, args=(parent, node, ended, background), daemon=True).start()
+    if not background:
+        threading.Thread(target=_watch_input, args=(ended,), daemon=True).start()
 
-    def read() -> None:
-        while sys.stdin.buffer.read(1):
-            pass
-        ended.set()
 
-    def look() -> None:
-        while not ended.wait(PARENT_CHECK) and not (background and node.started):
-            if os.getppid() != parent:
-                ended.set()
+def _watch_parent_id(parent: int, node: Node, ended: threading.Event, background: bool) -> None:
+    while not ended.wait(PARENT_CHECK):
+        if background and node.started:
+            return
+        # The process that adopts a child whose parent ended has another id.
+        if os.getppid() != parent:
+            ended.set()
 
-    for task in (look,) if background else (look, read):
-        threading.Thread(target=task, daemon=True).start()
+
+def _watch_input(ended: threading.Event) -> None:
+    while sys.stdin.buffer.read(1):
+        pass
+    ended.set()
 
 
 def main(home: Path) -> int:

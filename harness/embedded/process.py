@@ -66,7 +66,7 @@ def start(version: str = DEFAULT_VERSION) -> Iterator[EmbeddedNode]:
     try:
         yield node
     finally:
-        _end(process)
+        _end_process(process)
         shutil.rmtree(node.home, ignore_errors=True)
 
 
@@ -96,11 +96,11 @@ def launch(
     config = {"classpath": classpath, "port": port, "heap": HEAP, "parent": os.getpid(), "background": background}
     try:
         (home / "node.json").write_text(json.dumps(config), encoding="utf-8")
-        process = _spawn(home, background=background)
+        process = _start_process(home, background=background)
         try:
-            ready = _wait(process, home, lock.opensearch)
+            ready = _wait_until_ready(process, home, lock.opensearch)
         except BaseException:
-            _end(process)
+            _end_process(process)
             raise
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
@@ -108,7 +108,7 @@ def launch(
     return EmbeddedNode(ready["url"], version, ready["pid"], home), process
 
 
-def _spawn(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
+def _start_process(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
     """A new session keeps Ctrl-C in the terminal from reaching the node before its parent handles it."""
     environment = {name: value for name, value in os.environ.items() if name not in UNWANTED_VARIABLES}
     with (home / "node.log").open("wb") as log:
@@ -123,15 +123,15 @@ def _spawn(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
         )
 
 
-def _wait(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict[str, Any]:
+def _wait_until_ready(process: subprocess.Popen[bytes], home: Path, opensearch: str) -> dict[str, Any]:
     ready = home / "ready.json"
     deadline = time.monotonic() + START_LIMIT
     while not ready.exists():
         if process.poll() is not None:
             _refuse_taken_port(home)
-            raise _start_error("exited during start-up", opensearch, home)
+            raise _make_start_error("exited during start-up", opensearch, home)
         if time.monotonic() > deadline:
-            raise _start_error(f"did not answer within {START_LIMIT:.0f} s", opensearch, home)
+            raise _make_start_error(f"did not answer within {START_LIMIT:.0f} s", opensearch, home)
         time.sleep(POLL)
     return dict(json.loads(ready.read_text(encoding="utf-8")))
 
@@ -146,13 +146,13 @@ def _refuse_taken_port(home: Path) -> None:
         raise EngineStartError(f"the embedded node did not start: port {port} of 127.0.0.1 is taken; choose another")
 
 
-def _start_error(what: str, opensearch: str, home: Path) -> EngineStartError:
+def _make_start_error(what: str, opensearch: str, home: Path) -> EngineStartError:
     lines = (home / "node.log").read_text(encoding="utf-8", errors="replace").splitlines()
     tail = "\n".join(f"  {line}" for line in lines[-LOG_TAIL:])
     return EngineStartError(f"the embedded node (OpenSearch {opensearch}) {what}. The end of its log:\n{tail}")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end_process(process: subprocess.Popen[bytes]) -> None:
     """Terminate the process; kill it if it does not end in time."""
     if process.stdin is not None:
         process.stdin.close()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import lru_cache, partial
@@ -93,7 +94,7 @@ class Registry:
             raise UsageError(f"a measure named {name} is already registered")
         self._replaceable.discard(name)
         self._added[name] = definition
-        self._definitions[name] = _guarded(definition)
+        self._definitions[name] = _guard(definition)
 
     def let_replace(self) -> None:
         """Allow each measure added so far to be replaced, by code that is executed again."""
@@ -111,14 +112,16 @@ class Registry:
             self._read_entry_points()
         return list(self._definitions)
 
-    def nearest(self, name: str) -> str | None:
+    def find_nearest(self, name: str) -> str | None:
         """The known measure that *name* probably means."""
+        names = {known.lower(): known for known in self.names()}
+        # A measure of that spelling comes before what another tool calls so.
+        meanings = {**OTHER_NAMES, **names}
         folded = name.lower()
-        by_folded = {known.lower(): known for known in self.names()}
-        if folded in by_folded or folded in OTHER_NAMES:
-            return by_folded.get(folded) or OTHER_NAMES[folded]
-        near = get_close_matches(folded, [*by_folded, *OTHER_NAMES], n=1, cutoff=0.5)
-        return by_folded.get(near[0]) or OTHER_NAMES[near[0]] if near else None
+        if folded in meanings:
+            return meanings[folded]
+        near = get_close_matches(folded, [*names, *OTHER_NAMES], n=1, cutoff=0.5)
+        return meanings[near[0]] if near else None
 
     def _read_entry_points(self) -> None:
         from importlib.metadata import entry_points
@@ -130,7 +133,7 @@ class Registry:
             except KeyboardInterrupt:
                 raise
             except BaseException as error:  # `pytest.importorskip` would skip the suite
-                raise UsageError(f"{called} cannot be loaded: {_in_words(error)}") from error
+                raise UsageError(f"{called} cannot be loaded: {_describe_error(error)}") from error
             if not isinstance(definition, Definition):
                 raise UsageError(f"{called} is no measure Definition")
             self.add(definition)
@@ -146,50 +149,47 @@ def _is_interactive(definition: Definition) -> bool:
 Given = TypeVar("Given")
 
 
-def _guarded(definition: Definition) -> Definition:
+def _guard(definition: Definition) -> Definition:
     """*definition* with its functions wrapped: they return values of the expected types, or raise MeasureError."""
     formula, diverse, name = definition.formula, definition.diverse, definition.name
     batch, worth = definition.batch, definition.worth
     return replace(
         definition,
-        formula=None if formula is None else partial(_score, name, "formula", formula),
-        diverse=None if diverse is None else partial(_score, name, "formula", diverse),
-        reach=partial(_range, name, definition.reach),
+        formula=None if formula is None else partial(_call_for_score, name, "formula", formula),
+        diverse=None if diverse is None else partial(_call_for_score, name, "formula", diverse),
+        reach=partial(_call_for_range, name, definition.reach),
         check=partial(_call, name, "check", definition.check),
-        batch=None if batch is None else partial(_scores, name, batch),
-        worth=None if worth is None else partial(_score, name, "worth", worth),
+        batch=None if batch is None else partial(_call_for_scores, name, batch),
+        worth=None if worth is None else partial(_call_for_score, name, "worth", worth),
     )
 
 
-def _score(name: str, what: str, function: Callable[..., object], *given: object) -> float:
-    return _number(_call(name, what, function, *given), f"the {what} of {name} gave")
+def _call_for_score(name: str, what: str, function: Callable[..., object], *given: object) -> float:
+    return _convert_number(_call(name, what, function, *given), f"the {what} of {name} gave")
 
 
-def _scores(name: str, formula: BatchFormula, batch: Batch, settings: Settings) -> Floats:
+def _call_for_scores(name: str, formula: BatchFormula, batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     try:
-        found = _call(name, "batch formula", formula, batch, settings)
+        result = _call(name, "batch formula", formula, batch, settings)
     except UndefinedScore as error:  # of all queries at once
-        raise MeasureError(f"the batch formula of {name} raised {_in_words(error)}") from error
+        raise MeasureError(f"the batch formula of {name} raised {_describe_error(error)}") from error
+    expected = f"expected one number for each of {batch.queries} queries"
     try:
-        values = np.asarray(found, np.float64)
+        values = np.asarray(result, np.float64)
     except (TypeError, ValueError, OverflowError):
-        values, shown = np.empty((0, 0)), _shown(found)
-    else:
-        shown = f"an array of shape {values.shape}"
+        raise MeasureError(f"the batch formula of {name} gave {_format_value(result)}, {expected}") from None
     if values.shape != (batch.queries,):
-        raise MeasureError(
-            f"the batch formula of {name} gave {shown}, expected one number for each of {batch.queries} queries"
-        )
+        raise MeasureError(f"the batch formula of {name} gave an array of shape {values.shape}, {expected}")
     return values
 
 
-def _range(name: str, reach: Callable[[Settings], object], settings: Settings) -> Range:
-    found = _call(name, "reach", reach, settings)
-    if not isinstance(found, tuple) or len(found) != 2:
-        raise MeasureError(f"the reach of {name} is {_shown(found)}, expected the least and the greatest value")
-    least, greatest = (None if end is None else _number(end, f"the reach of {name} holds") for end in found)
+def _call_for_range(name: str, reach: Callable[[Settings], object], settings: Settings) -> Range:
+    ends = _call(name, "reach", reach, settings)
+    if not isinstance(ends, tuple) or len(ends) != 2:
+        raise MeasureError(f"the reach of {name} is {_format_value(ends)}, expected the least and the greatest value")
+    least, greatest = (None if end is None else _convert_number(end, f"the reach of {name} holds") for end in ends)
     return least, greatest
 
 
@@ -200,26 +200,27 @@ def _call(name: str, what: str, function: Callable[..., Given], *given: object) 
     except (HarnessError, KeyboardInterrupt):
         raise
     except BaseException as error:  # `pytest.skip` would skip the items of the suite
-        raise MeasureError(f"the {what} of {name} raised {_in_words(error)}") from error
+        raise MeasureError(f"the {what} of {name} raised {_describe_error(error)}") from error
 
 
-def _number(value: object, found: str) -> float:
+def _convert_number(value: object, subject: str) -> float:
     """
     *value* as a float; numbers of numpy, Decimal, Fraction, True and False are converted too.
 
     Raises:
         MeasureError: *value* is not a number, such as a text or an array, or is not finite.
     """
-    try:
-        number = float(value) if isinstance(value, SupportsFloat) and not hasattr(value, "__len__") else None
-    except (TypeError, ValueError, OverflowError):
-        number = None
+    number = None
+    # An array of one number would be converted too, and hide that the formula is one for batches.
+    if isinstance(value, SupportsFloat) and not hasattr(value, "__len__"):
+        with suppress(TypeError, ValueError, OverflowError):
+            number = float(value)
     if number is None or not isfinite(number):
-        raise MeasureError(f"{found} {_shown(value)}, expected a finite number")
+        raise MeasureError(f"{subject} {_format_value(value)}, expected a finite number")
     return number
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     """As Python writes it, if it can and that is short."""
     try:
         text = repr(value)
@@ -228,7 +229,7 @@ def _shown(value: object) -> str:
     return text if 0 < len(text) <= LONGEST_SHOWN else f"an object of type {type(value).__name__}"
 
 
-def _in_words(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
@@ -278,7 +279,7 @@ def batch_formula_of(measure: Measure, profile: Profile) -> BatchFormula | None:
 def is_built_in(measure: Measure) -> bool:
     """Whether *measure* is the harness's own, and not from a package or a conftest.py."""
     definition = definition_of(measure)
-    return any(definition is one for one in DEFINITIONS)
+    return any(definition is built_in for built_in in DEFINITIONS)
 
 
 def definition_named(name: str, offset: int = 0) -> Definition:
@@ -290,7 +291,7 @@ def definition_named(name: str, offset: int = 0) -> Definition:
     """
     definition = _REGISTRY.find(name)
     if definition is None:
-        near = _REGISTRY.nearest(name)
+        near = _REGISTRY.find_nearest(name)
         hint = f"did you mean {near}?" if near else f"known are {', '.join(_REGISTRY.names())}"
         raise UnknownMeasure(f"unknown measure {name}; {hint}", offset)
     return definition
@@ -337,14 +338,17 @@ def gain_in_force(measure: Measure, gain: Gain | None = None, profile: Profile =
     Raises:
         UsageError: *gain* is not a gain; it must not be treated as None.
     """
-    own, general = dict(measure.parameters).get("gain"), profile_gain(profile)
-    given = own if own is not None else gain
-    if given is not None:
-        given = given if isinstance(given, Gain) else read_gain(given)
-        if own is not None or given != general:
+    own_gain = dict(measure.parameters).get("gain")
+    if own_gain is not None:
+        return own_gain if isinstance(own_gain, Gain) else read_gain(own_gain)
+    general = profile_gain(profile)
+    if gain is not None:
+        given = gain if isinstance(gain, Gain) else read_gain(gain)
+        if given != general:
             return given
-    profiled = dict(rules_of(profile).defaults_of(measure.name)).get("gain")
-    return profiled if isinstance(profiled, Gain) else general
+    # Such as Quepid's CG, which sums the grades themselves.
+    gain_of_measure = dict(rules_of(profile).defaults_of(measure.name)).get("gain")
+    return gain_of_measure if isinstance(gain_of_measure, Gain) else general
 
 
 def measure_range(measure: Measure, gain: Gain | None = None, profile: Profile = Profile.STANDARD) -> Range:

@@ -143,13 +143,13 @@ class _Scorer:
             if self._rules.zero_undefined:
                 return 0.0
             raise
-        return in_bounds(self._measure, value)
+        return check_bounds(self._measure, value)
 
 
 _scorer = lru_cache(maxsize=512)(_Scorer)
 
 
-def in_bounds(measure: Measure, value: float) -> float:
+def check_bounds(measure: Measure, value: float) -> float:
     """
     *value*, a score of *measure*.
 
@@ -209,7 +209,7 @@ def _check_defined(definition: Definition, ranking: GradedRanking, settings: Set
     """Raise UndefinedScore without the judgments that a measure needs, unless unjudged hits have a grade."""
     undefined = None
     if definition.needs is Needs.RELEVANT and not ranking.total_relevant(settings.level):
-        undefined = f"no judged document has a grade of {_least(settings)}"
+        undefined = f"no judged document has a grade of {_describe_level(settings)}"
     if definition.needs is Needs.GAIN:
         worth = gain_function(settings.gain)
         gains = [worth(grade) for grade in ranking.judgments.values()]  # all, so that a gap in a map is always found
@@ -219,7 +219,7 @@ def _check_defined(definition: Definition, ranking: GradedRanking, settings: Set
         raise UndefinedScore(undefined)
 
 
-def _least(settings: Settings) -> str:
+def _describe_level(settings: Settings) -> str:
     return "more than 0" if settings.level == SMALLEST_POSITIVE else f"at least {settings.level:g}"
 
 
@@ -255,15 +255,14 @@ def unjudged_bounds(
     """
     hits = grade_ranking(ranking, grades, measure.cutoff)
     unjudged = [document for document, grade in zip(hits.ids, hits.grades, strict=True) if grade is None]
-
-    def score(supposed: float | None) -> float | None:
-        known = grades if supposed is None else {**grades, **dict.fromkeys(unjudged, supposed)}
+    scores: list[float | None] = []
+    for supposed in ({}, dict.fromkeys(unjudged, worst), dict.fromkeys(unjudged, best)):
         try:
-            return score_query(measure, ranking, known, gain=gain, profile=profile)
+            scores.append(score_query(measure, ranking, {**grades, **supposed}, gain=gain, profile=profile))
         except UndefinedScore:
-            return None
-
-    return UnjudgedBounds(judged(hits.grades), score(worst), score(None), score(best))
+            scores.append(None)
+    as_judged, if_worst, if_best = scores
+    return UnjudgedBounds(judged(hits.grades), if_worst, as_judged, if_best)
 
 
 DEFAULT_MEASURE = "nDCG@10"
@@ -272,8 +271,8 @@ DEFAULT_MEASURE = "nDCG@10"
 
 def common_measures(suite: Suite) -> tuple[Measure, ...]:
     """The measures of every query: the suite's, then those that its thresholds on all queries name."""
-    of_thresholds = (measure_named(threshold) for threshold in suite.thresholds if threshold.tag is None)
-    return _each_once([*suite.measures, *of_thresholds])
+    measures_of_thresholds = [get_measure(threshold) for threshold in suite.thresholds if threshold.tag is None]
+    return _list_distinct([*suite.measures, *measures_of_thresholds])
 
 
 def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributions | None:
@@ -282,8 +281,11 @@ def contributions_of(suite: Suite, query: Query, ranking: Ranking) -> Contributi
 
     None where the profile of *suite* has a formula of its own for the measure, or a grade has no gain.
     """
-    named = [measure for measure in measures_of(suite, query) if measure.name in DISCOUNTED]
-    measure = named[0] if named else parse_measure(DEFAULT_MEASURE)
+    measure = parse_measure(DEFAULT_MEASURE)
+    for measure_of_query in measures_of(suite, query):
+        if measure_of_query.name in DISCOUNTED:
+            measure = measure_of_query
+            break
     scorer = _scorer(definition_of(measure), measure, suite.gain, suite.profile)
     if scorer.has_own_formula:
         return None
@@ -303,12 +305,12 @@ def measures_of(suite: Suite, query: Query) -> tuple[Measure, ...]:
 
     Other measures are left out, as they may be undefined for it.
     """
-    return _each_once([*_measures_of_tags(suite, query.tags), *map(measure_named, query.thresholds)])
+    return _list_distinct([*_measures_of_tags(suite, query.tags), *map(get_measure, query.thresholds)])
 
 
 def _measures_of_tags(suite: Suite, tags: Collection[str]) -> tuple[Measure, ...]:
     tagged = [threshold for threshold in suite.thresholds if threshold.tag in tags]
-    return _each_once([*common_measures(suite), *map(measure_named, tagged)])
+    return _list_distinct([*common_measures(suite), *map(get_measure, tagged)])
 
 
 def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
@@ -322,21 +324,28 @@ def score_run(suite: Suite, run: Run) -> tuple[Score, ...]:
     Returns:
         Scores in the order of the queries, then of the measures.
     """
-    of_tags = lru_cache(maxsize=64)(partial(_measures_of_tags, suite))
+    # Many queries have few combinations of tags: scripts/bench/runner.
+    measures_by_tags: dict[tuple[str, ...], tuple[Measure, ...]] = {}
     scores: list[Score] = []
     for query in suite.queries:
-        measures = measures_of(suite, query) if query.thresholds else of_tags(query.tags)
-        scores += _scores(suite, query, measures, run.responses.get(query.id))
+        if query.thresholds:
+            measures = measures_of(suite, query)
+        elif query.tags in measures_by_tags:
+            measures = measures_by_tags[query.tags]
+        else:
+            measures = _measures_of_tags(suite, query.tags)
+            measures_by_tags[query.tags] = measures
+        scores += _score_query(suite, query, measures, run.responses.get(query.id))
     return tuple(scores)
 
 
 def score_of(suite: Suite, query: Query, measure: Measure, run: Run) -> Score:
     """One query's score of one measure, which need not be one of the suite's."""
-    [score] = _scores(suite, query, [measure], run.responses.get(query.id))
+    [score] = _score_query(suite, query, [measure], run.responses.get(query.id))
     return score
 
 
-def _scores(suite: Suite, query: Query, measures: Iterable[Measure], response: Response | None) -> Iterator[Score]:
+def _score_query(suite: Suite, query: Query, measures: Iterable[Measure], response: Response | None) -> Iterator[Score]:
     """The score of *query* by each of *measures*."""
     outcome, reason = outcome_of(query, response)
     if not isinstance(response, Ranking):
@@ -390,11 +399,11 @@ def failure_text(failure: Failure) -> str:
     return f"{failure.kind}{status}: {failure.reason}"
 
 
-def measure_named(threshold: Threshold) -> Measure | None:
+def get_measure(threshold: Threshold) -> Measure | None:
     """The measure whose scores *threshold* is about; None where it is about something else."""
     condition = threshold.condition
     return condition.measure if isinstance(condition, ScoreCondition | BaselineCondition) else None
 
 
-def _each_once(measures: Iterable[Measure | None]) -> tuple[Measure, ...]:
+def _list_distinct(measures: Iterable[Measure | None]) -> tuple[Measure, ...]:
     return tuple({measure.text: measure for measure in measures if measure is not None}.values())

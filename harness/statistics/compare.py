@@ -70,24 +70,35 @@ def pair_up(
     Raises:
         UsageError: No query has both scores, or one that has them has no weight.
     """
-    scored = [
-        (query, before, after)
-        for query, before in reference.items()
-        if before is not None and (after := candidate.get(query)) is not None
-    ]
-    if not scored:
+    queries: list[str] = []
+    scores: list[tuple[float, float]] = []
+    for query, before in reference.items():
+        after = candidate.get(query)
+        if before is not None and after is not None:
+            queries.append(query)
+            scores.append((before, after))
+    if not queries:
         raise UsageError(f"no query has a score of {measure} in both runs")
-    scores = np.array([row[1:] for row in scored], dtype=np.float64)
-    differences = scores[:, 1] - scores[:, 0]
+    before_and_after = np.array(scores, dtype=np.float64)
+    differences = before_and_after[:, 1] - before_and_after[:, 0]
     differences[np.abs(differences) <= EQUAL] = 0.0  # the same score, but summed in another order
-    left_out = len(reference.keys() | candidate.keys()) - len(scored)
-    queries = [row[0] for row in scored]
-    loads = _weights_of(queries, weights)
-    pulls = differences if loads is None else np.array(weighed(differences.tolist(), loads))
-    return Pair(measure, queries, scores[:, 0], scores[:, 1], differences, pulls, loads, left_out)
+    weights_of_queries = _list_weights(queries, weights)
+    weighed_differences = differences
+    if weights_of_queries is not None:
+        weighed_differences = np.array(weighed(differences.tolist(), weights_of_queries))
+    return Pair(
+        measure=measure,
+        queries=queries,
+        reference=before_and_after[:, 0],
+        candidate=before_and_after[:, 1],
+        differences=differences,
+        weighed=weighed_differences,
+        weights=weights_of_queries,
+        left_out=len(reference.keys() | candidate.keys()) - len(queries),
+    )
 
 
-def _weights_of(queries: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...] | None:
+def _list_weights(queries: Sequence[str], weights: Mapping[str, float]) -> tuple[float, ...] | None:
     if not weights:
         return None
     lacking = [query for query in queries if query not in weights]
@@ -130,9 +141,9 @@ class ComparisonOptions:
     seed: int = SEED
 
     def __post_init__(self) -> None:
-        _one_of("test", self.test, TESTS)
-        _one_of("alternative", self.alternative, get_args(Alternative))
-        _one_of("correction", self.correction, CORRECTIONS)
+        _check_choice("test", self.test, TESTS)
+        _check_choice("alternative", self.alternative, get_args(Alternative))
+        _check_choice("correction", self.correction, CORRECTIONS)
         if not 0 < 1 - self.level < 1:  # the interval's level, which floats may round to 1
             raise UsageError(f"found level {self.level:g}, expected one between 0 and 1, such as 0.05")
         if self.samples < 1:
@@ -196,7 +207,7 @@ def compare(
         alternative=options.alternative,
         level=options.level,
         correction=options.correction,
-        measures=tuple(_row(*row, options) for row in rows),
+        measures=tuple(_build_row(*row, options) for row in rows),
         left_out={pair.measure: pair.left_out for pair in pairs if pair.left_out},
         samples=options.samples,
         seed=options.seed,
@@ -209,11 +220,15 @@ def _test_pairs(pairs: Sequence[Pair], options: ComparisonOptions) -> list[MeanT
     if options.test != "sign-flip":
         return [_test_pair(pair, options) for pair in pairs]
     settings = FlipSettings(options.alternative, options.level, options.samples, options.seed)
-    tested: dict[int, MeanTest] = {}
-    for places in grouped((tuple(pair.queries), place) for place, pair in enumerate(pairs)).values():
-        pulls = np.column_stack([pairs[place].weighed for place in places])
-        tested.update(zip(places, run_sign_flips(pulls, _loads(pairs[places[0]]), settings), strict=True))
-    return [tested[place] for place in range(len(pairs))]
+    pairs_by_queries = grouped((tuple(pair.queries), pair) for pair in pairs)
+    tests: dict[str, MeanTest] = {}
+    for pairs_of_queries in pairs_by_queries.values():
+        # The flips are most of the work: one matrix has the differences of all these measures.
+        differences = np.column_stack([pair.weighed for pair in pairs_of_queries])
+        tests_of_queries = run_sign_flips(differences, _compute_loads(pairs_of_queries[0]), settings)
+        for pair, test in zip(pairs_of_queries, tests_of_queries, strict=True):
+            tests[pair.measure] = test
+    return [tests[pair.measure] for pair in pairs]
 
 
 def _test_pair(pair: Pair, options: ComparisonOptions) -> MeanTest:
@@ -225,19 +240,19 @@ def _test_pair(pair: Pair, options: ComparisonOptions) -> MeanTest:
         raise StatisticError(f"{pair.measure}: {error}; use another test, such as {TESTS[0]}") from None
     interval = None
     if options.test == "t":
-        interval = t_interval(pair.weighed, _loads(pair), alternative=options.alternative, level=options.level)
+        interval = t_interval(pair.weighed, _compute_loads(pair), alternative=options.alternative, level=options.level)
     return MeanTest(significance, interval)
 
 
-def _loads(pair: Pair) -> Floats:
+def _compute_loads(pair: Pair) -> Floats:
     """The weight of each query over the mean weight."""
     ones = [1.0] * len(pair.queries)
     return np.array(ones if pair.weights is None else weighed(ones, pair.weights))
 
 
-def _row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonOptions) -> MeasureComparison:
+def _build_row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonOptions) -> MeasureComparison:
     size = effect_size(pair.weighed)
-    detectable = _detectable(pair, size, options)
+    detectable = _find_detectable(pair, size, options)
     return MeasureComparison(
         measure=pair.measure,
         queries=len(pair.queries),
@@ -254,12 +269,12 @@ def _row(pair: Pair, test: MeanTest, adjusted: float, options: ComparisonOptions
         losses=size.losses,
         effect=size.cohen_dz,
         detectable=detectable.difference if detectable else None,
-        moved=_moved(pair),
+        moved=_list_moved(pair),
         detectable_if_all_move=detectable is not None and detectable.all_move,
     )
 
 
-def _detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -> Detectable | None:
+def _find_detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -> Detectable | None:
     """The detectable difference of the selected test; None for tests that rank or count queries."""
     level, alternative = options.level, options.alternative
     try:
@@ -272,19 +287,22 @@ def _detectable(pair: Pair, size: EffectSize, options: ComparisonOptions) -> Det
                 seed=options.seed,
             )
         if options.test == "t":
-            found = detectable_by_t(size.standard_deviation, len(pair.queries), level=level, alternative=alternative)
-            return Detectable(found)
+            difference = detectable_by_t(
+                size.standard_deviation, len(pair.queries), level=level, alternative=alternative
+            )
+            return Detectable(difference)
     except StatisticError:
-        pass
+        # Without spread, or at a level above the power, there is none; the comparison stands.
+        return None
     return None
 
 
-def _moved(pair: Pair) -> tuple[tuple[str, float, float], ...]:
+def _list_moved(pair: Pair) -> tuple[tuple[str, float, float], ...]:
     """The queries that changed, those first that moved the mean most."""
     order = sorted(np.flatnonzero(pair.differences).tolist(), key=lambda index: -abs(pair.weighed[index]))
     return tuple((pair.queries[index], float(pair.reference[index]), float(pair.candidate[index])) for index in order)
 
 
-def _one_of(what: str, found: str, known: Sequence[str]) -> None:
+def _check_choice(what: str, found: str, known: Sequence[str]) -> None:
     if found not in known:
         raise UsageError(f"found {what} {found!r}, expected one of {', '.join(known)}{did_you_mean(found, known)}")

@@ -73,15 +73,16 @@ def run_sign_flips(pulls: Floats, loads: Floats, settings: FlipSettings) -> list
 
     Source: Hartigan, "Using subsample values as typical values" (JASA 1969).
     """
-    sums = _subset_sums(np.column_stack((pulls, loads)), settings)
+    sums = _sum_subsets(np.column_stack((pulls, loads)), settings)
     subset_loads = sums[:, -1]
     return [_test_mean(column, loads, sums[:, place], subset_loads, settings) for place, column in enumerate(pulls.T)]
 
 
-def _subset_sums(columns: Floats, settings: FlipSettings) -> Floats:
+def _sum_subsets(columns: Floats, settings: FlipSettings) -> Floats:
     """The sums of each column over subsets of the queries, shape (subsets, columns); the first subset is empty."""
     sums = np.zeros((1, columns.shape[1]))
     if len(columns) <= ALL_SUBSETS_LIMIT:
+        # Each query doubles the subsets: those without it, and those with it.
         for row in columns:
             sums = np.concatenate((sums, sums + row))
         return sums
@@ -96,27 +97,30 @@ def _subset_sums(columns: Floats, settings: FlipSettings) -> Floats:
 def _test_mean(
     pulls: Floats, loads: Floats, subset_pulls: Floats, subset_loads: Floats, settings: FlipSettings
 ) -> MeanTest:
-    means = _subset_means(subset_pulls, subset_loads, pulls, loads)
-    others = _subset_means(pulls.sum() - subset_pulls, loads.sum() - subset_loads, pulls, loads)
-    lows, highs = _not_rejected_by_each(means, others, float(pulls.mean()), settings.alternative)
+    means = _compute_subset_means(subset_pulls, subset_loads, pulls, loads)
+    other_means = _compute_subset_means(pulls.sum() - subset_pulls, loads.sum() - subset_loads, pulls, loads)
+    lows, highs = _find_accepted_ranges(means, other_means, float(pulls.mean()), settings.alternative)
     as_extreme = (lows <= 0) & (highs >= 0)
-    moved = np.count_nonzero(pulls)
-    if moved <= EXACT_LIMIT:
+    # Where all sign patterns can be counted, the p-value is exact, though the interval is of drawn subsets.
+    if np.count_nonzero(pulls) <= EXACT_LIMIT:
         significance = sign_flip(pulls, alternative=settings.alternative)
     else:
         significance = Significance(float(as_extreme.mean()), 1 / as_extreme.size)
     if significance.least_p > settings.level:
         return MeanTest(significance, None)
-    low = _limit(lows, as_extreme, significance.p_value, settings.level)
-    high = -_limit(-highs, as_extreme, significance.p_value, settings.level)
-    if settings.alternative == "two-sided":
-        return MeanTest(significance, Interval(low, high) if math.isfinite(low) and math.isfinite(high) else None)
+    low: float | None = _find_limit(lows, as_extreme, significance.p_value, settings.level)
+    high: float | None = -_find_limit(-highs, as_extreme, significance.p_value, settings.level)
     if settings.alternative == "greater":
-        return MeanTest(significance, Interval(low, None) if math.isfinite(low) else None)
-    return MeanTest(significance, Interval(None, high) if math.isfinite(high) else None)
+        high = None
+    if settings.alternative == "less":
+        low = None
+    # A limit that is infinite says that no difference on that side is rejected.
+    if not all(math.isfinite(limit) for limit in (low, high) if limit is not None):
+        return MeanTest(significance, None)
+    return MeanTest(significance, Interval(low, high))
 
 
-def _subset_means(subset_pulls: Floats, subset_loads: Floats, pulls: Floats, loads: Floats) -> Floats:
+def _compute_subset_means(subset_pulls: Floats, subset_loads: Floats, pulls: Floats, loads: Floats) -> Floats:
     """The mean of each subset, NaN for one without a query."""
     # Sums that are 0 but for rounding have to count as 0, as in the test: they are on the side of what is as extreme.
     near_zero = np.abs(subset_pulls) <= TOLERANCE * np.abs(pulls).sum()
@@ -126,7 +130,7 @@ def _subset_means(subset_pulls: Floats, subset_loads: Floats, pulls: Floats, loa
     return means
 
 
-def _not_rejected_by_each(
+def _find_accepted_ranges(
     means: Floats, others: Floats, mean: float, alternative: Alternative
 ) -> tuple[Floats, Floats]:
     """From which difference to which the flips of each subset are as extreme as no flip; infinite for no subset."""
@@ -141,7 +145,7 @@ def _not_rejected_by_each(
     return lows, highs
 
 
-def _limit(lows: Floats, as_extreme: NDArray[np.bool_], p_value: float, level: float) -> float:
+def _find_limit(lows: Floats, as_extreme: NDArray[np.bool_], p_value: float, level: float) -> float:
     """
     The least difference whose p-value is above *level*, infinite where there is none.
 

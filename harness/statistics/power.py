@@ -79,7 +79,7 @@ def detectable_by_sign_flip(
         None where no query moved, where all differ by the same, and where the test finds no difference of so many
         queries at such a level; nor is any worked out for a level below 0.00003.
     """
-    _check(level)
+    _check_level(level)
     values = vector(differences)
     greatest = float(np.abs(values).max())
     if not greatest:
@@ -88,10 +88,10 @@ def detectable_by_sign_flip(
     sides = {"less": (1.0,), "greater": (-1.0,), "two-sided": (1.0, -1.0)}[alternative]
     test = _Test(level / len(sides), sides, np.random.Generator(np.random.PCG64(seed)))
     values, loads = np.sort(values / greatest), np.sort(loads)
-    shift = _shift_of_the_moved(values, loads, test)
+    shift = _find_shift_of_moved(values, loads, test)
     if math.isfinite(shift):
         return Detectable(shift * greatest)
-    shift = _shift_of_all(values, loads, test)
+    shift = _find_shift_of_all(values, loads, test)
     return Detectable(shift * greatest, all_move=True) if math.isfinite(shift) else None
 
 
@@ -142,12 +142,12 @@ class _Test:
         means = np.full((len(values), self.subsets(columns)), np.inf)
         for start in range(0, means.shape[1], _BLOCK):
             block = means[:, start : start + _BLOCK]
-            chosen = self._chosen(columns, np.arange(start, start + block.shape[1]))
+            chosen = self._choose_subsets(columns, np.arange(start, start + block.shape[1]))
             moved = loads @ chosen
             np.divide(values @ chosen, moved, out=block, where=moved > 0)
         return means
 
-    def _chosen(self, columns: int, subsets: NDArray[np.int64]) -> Floats:
+    def _choose_subsets(self, columns: int, subsets: NDArray[np.int64]) -> Floats:
         """Which columns are in which subsets, 1 or 0: all patterns of the first columns, the others at random."""
         chosen = self.generator.integers(0, 2, (columns, subsets.size), dtype=np.int8).astype(np.float64)
         listed = self.subsets(columns).bit_length() - 1
@@ -156,31 +156,33 @@ class _Test:
         return chosen
 
 
-def _shift_of_the_moved(values: Floats, loads: Floats, test: _Test) -> float:
+def _find_shift_of_moved(values: Floats, loads: Floats, test: _Test) -> float:
     """The least shift of the mean that is found where the queries that moved are shifted, infinite where none is."""
     moved = values[values != 0]
-    around = moved - moved.mean()
-    around[np.abs(around) <= EQUAL] = 0.0
-    if not around.any():
+    residuals = moved - moved.mean()
+    residuals[np.abs(residuals) <= EQUAL] = 0.0
+    if not residuals.any():
         return math.inf
     queries = values.size
     share: float = moved.size / queries
     drawn = queries if moved.size <= _COLUMNS else round(_COLUMNS / share)
-    usual = drawn * share
-    columns = min(drawn, math.ceil(usual + _FAR * math.sqrt(usual)))
-    times = test.generator.binomial(drawn, share, (test.shape(columns)[0], 1))
-    weighing = np.where(np.arange(columns) < times, test.draw(loads, columns), 0.0)
-    shift = test.least_shift(weighing * test.draw(around, columns), weighing)
-    return shift * share * math.sqrt(drawn / queries) * _spread_limit(around, queries) * _ABOVE
+    # How many of a sample move is drawn for each. The columns are as many as move in any, the rest of a row is 0.
+    expected = drawn * share
+    columns = min(drawn, math.ceil(expected + _FAR * math.sqrt(expected)))
+    moving = test.generator.binomial(drawn, share, (test.shape(columns)[0], 1))
+    weighing = np.where(np.arange(columns) < moving, test.draw(loads, columns), 0.0)
+    shift = test.least_shift(weighing * test.draw(residuals, columns), weighing)
+    # From the queries that move to the mean of all, and from the columns to as many queries as there are.
+    return shift * share * math.sqrt(drawn / queries) * _compute_spread_limit(residuals, queries) * _ABOVE
 
 
-def _spread_limit(around: Floats, queries: int) -> float:
+def _compute_spread_limit(residuals: Floats, queries: int) -> float:
     """The upper limit of the spread over the spread, by the standard error of the logarithm of a standard deviation."""
-    peakedness = queries * float((around**4).sum() / (around**2).sum() ** 2)
+    peakedness = queries * float((residuals**4).sum() / (residuals**2).sum() ** 2)
     return math.exp(_CONFIDENCE * math.sqrt(max(peakedness - 1, 0.0) / (4 * queries)))
 
 
-def _shift_of_all(values: Floats, loads: Floats, test: _Test) -> float:
+def _find_shift_of_all(values: Floats, loads: Floats, test: _Test) -> float:
     """The least shift of the mean that is found were all queries to move, infinite where none is."""
     spread = math.sqrt(float(((values - values.mean()) ** 2).sum()) / np.count_nonzero(values))
     if spread <= EQUAL:
@@ -218,7 +220,7 @@ def detectable_by_t(
         raise StatisticError(
             f"a detectable difference needs 2 queries and a spread above 0; found {queries} and {standard_deviation:g}"
         )
-    _check(level)
+    _check_level(level)
     from scipy import optimize, special, stats
 
     freedom = queries - 1
@@ -241,6 +243,6 @@ def detectable_by_t(
     return float(shift) * standard_deviation / math.sqrt(queries)
 
 
-def _check(level: float) -> None:
+def _check_level(level: float) -> None:
     if not 0 < level < POWER:
         raise StatisticError(f"the level must be above 0 and below the power, {POWER:g}; found {level:g}")

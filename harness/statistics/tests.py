@@ -24,6 +24,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted, highest = [0.0] * len(p_values), 0.0
     for place, index in enumerate(order):
+        # The smallest counts for all tests, the next for one less. None may become smaller than one before it.
         highest = max(highest, min(1.0, (len(order) - place) * p_values[index]))
         adjusted[index] = highest
     return adjusted
@@ -109,7 +110,7 @@ class Significance:
     least_p: float = 0.0
 
 
-def tail(alternative: Alternative, less: float, greater: float) -> float:
+def combine_tails(alternative: Alternative, less: float, greater: float) -> float:
     """The p-value of *alternative* from the two one-sided ones."""
     if alternative == "less":
         return less
@@ -163,7 +164,7 @@ def sign_test(differences: ArrayLike, *, alternative: Alternative = "two-sided")
     weights = [math.comb(trials, k) for k in range(trials + 1)]
     total = 2**trials
     less, greater = sum(weights[: wins + 1]) / total, sum(weights[wins:]) / total
-    return Significance(tail(alternative, less, greater), least_p(trials, alternative))
+    return Significance(combine_tails(alternative, less, greater), least_p(trials, alternative))
 
 
 EXACT_LIMIT = 36
@@ -196,7 +197,7 @@ def sign_flip(
     values = vector(differences)
     moved = values[values != 0]
     if moved.size <= EXACT_LIMIT:
-        return Significance(tail(alternative, *_exact_tails(moved)), least_p(moved.size, alternative))
+        return Significance(combine_tails(alternative, *_exact_tails(moved)), least_p(moved.size, alternative))
     p_value = float(sign_flip_p_values(moved, alternative=alternative, samples=samples, seed=seed)[0])
     return Significance(p_value, 1 / (samples + 1))
 
@@ -215,7 +216,7 @@ def wilcoxon(differences: ArrayLike, *, alternative: Alternative = "two-sided") 
     moved = values[values != 0]
     ranks = np.sign(moved) * magnitude_ranks(moved)
     if moved.size <= EXACT_LIMIT:
-        return Significance(tail(alternative, *_exact_tails(ranks)), least_p(moved.size, alternative))
+        return Significance(combine_tails(alternative, *_exact_tails(ranks)), least_p(moved.size, alternative))
     from scipy import stats
 
     return Significance(float(stats.wilcoxon(ranks, alternative=alternative, method="asymptotic").pvalue))
@@ -243,14 +244,16 @@ def sign_flip_p_values(
     values = matrix(differences)
     total = values.sum(axis=0)
     slack = TOLERANCE * np.abs(values).sum(axis=0)
-    as_extreme = np.zeros(values.shape[1])
+    extreme_samples = np.zeros(values.shape[1])
     for flips in random_bits(len(values), samples, seed):
+        # A flip of a value takes it twice from the sum.
         sums = total - 2.0 * (flips @ values)
-        as_extreme += _as_extreme(sums, total, slack, alternative).sum(axis=0)
-    return (as_extreme + 1) / (samples + 1)
+        extreme_samples += _are_as_extreme(sums, total, slack, alternative).sum(axis=0)
+    # The observed signs are one of the possible patterns, so p is never 0.
+    return (extreme_samples + 1) / (samples + 1)
 
 
-def _as_extreme(sums: Floats, observed: Floats, slack: Floats, alternative: Alternative) -> NDArray[np.bool_]:
+def _are_as_extreme(sums: Floats, observed: Floats, slack: Floats, alternative: Alternative) -> NDArray[np.bool_]:
     if alternative == "less":
         return sums <= observed + slack
     if alternative == "greater":
@@ -265,6 +268,7 @@ def random_bits(queries: int, samples: int, seed: int) -> Iterator[Floats]:
     bits = np.empty((max(1, min(rows, CACHED // queries)), queries))
     for start in range(0, samples, rows):
         count = min(rows, samples - start)
+        # Each query of a sample needs one bit. Drawn as bytes and unpacked, as a float each would cost 64.
         packed = np.frombuffer(generator.bytes(count * ((queries + 7) // 8)), dtype=np.uint8).reshape(count, -1)
         for first in range(0, count, len(bits)):
             part = packed[first : first + len(bits)]

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from harness.metrics.score import measure_named
+from harness.metrics.score import get_measure
 from harness.model import (
     AgreementCondition,
     InTop,
@@ -59,7 +59,7 @@ def _iterate_needs(measures: Iterable[Measure], thresholds: Iterable[Threshold])
         yield measure.cutoff or 0, measure.text
     for threshold in thresholds:
         condition = threshold.condition
-        measure_of_threshold = measure_named(threshold)
+        measure_of_threshold = get_measure(threshold)
         if measure_of_threshold is not None:
             yield measure_of_threshold.cutoff or 0, threshold.text
         elif isinstance(condition, InTop):

@@ -13,7 +13,7 @@ from harness.files.opening import Record, add_excerpts
 from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
-from harness.metrics.score import measure_named
+from harness.metrics.score import get_measure
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
@@ -244,7 +244,7 @@ def list_scored_measures(queries: Sequence[Query], thresholds: Iterable[Threshol
     """The measures of *thresholds*, which are about *queries* or those of a tag."""
     scored = []
     for threshold in thresholds:
-        measure = measure_named(threshold)
+        measure = get_measure(threshold)
         if measure is not None:
             scope = queries if threshold.tag is None else select_tagged(queries, threshold.tag)
             scored.append(ScoredMeasure(measure, threshold.mark, scope))

@@ -12,7 +12,7 @@ from harness.errors import ConfigError, Problem, SuiteError
 from harness.files.border import Border
 from harness.masking import Masker
 from harness.metrics import parse_measure
-from harness.metrics.score import DEFAULT_MEASURE, measure_named
+from harness.metrics.score import DEFAULT_MEASURE, get_measure
 from harness.model import (
     Gain,
     Measure,
@@ -183,7 +183,7 @@ class LoadedSuite:
     @property
     def scores_anything(self) -> bool:
         """Whether a threshold, the suite's or a query's own, is on a score."""
-        return any(measure_named(threshold) is not None for threshold in self.all_thresholds)
+        return any(get_measure(threshold) is not None for threshold in self.all_thresholds)
 
     @property
     def has_problems(self) -> bool:
@@ -240,11 +240,11 @@ class LoadedSuite:
         measures = read_measures(reading.shape.measures, reading.problems)
         if reading.shape.measures or not self.is_whole("measures", "thresholds"):
             return measures
-        if any(measure_named(threshold) for threshold in self._thresholds if threshold.tag is None):
+        if any(get_measure(threshold) for threshold in self._thresholds if threshold.tag is None):
             return ()
         measures_by_text: dict[str, Measure] = {}
         for threshold in self.all_thresholds:
-            measure = measure_named(threshold)
+            measure = get_measure(threshold)
             if measure is not None:
                 measures_by_text[measure.text] = measure
         if not measures_by_text and any(query.judgments for query in self._judged_queries):

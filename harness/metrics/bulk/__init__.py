@@ -22,7 +22,7 @@ from harness.metrics.bulk.trec import TrecJudgments, TrecRankings, read_judgment
 from harness.metrics.definition import BatchFormula, Needs, Settings
 from harness.metrics.profiles import rules_of
 from harness.metrics.registry import batch_formula_of, definition_of, settings_of, takes_level
-from harness.metrics.score import GREATEST_SCORE, in_bounds
+from harness.metrics.score import GREATEST_SCORE, check_bounds
 from harness.model import Gain, Measure, Profile
 
 __all__ = [
@@ -93,7 +93,7 @@ def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | N
     within = np.abs(values) <= GREATEST_SCORE
     if not within.all():
         for beyond in values[defined & ~within].tolist():
-            in_bounds(measure, beyond)  # names the first
+            check_bounds(measure, beyond)  # names the first
     return np.where(defined, values, 0.0 if rules.zero_undefined else np.nan)
 
 
