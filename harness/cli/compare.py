@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.cli.exits import reader_may_leave
+from harness.cli.exits import let_reader_leave
 from harness.cli.shared_options import (
     OutputType,
     engine_options,
@@ -118,7 +118,7 @@ def command(as_json: bool, outputs: tuple[Output, ...], quiet: bool, shown: int,
         with run_progress(quiet=quiet) as progress, Runner(os.environ, progress) as runner:
             prepared = prepare(request, runner.run_loaded, os.environ)
         report = prepared.make_report()
-        with reader_may_leave():
+        with let_reader_leave():
             if as_json:
                 click.echo(render_comparison(report, "json"), nl=False)
             else:

@@ -42,10 +42,10 @@ def up(engine_version: str | None, port: int | None, quiet: bool) -> None:
 @version_option
 def down(engine_version: str | None) -> None:
     """Stop the nodes that run, or only that of one version, and remove their data."""
-    known = versions()
-    if engine_version is not None and engine_version not in known:
-        hint = did_you_mean(engine_version, known)
-        raise UsageError(f"unknown version {engine_version!r}, only {' and '.join(known)}{hint}")
+    known_versions = versions()
+    if engine_version is not None and engine_version not in known_versions:
+        hint = did_you_mean(engine_version, known_versions)
+        raise UsageError(f"unknown version {engine_version!r}, only {' and '.join(known_versions)}{hint}")
     stopped = stop_nodes(engine_version)
     for node in stopped:
         click.echo(f"stopped OpenSearch {node.version} at {node.url}")

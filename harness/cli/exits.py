@@ -82,7 +82,7 @@ def _report_unexpected(error: Exception) -> int:
 
 
 @contextmanager
-def reader_may_leave() -> Iterator[None]:
+def let_reader_leave() -> Iterator[None]:
     """A block that prints; if the reader closes the pipe early, as ``head`` does, the command goes on unchanged."""
     try:
         yield

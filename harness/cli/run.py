@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from harness.cli.exits import NO_ANSWER, reader_may_leave
+from harness.cli.exits import NO_ANSWER, let_reader_leave
 from harness.cli.scheduler import send_on_scheduler
 from harness.cli.shared_options import (
     DECIDING,
@@ -239,7 +239,7 @@ def give_report(
 
 
 def _print_report(report: Report, step: GitHubStep | None, *, as_json: bool, quiet: bool) -> None:
-    with reader_may_leave():
+    with let_reader_leave():
         if as_json:
             for part in dump_report_parts(report):
                 click.echo(part, nl=False)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from harness.cli.exits import NO_ANSWER, reader_may_leave
+from harness.cli.exits import NO_ANSWER, let_reader_leave
 from harness.cli.shared_options import find_one_suite, json_option, make_run_options, query_options
 from harness.cli.terminal import show
 from harness.report.json import dumps_inspection
@@ -43,7 +43,7 @@ def command(
     options = make_run_options(**arguments)
     path = find_one_suite(suite, options.root)
     inspection = inspect_query(path, query, options, environ=os.environ, documents=documents)
-    with reader_may_leave():
+    with let_reader_leave():
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
         else:

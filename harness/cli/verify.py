@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import RenderableType
 
-from harness.cli.exits import reader_may_leave
+from harness.cli.exits import let_reader_leave
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     cell_options,
@@ -54,11 +55,14 @@ def command(suites: Sequence[Path], tolerance: float, as_json: bool, quiet: bool
         report = verify_suites(
             found.suites, options, environ=os.environ, tolerance=tolerance, matrix=matrix, progress=progress
         )
-    with reader_may_leave():
+    with let_reader_leave():
         if as_json:
             click.echo(dumps_verification(report), nl=False)
         else:
-            show(part for one in report.verifications for part in print_verification(one))
+            renderables: list[RenderableType] = []
+            for verification in report.verifications:
+                renderables += print_verification(verification)
+            show(renderables)
     if not quiet:
         print_left_out(found)
     return report.exit_status

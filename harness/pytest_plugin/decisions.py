@@ -34,7 +34,7 @@ class DecidingItems:
         return any(nodeid not in self.outcomes for nodeid in self.due)
 
 
-def report_as_decided(report: SuiteReport, items: DecidingItems) -> SuiteReport:
+def apply_decisions(report: SuiteReport, items: DecidingItems) -> SuiteReport:
     """*report* with the verdicts and the exit status that *items* give it."""
     item_statuses = [items.outcomes.get(nodeid, 0) for nodeid in items.due]
     if items.asserted:

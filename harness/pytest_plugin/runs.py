@@ -18,7 +18,7 @@ from harness.metrics.score import score_run
 from harness.model import MissingSuite, Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
-from harness.pytest_plugin.decisions import DecidingItems, report_as_decided
+from harness.pytest_plugin.decisions import DecidingItems, apply_decisions
 from harness.pytest_plugin.node import LocalNode, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, plan_items, repeat_for_cells
@@ -234,7 +234,7 @@ class SessionRuns:
         # Without the suites that are due, workers could not write which items they have: see `write_due`.
         if self.session.due or not self.session.is_due:
             due = self._list_due_items()
-            reports = [report_as_decided(runs[name].report, self._find_deciding_items(name, due)) for name in runs]
+            reports = [apply_decisions(runs[name].report, self._find_deciding_items(name, due)) for name in runs]
         return make_report(sorted(reports, key=self._sort_key), self._list_missing())
 
     def list_problems(self) -> list[Problem]:
