@@ -19,8 +19,8 @@ import yaml
 
 from harness.errors import UsageError
 from harness.files.opening import FileFormat
-from harness.files.records import mark_as_text, read_number, separator_of, without_mark
-from harness.files.yaml import in_double_quotes, yaml_loader
+from harness.files.records import detect_separator, mark_as_text, read_number, remove_mark
+from harness.files.yaml import choose_yaml_loader, quote_doubly
 
 
 class NoPlace(UsageError):
@@ -116,7 +116,7 @@ def _csv_rows(text: str, separator: str) -> Iterator[list[tuple[int, int]]]:
 
 def edit_csv(text: str, grades: Grades) -> list[Edit]:
     """Grades in their cells, and rows at the end for documents that have none; raises as `edit_suite`."""
-    separator = separator_of(next(filter(str.strip, _lines(text)), ""), "query")
+    separator = detect_separator(next(filter(str.strip, _lines(text)), ""), "query")
     header: list[str] = []
     edits: list[Edit] = []
     open_ones = dict(grades)
@@ -128,7 +128,7 @@ def edit_csv(text: str, grades: Grades) -> list[Edit]:
             header = [cell.strip() for cell in cells]
             continue
         row = dict(zip(header, zip(cells, spans, strict=False), strict=False))
-        pair = tuple(without_mark(row[name][0]) if name in row else "" for name in ("query", "document"))
+        pair = tuple(remove_mark(row[name][0]) if name in row else "" for name in ("query", "document"))
         if pair in open_ones and "grade" in row:
             begin, end = row["grade"][1]
             grade = open_ones.pop(pair)
@@ -177,7 +177,7 @@ def _json_grade(grade: str) -> str:
 
 
 def _composed(text: str) -> Any:
-    return yaml.compose(text, Loader=yaml_loader(text))
+    return yaml.compose(text, Loader=choose_yaml_loader(text))
 
 
 def _child(node: Any, name: str) -> Any:
@@ -342,7 +342,7 @@ def _key(text: str, sibling: Any = None) -> str:
     of_digits = sibling is not None and sibling.value[:1].isdigit()
     if not style and _PLAIN.fullmatch(text) and (of_digits or not text[0].isdigit()):
         return text
-    return in_double_quotes(text)
+    return quote_doubly(text)
 
 
 EDITORS: Mapping[FileFormat, Callable[[str, Grades], list[Edit]]] = {

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from harness.errors import InputError
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, Record, detect_format
-from harness.files.records import check_ids, first_lines, read_number, read_pairs, read_records
+from harness.files.records import check_ids, find_first_lines, read_number, read_pairs, read_records
 from harness.files.trec import Irregular, bulk_judgments
 from harness.words import did_you_mean
 
@@ -48,32 +48,47 @@ def read_judgments(
         FormatError: With each malformed line, grade that is not a finite number, and document judged twice for a query.
         UsageError: The file needs a package that is not installed.
     """
-    called = str(path) if name is None else name
+    name = name or str(path)
+    names = grade_names or {}
     if detect_format(path) is FileFormat.TREC:
         try:
-            return bulk_judgments(path, called)
+            return bulk_judgments(path, name)
         except Irregular:
-            grade_names = None
-    return _read_carefully(path, called, grade_names or {}, ungraded)
+            # TREC qrels have numbers only, and every line has one. Read line by line, the file shows its mistakes.
+            names = {}
+
+    def read_value(record: Record, findings: FileProblems) -> float | None:
+        if record.value == "" and ungraded is not None:
+            ungraded.append(record)
+            return None
+        return read_grade(record, names, findings)
+
+    return read_pairs(path, JUDGMENTS, name, read_value, twice="is judged twice")
 
 
 def find_judgment_lines(
-    path: Path, wanted: Collection[tuple[str, str]], *, name: str | None = None
+    path: Path, pairs: Collection[tuple[str, str]], *, name: str | None = None
 ) -> dict[tuple[str, str], int]:
-    """The first line of each *wanted* query and document; pairs without a line are left out."""
-    return first_lines(path, JUDGMENTS, wanted, name=name or str(path))
+    """The first line of each of *pairs*, a query and a document; pairs without a line are left out."""
+    return find_first_lines(path, JUDGMENTS, pairs, name=name or str(path))
 
 
 def find_query_line(path: Path, query: str, *, name: str | None = None) -> int:
     """The first line that judges a document for *query*; 0 where there is none."""
-    records = read_records(path, JUDGMENTS, FileProblems(name or str(path)))
-    return next((record.line for record in records if record.query == query), 0)
+    for record in read_records(path, JUDGMENTS, FileProblems(name or str(path))):
+        if record.query == query:
+            return record.line
+    return 0
 
 
 def find_grade_line(path: Path, grade: float) -> int:
     """The first line with *grade*; 0 where there is none, or the file can be read only once."""
-    records = read_records(path, JUDGMENTS, FileProblems(str(path))) if path.is_file() else ()
-    return next((record.line for record in records if read_number(record.value) == grade), 0)
+    if not path.is_file():
+        return 0
+    for record in read_records(path, JUDGMENTS, FileProblems(str(path))):
+        if read_number(record.value) == grade:
+            return record.line
+    return 0
 
 
 def count_grades(path: Path) -> int:
@@ -84,47 +99,33 @@ def count_grades(path: Path) -> int:
         return 0
 
 
-def _read_carefully(
-    path: Path,
-    name: str,
-    grade_names: Mapping[str, float],
-    ungraded: list[Record] | None = None,
-) -> _Judgments:
-    def grade_of(record: Record, findings: FileProblems) -> float | None:
-        if record.value == "" and ungraded is not None:
-            ungraded.append(record)
-            return None
-        return read_grade(record, grade_names, findings)
-
-    return read_pairs(path, JUDGMENTS, name, grade_of, twice="is judged twice")
-
-
 def read_grade(record: Record, names: Mapping[str, float], findings: FileProblems) -> float | None:
     """The grade of one line, by number or name; None, with a finding, where it is not a finite number."""
     if isinstance(record.value, str) and record.value in names:
         return names[record.value]
     if record.value == "":
-        findings.add(record.line, no_grade_sentence(record), column=record.column)
+        findings.add(record.line, describe_ungraded(record), column=record.column)
         return None
-    what = f"the grade of document {record.document!r} for query {record.query!r}"
+    subject = f"the grade of document {record.document!r} for query {record.query!r}"
     grade = read_number(record.value)
     if grade is None:
         expected = "a number or the name of a grade" if names else "a number"
-        guess = _point_hint(str(record.value)) or did_you_mean(str(record.value), names)
-        findings.add(record.line, f"found {record.value!r} as {what}, expected {expected}{guess}", column=record.column)
+        # Spreadsheets write a decimal comma in some languages.
+        if _DECIMAL_COMMA.fullmatch(str(record.value)):
+            guess = f"; did you mean {str(record.value).replace(',', '.')}?"
+        else:
+            guess = did_you_mean(str(record.value), names)
+        findings.add(
+            record.line, f"found {record.value!r} as {subject}, expected {expected}{guess}", column=record.column
+        )
     elif not math.isfinite(grade):
-        findings.add(record.line, f"{what} is {grade}, expected a finite number", column=record.column)
+        findings.add(record.line, f"{subject} is {grade}, expected a finite number", column=record.column)
     else:
         return grade
     return None
 
 
-def _point_hint(value: str) -> str:
-    """A hint for a decimal comma, which spreadsheets write in some languages."""
-    return f"; did you mean {value.replace(',', '.')}?" if _DECIMAL_COMMA.fullmatch(value) else ""
-
-
-def no_grade_sentence(record: Record) -> str:
+def describe_ungraded(record: Record) -> str:
     """The sentence on a document without a grade."""
     return (
         f"document {record.document!r} has no grade yet for query {record.query!r}; grade it, remove it, or set "
@@ -160,9 +161,9 @@ def read_subtopic_judgments(path: Path) -> SubtopicJudgments:
             continue
         first = lines.setdefault((record.query, record.document, record.subtopic), record.line)
         if first != record.line:
-            of = "" if record.subtopic in NO_SUBTOPIC else f"subtopic {record.subtopic!r} of "
-            judged = f"document {record.document!r} is judged twice for {of}query {record.query!r}"
-            findings.add(record.line, f"{judged}, first in line {first}")
+            subtopic = "" if record.subtopic in NO_SUBTOPIC else f"subtopic {record.subtopic!r} of "
+            sentence = f"document {record.document!r} is judged twice for {subtopic}query {record.query!r}"
+            findings.add(record.line, f"{sentence}, first in line {first}")
             continue
         judgments.setdefault(record.query, {}).setdefault(record.document, {})[record.subtopic] = grade
     findings.raise_any(path)

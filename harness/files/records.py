@@ -30,7 +30,8 @@ from harness.files.opening import (
     detect_format,
     open_bytes,
 )
-from harness.files.yaml import yaml_records
+from harness.files.yaml import read_yaml
+from harness.words import count
 
 # Judges open files in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may be executed, and
 # an id such as 007, 1e5 or 3-4 becomes a number or a date, and so another id. A leading apostrophe makes a cell text.
@@ -66,30 +67,31 @@ def mark_as_text(text: str) -> str:
     return _MARK + text if _is_changed(text.lstrip(_MARK)) else text
 
 
-def without_mark(text: str) -> str:
+def remove_mark(text: str) -> str:
     """
     The text before `mark_as_text`, whether a spreadsheet kept the apostrophe or not; other texts are not changed.
 
-    >>> [without_mark(text) for text in ("'007", "007", "'t hart")]
+    >>> [remove_mark(text) for text in ("'007", "007", "'t hart")]
     ['007', '007', "'t hart"]
     """
     return text[1:] if text.startswith(_MARK) and _is_changed(text.lstrip(_MARK)) else text
 
 
-def for_spreadsheets(text: str) -> str:
+def mark_encoding(text: str) -> str:
     """*text* with a byte order mark if it is not ASCII: without it, spreadsheets do not read it as UTF-8."""
     return text if text.isascii() else f"\ufeff{text}"
 
 
-def separator_of(header: str, column: str) -> str:
+def detect_separator(header: str, column: str) -> str:
     """
     The separator of a file with this *header*: the one for which a column is named *column*; else a comma.
 
-    >>> separator_of("query;document;grade", "query"), separator_of("query,document;grade", "query")
+    >>> detect_separator("query;document;grade", "query"), detect_separator("query,document;grade", "query")
     (';', ',')
     """
     for separator in _SEPARATORS:
-        if column in (name.strip().strip('"').strip() for name in header.split(separator)):
+        names = [name.strip().strip('"').strip() for name in header.split(separator)]
+        if column in names:
             return separator
     return ","
 
@@ -111,18 +113,18 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[+-]?(?:inf|inf
 
 def read_records(path: Path, layout: Layout, findings: FileProblems) -> Iterator[Record]:
     """The records of the file; lines that are not records go to *findings*."""
-    form = detect_format(path)
-    if form is FileFormat.PARQUET:
-        yield from parquet_records(path, layout, findings)
+    file_format = detect_format(path)
+    if file_format is FileFormat.PARQUET:
+        yield from _read_parquet(path, layout, findings)
         return
-    reader = {
-        FileFormat.TREC: _trec,
-        FileFormat.CSV: _csv,
-        FileFormat.JSON_LINES: _json_lines,
-        FileFormat.YAML: yaml_records,
-    }[form]
+    readers = {
+        FileFormat.TREC: _read_trec,
+        FileFormat.CSV: _read_csv,
+        FileFormat.JSON_LINES: _read_json_lines,
+        FileFormat.YAML: read_yaml,
+    }
     with open_bytes(path, findings.name) as file:
-        yield from reader(file, layout, findings)
+        yield from readers[file_format](file, layout, findings)
 
 
 def read_number(value: str | float) -> float | None:
@@ -144,13 +146,14 @@ def check_ids(record: Record, findings: FileProblems) -> bool:
     return True
 
 
-def text_lines(file: IO[bytes], findings: FileProblems) -> Iterator[tuple[int, str]]:
+def iterate_lines(file: IO[bytes], findings: FileProblems) -> Iterator[tuple[int, str]]:
     """The lines that are not blank, with their numbers."""
     for number, content in enumerate(file, start=1):
         if number == 1 and content.startswith(_UTF_16):
             findings.have_one_cause(0, "the file is in UTF-16; expected UTF-8, which spreadsheets call CSV UTF-8", "")
             return
-        content = content.removeprefix(BOM_UTF8) if number == 1 else content
+        if number == 1:
+            content = content.removeprefix(BOM_UTF8)
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
@@ -163,28 +166,32 @@ def text_lines(file: IO[bytes], findings: FileProblems) -> Iterator[tuple[int, s
             yield number, text.rstrip("\r\n")
 
 
-def _trec(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
+def _read_trec(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
     columns = layout.trec_columns
     document, value = columns.index("document"), columns.index(layout.value)
-    widths: dict[int, tuple[int, str]] = {}
-    for number, text in text_lines(file, findings):
-        if inside := _BREAK_INSIDE.search(text):
-            message = f"found the character U+{ord(inside[0]):04X}; expected blanks or tabs, and a line feed at the end"
-            findings.add(number, message, text, inside.start() + 1)
+    # The first line of each number of columns, with its number in the file.
+    examples: dict[int, tuple[int, str]] = {}
+    for number, text in iterate_lines(file, findings):
+        line_break = _BREAK_INSIDE.search(text)
+        if line_break:
+            message = f"found the character U+{ord(line_break[0]):04X}; "
+            message += "expected blanks or tabs, and a line feed at the end"
+            findings.add(number, message, text, line_break.start() + 1)
             continue
         if text.startswith(COMMENT):
             continue
         fields = split_blanks(text)
-        widths.setdefault(len(fields), (number, text))
+        examples.setdefault(len(fields), (number, text))
         if len(fields) != len(columns) and not (layout is RUNS and _has_remark(fields)):
-            findings.add(number, f"found {len(fields)} column{'s' * (len(fields) != 1)}, {_expected(layout)}", text)
+            findings.add(number, f"found {count(len(fields), 'column')}, {_expect_columns(layout)}", text)
             continue
         yield Record(number, fields[0], fields[document], fields[value], fields[1])
+    # A run in place of the judgments, or the other way round, is one mistake and not one in each line.
     other = RUNS if layout is JUDGMENTS else JUDGMENTS
-    if set(widths) == {len(other.trec_columns)}:
-        [(number, text)] = widths.values()
+    if set(examples) == {len(other.trec_columns)}:
+        [(number, text)] = examples.values()
         found = f"found {len(other.trec_columns)} columns in every line"
-        findings.have_one_cause(number, f"{found}, {_expected(layout)}; is this the {other.kind} file?", text)
+        findings.have_one_cause(number, f"{found}, {_expect_columns(layout)}; is this the {other.kind} file?", text)
 
 
 def _has_remark(fields: Sequence[str]) -> bool:
@@ -199,7 +206,7 @@ def _has_remark(fields: Sequence[str]) -> bool:
     return rank.isascii() and rank.isdigit() and read_number(tag) is None
 
 
-def _expected(layout: Layout) -> str:
+def _expect_columns(layout: Layout) -> str:
     return f"expected {len(layout.trec_columns)}: {', '.join(layout.trec_columns)}"
 
 
@@ -208,92 +215,80 @@ def split_blanks(text: str) -> list[str]:
     return [column.decode() for column in text.encode().split()]
 
 
-def _csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
-    numbered = _AllLines(file, findings)
-    lines = iter(numbered)
-    begin = list(_up_to_text(lines))
-    separator = separator_of(begin[-1] if begin else "", "query")
-    reader = csv.reader(chain(begin, lines), strict=True, delimiter=separator)
+def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
+    lines = _iterate_all_lines(file, findings)
+    first_lines = []
+    for line in lines:
+        first_lines.append(line)
+        if line.strip():
+            break
+    separator = detect_separator(first_lines[-1] if first_lines else "", "query")
+    rows = csv.reader(chain(first_lines, lines), strict=True, delimiter=separator)
     header: list[str] | None = None
-    first = 1
+    row_begin = 1
     try:
-        for row in reader:
-            line, first = first, reader.line_num + 1
+        for row in rows:
+            # A row with line breaks in quotes has several lines; its problems are noted at the first.
+            number, row_begin = row_begin, rows.line_num + 1
             if not any(cell.strip() for cell in row):
                 continue
             if header is None:
-                header = _checked_header([cell.strip() for cell in row], line, layout, findings)
+                header = [cell.strip() for cell in row]
+                if not _is_valid_header(header, number, layout, findings):
+                    return
                 continue
             if len(row) != len(header):
-                shown = separator.join(row)
-                findings.add(line, f"found {len(row)} columns, expected {len(header)} as in the header", shown)
+                message = f"found {len(row)} columns, expected {len(header)} as in the header"
+                findings.add(number, message, separator.join(row))
                 continue
-            named = dict(zip(header, row, strict=True))
-            query, document = without_mark(named["query"]), without_mark(named["document"])
-            yield Record(line, query, document, named[layout.value].strip(), named.get("subtopic", ""))
+            cells = dict(zip(header, row, strict=True))
+            query, document = remove_mark(cells["query"]), remove_mark(cells["document"])
+            yield Record(number, query, document, cells[layout.value].strip(), cells.get("subtopic", ""))
     except csv.Error as error:
-        findings.add(reader.line_num, f"this is not CSV: {error}")
-    except _HeaderError:
-        return
+        findings.add(rows.line_num, f"this is not CSV: {error}")
 
 
-def _up_to_text(lines: Iterator[str]) -> Iterator[str]:
-    """The blank lines at the beginning, and the first line that is not blank."""
-    for line in lines:
-        yield line
-        if line.strip():
-            return
-
-
-class _HeaderError(Exception):
-    """The header names no usable columns, so no line of the file can be read; it is in the findings."""
-
-
-class _AllLines:
+def _iterate_all_lines(file: IO[bytes], findings: FileProblems) -> Iterator[str]:
     """Every line of a file as text, so that the CSV reader counts what the file has; a wrong line counts as blank."""
-
-    def __init__(self, file: IO[bytes], findings: FileProblems) -> None:
-        self._file = file
-        self._findings = findings
-
-    def __iter__(self) -> Iterator[str]:
-        following = 1
-        for number, text in text_lines(self._file, self._findings):
-            yield from ("\n" for _ in range(number - following))
-            yield text + "\n"
-            following = number + 1
+    expected_number = 1
+    for number, text in iterate_lines(file, findings):
+        for _ in range(number - expected_number):
+            yield "\n"
+        yield text + "\n"
+        expected_number = number + 1
 
 
-def _checked_header(header: list[str], line: int, layout: Layout, findings: FileProblems) -> list[str]:
+def _is_valid_header(header: list[str], line: int, layout: Layout, findings: FileProblems) -> bool:
+    """Whether the header names usable columns; a problem goes to *findings*."""
     missing = [column for column in layout.named_columns if column not in header]
-    twice = sorted({column for column in header if header.count(column) > 1 and column})
+    repeated = sorted({column for column in header if header.count(column) > 1 and column})
+    text = ",".join(header)
     if missing:
         expected = ", ".join(layout.named_columns)
-        findings.add(line, f"the header lacks {', '.join(missing)}; expected the columns {expected}", ",".join(header))
-    elif twice:
-        findings.add(line, f"the header names {', '.join(twice)} twice", ",".join(header))
-    else:
-        return header
-    raise _HeaderError
+        findings.add(line, f"the header lacks {', '.join(missing)}; expected the columns {expected}", text)
+    elif repeated:
+        findings.add(line, f"the header names {', '.join(repeated)} twice", text)
+    return not missing and not repeated
 
 
-def _json_lines(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
-    for number, text in text_lines(file, findings):
+def _read_json_lines(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
+    for number, text in iterate_lines(file, findings):
         try:
             entry = parse_json(text)
         except WrongJson as error:
             findings.add(number, str(error), text, error.column)
             continue
-        record = _json_record(entry, number, text, layout, findings)
+        record = _make_record(entry, number, text, layout, findings)
         if record is not None:
             yield record
 
 
-def _json_record(entry: Any, number: int, text: str, layout: Layout, findings: FileProblems) -> Record | None:
+def _make_record(entry: Any, number: int, text: str, layout: Layout, findings: FileProblems) -> Record | None:
+    """The record in the object of a line; None where it has a problem, which goes to *findings*."""
     names = layout.named_columns
-    if not isinstance(entry, dict) or any(name not in entry for name in names):
-        missing = [name for name in names if name not in entry] if isinstance(entry, dict) else []
-        found = f"the object lacks {', '.join(missing)}" if missing else "found no object"
+    missing = [name for name in names if name not in entry] if isinstance(entry, dict) else names
+    if missing:
+        found = f"the object lacks {', '.join(missing)}" if isinstance(entry, dict) else "found no object"
         findings.add(number, f"{found}; expected an object with {', '.join(names)}", text)
         return None
     query, document, value = (entry[name] for name in names)
@@ -314,14 +309,14 @@ def is_id(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool))
 
 
-ValueOf: TypeAlias = Callable[[Record, FileProblems], float | None]
+ReadValue: TypeAlias = Callable[[Record, FileProblems], float | None]
 
 
 def read_pairs(
     path: Path,
     layout: Layout,
     name: str,
-    value_of: ValueOf,
+    read_value: ReadValue,
     *,
     twice: str,
 ) -> dict[str, dict[str, float]]:
@@ -332,7 +327,7 @@ def read_pairs(
         path: The file.
         layout: What its lines hold.
         name: The file's name in errors.
-        value_of: Returns the value of a record, or None where it has none, with a finding if that is wrong.
+        read_value: Returns the value of a record, or None where it has none, with a finding if that is wrong.
         twice: The words for a document with a second line: "is judged twice".
 
     Returns:
@@ -344,69 +339,70 @@ def read_pairs(
     findings = FileProblems(name)
     values: dict[str, dict[str, float]] = {}
     repeated: list[Record] = []
-    open_query, known = "", dict[str, float]()
+    # The lines of a query mostly follow each other: its values are looked up once, and added when the next one begins.
+    query, values_of_query = "", dict[str, float]()
     for record in read_records(path, layout, findings):
-        value = value_of(record, findings)
+        value = read_value(record, findings)
         if value is None or not check_ids(record, findings):
             continue
-        if record.query != open_query:
-            if known:
-                values[open_query] = known
-            open_query, known = record.query, values.get(record.query, {})
-        if record.document in known:
-            if len(repeated) < findings.most:
-                repeated.append(record)
-            else:
-                findings.others += 1
+        if record.query != query:
+            if values_of_query:
+                values[query] = values_of_query
+            query, values_of_query = record.query, values.get(record.query, {})
+        if record.document not in values_of_query:
+            values_of_query[record.document] = value
+        elif len(repeated) < findings.most:
+            repeated.append(record)
         else:
-            known[record.document] = value
+            findings.others += 1
+    if values_of_query:
+        values[query] = values_of_query
     if repeated:
-        _report_twice(path, layout, repeated, twice, findings)
-    if known:
-        values[open_query] = known
+        # The file is read again for the first lines: to keep all of them would cost every file without such a fault.
+        pairs = {(record.query, record.document) for record in repeated}
+        lines = find_first_lines(path, layout, pairs, name=name)
+        for record in repeated:
+            line = lines[record.query, record.document]
+            sentence = f"document {record.document!r} {twice} for query {record.query!r}, first in line {line}"
+            findings.add(record.line, sentence, column=record.column)
     findings.raise_any(path)
     return values
 
 
-def first_lines(
-    path: Path, layout: Layout, wanted: Collection[tuple[str, str]], *, name: str
+def find_first_lines(
+    path: Path, layout: Layout, pairs: Collection[tuple[str, str]], *, name: str
 ) -> dict[tuple[str, str], int]:
-    """The first line of each *wanted* query and document; pairs without a line are left out."""
+    """The first line of each of *pairs*, a query and a document; pairs without a line are left out."""
     lines: dict[tuple[str, str], int] = {}
     for record in read_records(path, layout, FileProblems(name)):
         pair = (record.query, record.document)
-        if pair in wanted and record.value != "":
+        if pair in pairs and record.value != "":
             lines.setdefault(pair, record.line)
     return lines
 
 
-def _report_twice(path: Path, layout: Layout, repeated: list[Record], twice: str, findings: FileProblems) -> None:
-    """The file is read again for the first lines: to keep all of them would cost every file that has no such fault."""
-    first = first_lines(path, layout, {(record.query, record.document) for record in repeated}, name=findings.name)
-    for record in repeated:
-        line = first[record.query, record.document]
-        sentence = f"document {record.document!r} {twice} for query {record.query!r}, first in line {line}"
-        findings.add(record.line, sentence, column=record.column)
-
-
-def parquet_records(path: Path, layout: Layout, findings: FileProblems) -> Iterator[Record]:
+def _read_parquet(path: Path, layout: Layout, findings: FileProblems) -> Iterator[Record]:
     """The rows of the table, numbered from 1; rows that are not records go to *findings*."""
-    for number, (query, document, value) in enumerate(_rows(path, layout, findings), start=1):
+    for number, (query, document, value) in enumerate(_iterate_rows(path, layout, findings), start=1):
         if value is None and layout is JUDGMENTS:
             value = ""
-        value = float(value) if isinstance(value, Decimal) else value
+        elif isinstance(value, Decimal):
+            value = float(value)
         if query is None or document is None or value is None:
             findings.add(number, "a value is null; expected a query, a document and a number")
-        elif isinstance(value, bool) or not isinstance(value, (int, float, str)):
+            continue
+        if isinstance(value, bool) or not isinstance(value, (int, float, str)):
             findings.add(number, f"found {value!r} as {layout.value}, expected a number")
-        else:
-            try:
-                yield Record(number, _text(query), _text(document), value)
-            except UnicodeDecodeError:
-                findings.add(number, "an id is not UTF-8")
+            continue
+        try:
+            record = Record(number, _decode_id(query), _decode_id(document), value)
+        except UnicodeDecodeError:
+            findings.add(number, "an id is not UTF-8")
+            continue
+        yield record
 
 
-def _rows(path: Path, layout: Layout, findings: FileProblems) -> Iterator[tuple[Any, Any, Any]]:
+def _iterate_rows(path: Path, layout: Layout, findings: FileProblems) -> Iterator[tuple[Any, Any, Any]]:
     try:
         import pyarrow as arrow
         import pyarrow.parquet as parquet
@@ -417,11 +413,10 @@ def _rows(path: Path, layout: Layout, findings: FileProblems) -> Iterator[tuple[
         try:
             content = file.read()
             source = parquet.ParquetFile(arrow.BufferReader(content))
-            if too_large := _is_too_large(source.metadata, len(content)):
-                findings.add(0, too_large)
-                return
-            if wrong := _wrong_columns(source.schema_arrow, names):
-                findings.add(0, wrong)
+            problem = _find_size_problem(source.metadata, len(content))
+            problem = problem or _find_column_problem(source.schema_arrow, names)
+            if problem:
+                findings.add(0, problem)
                 return
             for batch in source.iter_batches(columns=names):
                 columns = batch.to_pydict()
@@ -432,26 +427,28 @@ def _rows(path: Path, layout: Layout, findings: FileProblems) -> Iterator[tuple[
             findings.add(0, f"this is not a Parquet file: {error}")
 
 
-_OF_IDS = re.compile(r"u?int\d+|(?:large_)?(?:string|binary)|(?:string|binary)_view|fixed_size_binary\[\d+\]|null")
+_ID_TYPES = re.compile(r"u?int\d+|(?:large_)?(?:string|binary)|(?:string|binary)_view|fixed_size_binary\[\d+\]|null")
 """Types of columns with texts or whole numbers; a column without a value has the type null."""
 
-_OF_FLOATS = re.compile(r"halffloat|float|double")
+_FLOAT_TYPES = re.compile(r"halffloat|float|double")
 
 
-def _wrong_columns(schema: Any, names: Sequence[str]) -> str:
+def _find_column_problem(schema: Any, names: Sequence[str]) -> str:
     """Why the columns *names* of a table are not those of a query, a document and a value; empty where they are."""
     missing = [name for name in names if name not in schema.names]
-    twice = [name for name in names if schema.names.count(name) > 1]
+    repeated = [name for name in names if schema.names.count(name) > 1]
     if missing:
         return f"the table lacks {', '.join(missing)}; expected the columns {', '.join(names)}"
-    if twice:
-        return f"the table names {', '.join(twice)} twice"
+    if repeated:
+        return f"the table names {', '.join(repeated)} twice"
     for name in ("query", "document"):
-        kind = schema.field(name).type
-        text = str(kind.value_type if str(kind).startswith("dictionary<") else kind)
-        if _OF_FLOATS.fullmatch(text):
+        column_type = schema.field(name).type
+        if str(column_type).startswith("dictionary<"):
+            column_type = column_type.value_type
+        text = str(column_type)
+        if _FLOAT_TYPES.fullmatch(text):
             return f"the column {name!r} has floating-point numbers; write it as integers or strings"
-        if not _OF_IDS.fullmatch(text):
+        if not _ID_TYPES.fullmatch(text):
             return f"the column {name!r} has values of the type {text}; expected strings or whole numbers"
     return ""
 
@@ -460,15 +457,15 @@ MOST_ROWS, ROWS_A_BYTE = 1_000_000, 100
 """Rows that any file may have, and those that a larger one may have for each byte: pairs of ids need more than that."""
 
 
-def _is_too_large(metadata: Any, size: int) -> str:
+def _find_size_problem(metadata: Any, size: int) -> str:
     """Why a table is refused that is small in the file and large in memory; empty for any other."""
-    held = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
-    if held > max(MOST_UNPACKED, MOST_TIMES * size):
-        return f"the table unpacks to {held // 2**20:,} MB, more than {MOST_TIMES} times the size of the file"
+    unpacked = sum(metadata.row_group(number).total_byte_size for number in range(metadata.num_row_groups))
+    if unpacked > max(MOST_UNPACKED, MOST_TIMES * size):
+        return f"the table unpacks to {unpacked // 2**20:,} MB, more than {MOST_TIMES} times the size of the file"
     if metadata.num_rows > max(MOST_ROWS, ROWS_A_BYTE * size):
         return f"the table has {metadata.num_rows:,} rows in a file of {size:,} bytes, so most of them are the same"
     return ""
 
 
-def _text(value: Any) -> str:
+def _decode_id(value: Any) -> str:
     return value.decode() if isinstance(value, bytes) else str(value)

@@ -19,7 +19,7 @@ from harness.errors import FormatError, InputError, missing_package
 from harness.files.border import is_quotable
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import FileFormat, FileProblems, detect_format, open_bytes, read_source
-from harness.files.records import is_id, text_lines
+from harness.files.records import is_id, iterate_lines
 from harness.words import count, listed
 
 _MOST_IDS = 256 * 2**20
@@ -143,7 +143,7 @@ def _is_finite(number: Any) -> bool:
 def _read_json_lines(path: Path, vectors: _Vectors) -> None:
     findings = vectors.findings
     with open_bytes(path, findings.name) as file:
-        for number, text in text_lines(file, findings):
+        for number, text in iterate_lines(file, findings):
             try:
                 entry = parse_json(text)
             except WrongJson as error:

@@ -30,7 +30,7 @@ EXPECTED = "expected query ids with document ids and grades below them, such as 
 _PAIR = re.compile(r"\\u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 
 
-def yaml_loader(text: str = "") -> Any:
+def choose_yaml_loader(text: str = "") -> Any:
     """
     The parser of libyaml, which is ten times as fast, if PyYAML was built with it.
 
@@ -38,11 +38,13 @@ def yaml_loader(text: str = "") -> Any:
     """
     import yaml
 
-    return _pairing_loader() if _PAIR.search(text) else getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    if _PAIR.search(text):
+        return _make_pairing_loader()
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
-def _pairing_loader() -> Any:
+def _make_pairing_loader() -> Any:
     import yaml
 
     class Loader(yaml.SafeLoader):
@@ -62,11 +64,11 @@ def _pairing_loader() -> Any:
     return Loader
 
 
-def in_double_quotes(text: str) -> str:
+def quote_doubly(text: str) -> str:
     r"""
     *text* as a YAML scalar in double quotes.
 
-    >>> print(in_double_quotes('red\u200b "shoes"'))
+    >>> print(quote_doubly('red\u200b "shoes"'))
     "red\U0000200b \"shoes\""
     """
     quoted = json.dumps(text, ensure_ascii=False)
@@ -77,16 +79,16 @@ class _OtherShape(Exception):
     """The file is YAML with another structure; the findings have the place."""
 
 
-def yaml_records(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
+def read_yaml(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
     """The judgments of the file; the first other structure ends the reading, and goes to *findings*."""
     import yaml
 
     if layout is not JUDGMENTS:
         findings.add(0, "a run cannot be YAML; expected TREC, CSV, JSON lines or Parquet")
         return
-    events = yaml.parse(file, Loader=yaml_loader())
+    events = yaml.parse(file, Loader=choose_yaml_loader())
     try:
-        yield from _Walk(yaml, events, findings).records()
+        yield from _Walk(yaml, events, findings).iterate_records()
     except _OtherShape:
         return
     except yaml.YAMLError as error:
@@ -103,33 +105,40 @@ class _Walk:
         self._events = events
         self._findings = findings
 
-    def records(self) -> Iterator[Record]:
+    def iterate_records(self) -> Iterator[Record]:
         yaml = self._yaml
-        next(self._events)  # the stream's begin
+        # The first event is the beginning of the stream.
+        next(self._events)
         if isinstance(next(self._events), yaml.StreamEndEvent):
             return
         root = next(self._events)
         if self._is_empty(root):
             return
         self._require(root, yaml.MappingStartEvent)
-        while (query := self._key()) is not None:
-            yield from self._of_query(query)
-        next(self._events)  # the document's end
+        query = self._read_key()
+        while query is not None:
+            yield from self._iterate_query(query)
+            query = self._read_key()
+        # After the end of the document, a second one may begin.
+        next(self._events)
         self._require(next(self._events), yaml.StreamEndEvent)
 
-    def _of_query(self, query: Any) -> Iterator[Record]:
+    def _iterate_query(self, query: Any) -> Iterator[Record]:
         begin = next(self._events)
         if self._is_empty(begin):
             return
         self._require(begin, self._yaml.MappingStartEvent)
-        while (document := self._key()) is not None:
+        document = self._read_key()
+        while document is not None:
             grade = next(self._events)
             self._require(grade, self._yaml.ScalarEvent)
-            value = "" if not grade.style and grade.value in NO_GRADE else grade.value
+            has_no_grade = not grade.style and grade.value in NO_GRADE
             place = document.start_mark
+            value = "" if has_no_grade else grade.value
             yield Record(place.line + 1, query.value, document.value, value, column=place.column + 1)
+            document = self._read_key()
 
-    def _key(self) -> Any:
+    def _read_key(self) -> Any:
         """The next key, a scalar; None at the mapping's end."""
         event = next(self._events)
         if isinstance(event, self._yaml.MappingEndEvent):
@@ -145,14 +154,14 @@ class _Walk:
         if isinstance(event, kind) and getattr(event, "tag", None) is None:
             return
         mark = event.start_mark
-        self._findings.add(mark.line + 1, f"found {self._described(event)}; {EXPECTED}", column=mark.column + 1)
+        self._findings.add(mark.line + 1, f"found {self._describe(event)}; {EXPECTED}", column=mark.column + 1)
         raise _OtherShape
 
-    def _described(self, event: Any) -> str:
+    def _describe(self, event: Any) -> str:
         yaml = self._yaml
         if getattr(event, "tag", None) is not None:
             return "a YAML tag"
         if isinstance(event, yaml.ScalarEvent):
             return repr(event.value[:60])
         names = {yaml.SequenceStartEvent: "a list", yaml.MappingStartEvent: "a mapping", yaml.AliasEvent: "an alias"}
-        return next((name for kind, name in names.items() if isinstance(event, kind)), "a second document")
+        return names.get(type(event), "a second document")

@@ -25,7 +25,7 @@ from harness.files.editing import (
 )
 from harness.files.judgments import read_judgments
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
-from harness.files.records import for_spreadsheets, read_records
+from harness.files.records import mark_encoding, read_records
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
 from harness.judging import read_judged
@@ -272,7 +272,7 @@ def format_csv(grades: Mapping[Pair, float]) -> str:
     """CSV with the columns query, document and grade, and like a pool a byte order mark where it is not ASCII."""
     header = "query,document,grade\n"
     edits = edit_csv(header, {pair: format_grade(grade) for pair, grade in grades.items()})
-    return for_spreadsheets(applied(header, edits))
+    return mark_encoding(applied(header, edits))
 
 
 def format_json_lines(grades: Mapping[Pair, float]) -> str:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from harness.files.json import each_key_once
 from harness.files.opening import TextSource
-from harness.files.records import without_mark
+from harness.files.records import remove_mark
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
 from harness.migrate.table import Row, Table, read_table
@@ -341,7 +341,7 @@ class _Columns:
 
     def read_pair(self, row: Row) -> Pair:
         """The query and the document of *row*, without the marks for spreadsheets."""
-        return without_mark(row.need(self.query)), without_mark(row.need(self.document))
+        return remove_mark(row.need(self.query)), remove_mark(row.need(self.document))
 
 
 def _take_counts(table: Table, columns: _Columns, clicks: str, log: ClickLog) -> None:

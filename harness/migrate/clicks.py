@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import NormalDist
 
 from harness.errors import UsageError
-from harness.files.records import for_spreadsheets, mark_as_text
+from harness.files.records import mark_as_text, mark_encoding
 from harness.migrate import ImportOptions, MigrationResult, refuse_repeated, write_drafts, write_files
 from harness.migrate.click_logs import CLICKS, ClickLog, Documents, Pair, normalize_text, read_csv, read_ubi
 from harness.migrate.draft import Draft
@@ -311,7 +311,7 @@ def _format_judgments_csv(documents: Sequence[ClickedDocument], log: ClickLog) -
         counts = [str(count) for count in (document.grade, document.impressions, document.clicks)]
         figures = [f"{figure:.6g}" for figure in (document.expected, document.coec, document.low, document.high)]
         rows.append([*names, *counts, *figures])
-    return for_spreadsheets(format_csv(_COLUMNS, rows))
+    return mark_encoding(format_csv(_COLUMNS, rows))
 
 
 def _list_figures(document: ClickedDocument) -> dict[str, Json]:

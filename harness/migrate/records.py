@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from harness.errors import FormatError
-from harness.files.records import for_spreadsheets, mark_as_text, without_mark
+from harness.files.records import mark_as_text, mark_encoding, remove_mark
 from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json_lines, simplify_number, strip_suite_suffix
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
@@ -114,7 +114,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
             )
             # Blanks around the id of a document are kept: an index may have such ids.
             if document and row.cells[document].strip():
-                entry.document = without_mark(row.cells[document])
+                entry.document = remove_mark(row.cells[document])
             yield entry
     table.raise_problems()
     table.leave_unread(draft.leftovers)
@@ -122,7 +122,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
 
 def _read_cell(row: Row, column: str | None) -> str:
     """The text in *column* without blanks around it and without the mark for spreadsheets; "" without a column."""
-    return without_mark(row.cells[column].strip()) if column else ""
+    return remove_mark(row.cells[column].strip()) if column else ""
 
 
 def _split_tags(cell: str) -> list[str]:
@@ -246,7 +246,7 @@ def write(suite: Suite, form: str) -> Exported:
         rows = []
         for query_id, document, grade in _list_judgments(queries, exported, csv=True):
             rows.append([mark_as_text(query_id), mark_as_text(document), repr(grade)])
-        exported.files[f"{name}.judgments.csv"] = for_spreadsheets(format_csv(["query", "document", "grade"], rows))
+        exported.files[f"{name}.judgments.csv"] = mark_encoding(format_csv(["query", "document", "grade"], rows))
         return exported
     entries = [_build_entry(query, has_weights=has_weights) for query in suite.queries]
     grades = []
@@ -302,7 +302,7 @@ def _format_queries_csv(queries: Sequence[Query], exported: Exported, *, has_wei
             row.append(mark_as_text(_format_tags(query, exported)))
         row += [mark_as_text(_format_param(query, name, exported)) for name in params]
         rows.append(row)
-    return for_spreadsheets(format_csv(header, rows))
+    return mark_encoding(format_csv(header, rows))
 
 
 def _format_tags(query: Query, exported: Exported) -> str:

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from harness.errors import FormatError, InputError, Problem
 from harness.files.opening import FileProblems, TextSource, decode
-from harness.files.records import read_number, separator_of
+from harness.files.records import detect_separator, read_number
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
 from harness.model import Mark
@@ -172,7 +172,7 @@ def _detect_separator(source: TextSource) -> str:
     first_line = next((line for line in source.lines if line.strip()), "")
     first_cell = re.split(r"[,;\t]", first_line)[0]
     unquoted = next(csv.reader([first_cell]), [])
-    return separator_of(first_line, unquoted[0].strip() if unquoted else "")
+    return detect_separator(first_line, unquoted[0].strip() if unquoted else "")
 
 
 def _check_header(source: TextSource, columns: Sequence[str], line: int) -> None:

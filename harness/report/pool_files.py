@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from harness.errors import UsageError
 from harness.files.records import mark_as_text
-from harness.files.yaml import in_double_quotes
+from harness.files.yaml import quote_doubly
 from harness.model import Pool, PooledDocument
 from harness.report.sentences import printable
 from harness.words import grouped
@@ -94,7 +94,7 @@ def _describe_document(document: PooledDocument, pool: Pool) -> Iterator[str]:
 
 def _format_key(text: str, indent: str = "") -> str:
     """*text* as a key in double quotes, with the colon behind it."""
-    quoted = in_double_quotes(text)
+    quoted = quote_doubly(text)
     if len(quoted) < _LONGEST_PLAIN_KEY:
         return f"{indent}{quoted}:"
     return f"{indent}? {quoted}\n{indent}:"

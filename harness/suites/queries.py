@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 from harness.errors import InputError, Problem
 from harness.files.json import WrongJson, parse_json
 from harness.files.opening import TextSource, read_source
-from harness.files.records import read_number, separator_of, without_mark
+from harness.files.records import detect_separator, read_number, remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
 from harness.model import Gain, Json, Mark, Profile, Query
@@ -288,7 +288,7 @@ def _read_tsv(problems: Problems) -> Iterator[MappingNode]:
 def _read_csv(problems: Problems) -> Iterator[MappingNode]:
     source = problems.source
     first_line = next((line for line in source.iterate_lines() if line.strip()), "")
-    rows = csv.reader(_iterate_csv_lines(source), strict=True, delimiter=separator_of(first_line, "id"))
+    rows = csv.reader(_iterate_csv_lines(source), strict=True, delimiter=detect_separator(first_line, "id"))
     header: list[str] | None = None
     row_begin = 1
     try:
@@ -333,7 +333,7 @@ def _is_valid_header(header: Sequence[str], mark: Mark, problems: Problems) -> b
 
 def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     """The query of a row; a list is one cell with semicolons between its items, and an empty cell is left out."""
-    cells = {name: without_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
+    cells = {name: remove_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
     texts: dict[str, Node] = {name: _make_text(cell, mark) for name, cell in cells.items()}
     query: dict[str, Node] = {name: texts[name] for name in ("id", "text") if name in texts}
     if "weight" in cells:

@@ -18,7 +18,7 @@ import yaml
 from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.border import conceal
 from harness.files.opening import TextSource
-from harness.files.yaml import yaml_loader
+from harness.files.yaml import choose_yaml_loader
 from harness.model import Mark
 from harness.words import shortened
 
@@ -262,7 +262,7 @@ def compose(source: TextSource) -> tuple[Node | None, list[Problem]]:
     """
     composer = _Composer(source)
     try:
-        for event in yaml.parse(source.text, Loader=yaml_loader(source.text)):
+        for event in yaml.parse(source.text, Loader=choose_yaml_loader(source.text)):
             composer.take(event)
     except yaml.YAMLError as error:
         raise SuiteError([*composer.problems, make_syntax_problem(error, source)]) from None

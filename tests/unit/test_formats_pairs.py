@@ -4,7 +4,7 @@ import pytest
 
 from harness.errors import FormatError
 from harness.files.opening import RUNS
-from harness.files.records import first_lines, read_number, read_pairs
+from harness.files.records import find_first_lines, read_number, read_pairs
 
 
 def number(record, findings):
@@ -46,4 +46,4 @@ def test_a_value_that_is_left_out_is_no_problem_and_no_first_line(write):
     path = write("a,x,", "a,x,1", "a,y,2")
     found = read_pairs(path, RUNS, "run.csv", lambda record, _: read_number(record.value), twice="comes twice")
     assert found == {"a": {"x": 1.0, "y": 2.0}}
-    assert first_lines(path, RUNS, {("a", "x"), ("a", "z")}, name="run.csv") == {("a", "x"): 3}
+    assert find_first_lines(path, RUNS, {("a", "x"), ("a", "z")}, name="run.csv") == {("a", "x"): 3}

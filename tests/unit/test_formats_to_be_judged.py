@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from harness.errors import FormatError
 from harness.files.judgments import find_judgment_lines, find_query_line, read_judgments
-from harness.files.records import mark_as_text, without_mark
+from harness.files.records import mark_as_text, remove_mark
 from harness.files.runs import read_run
 
 
@@ -173,7 +173,7 @@ def test_a_run_is_not_read_from_yaml(write):
 )
 def test_what_a_spreadsheet_changes_is_marked_as_text(text):
     assert mark_as_text(text) == f"'{text}"
-    assert without_mark(text) == without_mark(f"'{text}") == text
+    assert remove_mark(text) == remove_mark(f"'{text}") == text
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_what_a_spreadsheet_changes_is_marked_as_text(text):
     ],
 )
 def test_what_it_leaves_alone_is_written_as_it_is(text):
-    assert mark_as_text(text) == without_mark(text) == text
+    assert mark_as_text(text) == remove_mark(text) == text
 
 
 IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), min_size=1) | st.from_regex(
@@ -211,7 +211,7 @@ def test_every_id_comes_back_from_a_cell(identifier):
     written = io.StringIO()
     csv.writer(written).writerow([mark_as_text(identifier)])
     [[cell]] = csv.reader(io.StringIO(written.getvalue()), strict=True)
-    assert without_mark(cell) == identifier
+    assert remove_mark(cell) == identifier
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t"])

@@ -687,7 +687,7 @@ def test_a_path_given_twice_is_loaded_once(write):
 def test_both_parsers_of_yaml_give_the_same_suite(write, monkeypatch, loader):
     path = write(FULL, documents_jsonl=DOCUMENTS)
     expected = load_suite(path, {})
-    monkeypatch.setattr(composing, "yaml_loader", lambda _: loader)
+    monkeypatch.setattr(composing, "choose_yaml_loader", lambda _: loader)
     assert load_suite(path, {}) == expected
 
 
