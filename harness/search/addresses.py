@@ -125,7 +125,7 @@ def _read_host(url: str) -> str:
         host = parse_url(url).host or ""
     except LocationParseError:
         return ""
-    # resolvers read wide digits and dots as these, and a name with a last dot as the name
+    # Resolvers read wide digits and dots as these, and a name with a last dot as the name.
     return unicodedata.normalize("NFKC", host).strip("[]").rstrip(".").lower()
 
 
@@ -166,7 +166,6 @@ def _list_forms(address: Address) -> Iterator[Address]:
     yield address
     if isinstance(address, ipaddress.IPv4Address):
         return
-    last = int(address) & 0xFFFFFFFF
     if address.ipv4_mapped is not None:
         yield address.ipv4_mapped
     if address.sixtofour is not None:
@@ -175,7 +174,7 @@ def _list_forms(address: Address) -> Iterator[Address]:
         yield from address.teredo
     is_isatap = (int(address) >> 32) & 0xFFFFFFFF in ISATAP
     if is_isatap or any(address in network for network in (*NAT64, *COMPATIBLE)):
-        yield ipaddress.IPv4Address(last)
+        yield ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
 
 
 class AddressBook:
@@ -221,19 +220,20 @@ class AddressBook:
             return self._kept[key]
 
     def _look_up(self, connection: HTTPConnection) -> Sequence[ResolvedAddress]:
-        host = connection._dns_host  # `host` lacks the last dot, which keeps resolvers from adding a domain
+        # `host` lacks the last dot, which keeps resolvers from adding a domain.
+        host = connection._dns_host
         try:
-            found = socket.getaddrinfo(host.strip("[]"), connection.port, allowed_gai_family(), socket.SOCK_STREAM)
+            addresses = socket.getaddrinfo(host.strip("[]"), connection.port, allowed_gai_family(), socket.SOCK_STREAM)
         except socket.gaierror as error:
             raise NameResolutionError(connection.host, connection, error) from error
         except UnicodeError as error:
             raise LocationParseError(f"{host!r}, label empty or too long") from error
-        for *_, place in found:
+        for *_, place in addresses:
             address = read_address(str(place[0]))
             problem = None if address is None else _find_problem(address, self._origin)
             if problem:
                 raise AddressRefused(f"{host} was not connected to: its address {address} ", *problem)
-        return found
+        return addresses
 
 
 def _open_socket(connection: HTTPConnection, addresses: Sequence[ResolvedAddress]) -> socket.socket:

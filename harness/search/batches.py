@@ -94,19 +94,28 @@ class Batches:
         self._most_bytes = most_bytes
         self._entries = iter(entries)
         self._fresh = searches
+        """The number of searches that were not sent yet."""
         self._ahead: deque[Entry] = deque()
+        """Those of them that were read."""
         self._ahead_bytes = 0
         self._others: deque[Entry] = deque()
+        """Those that were read and come last, see `_read_next`."""
         self._are_templates: bool | None = None
         self._parts: list[Batch] = []
+        """Parts of divided batches."""
         self._again: deque[Batch] = deque()
+        """Batches that are sent again, when they are due."""
         self._unanswered = searches
         self._under_way = 0
         self._changed = Condition()
-        self._first = min(most, FIRST, max(FEWEST, -(-searches // senders)))
+        share_of_sender = -(-searches // senders)  # rounded up
+        self._first = min(most, FIRST, max(FEWEST, share_of_sender))
+        """The most searches of a first batch."""
         self._size = self._first
-        self._refused: int | None = None
+        self._refused_size: int | None = None
+        """The least size that the server refused, until that size is answered."""
         self._rates: dict[int, float] = {}
+        """The most searches a second, by the size of a batch."""
         self._is_stopped = False
         self._slow = min(SLOW, health.timeout / 4)
 
@@ -124,7 +133,9 @@ class Batches:
         """
         with self._changed:
             while self._unanswered and not self._is_stopped:
-                if self._under_way < (1 if self._health.outages else 2 * self._senders):
+                # A server that does not serve gets one batch at a time, to see whether it does again.
+                most_under_way = 1 if self._health.outages else 2 * self._senders
+                if self._under_way < most_under_way:
                     batch = self._next()
                     if batch is not None:
                         self._under_way += 1
@@ -134,6 +145,7 @@ class Batches:
             return None
 
     def _next(self) -> Batch | None:
+        """Parts of a batch first, then searches that were not sent yet, then what is sent again; None without any."""
         if self._parts:
             return self._cut(self._parts.pop(), self._parts)
         if self._fresh:
@@ -153,22 +165,26 @@ class Batches:
 
     def _cut_fresh(self) -> list[Entry]:
         """A batch of what was not sent yet: smaller ones at the end, so that all senders end at the same time."""
-        most, cut, size = self._most_fresh, list[Entry](), 0
-        while self._fresh and len(cut) < most:
+        most = self._most_fresh
+        entries: list[Entry] = []
+        size = 0
+        while self._fresh and len(entries) < most:
             if not self._ahead:
-                self._read_one()
-            size += len(self._ahead[0].lines)
-            if cut and (size > self._most_bytes or not _are_alike(cut[0], self._ahead[0])):
+                self._read_next()
+            entry = self._ahead[0]
+            size += len(entry.lines)
+            if entries and (size > self._most_bytes or not _are_alike(entries[0], entry)):
                 break
-            cut.append(self._ahead.popleft())
-            self._ahead_bytes -= len(cut[-1].lines)
+            entries.append(self._ahead.popleft())
+            self._ahead_bytes -= len(entry.lines)
             self._fresh -= 1
-        return cut
+        return entries
 
     @property
     def _most_fresh(self) -> int:
         """The most searches of the next batch of those that were not sent yet."""
-        share = max(self._first, self._size // 4, -(-self._fresh // self._senders))
+        share_of_sender = -(-self._fresh // self._senders)  # rounded up
+        share = max(self._first, self._size // 4, share_of_sender)
         return min(self._size, share, self._fresh)
 
     def read_ahead(self) -> bool:
@@ -177,22 +193,21 @@ class Batches:
             for _ in range(READ_AT_ONCE):
                 if len(self._ahead) >= self._most_fresh or self._ahead_bytes >= self._most_bytes:
                     return False
-                self._read_one()
+                self._read_next()
             return True
 
-    def _read_one(self) -> None:
-        entry = self._drawn()
+    def _read_next(self) -> None:
+        """Read the next one that was not sent yet; templates or others, whichever the first is not, are the last."""
+        for entry in self._entries:
+            if self._are_templates is None:
+                self._are_templates = entry.is_template
+            if entry.is_template == self._are_templates:
+                break
+            self._others.append(entry)
+        else:
+            entry = self._others.popleft()
         self._ahead.append(entry)
         self._ahead_bytes += len(entry.lines)
-
-    def _drawn(self) -> Entry:
-        """The next one that was not sent yet; templates or others, whichever the first is not, are the last."""
-        for entry in self._entries:
-            self._are_templates = entry.is_template if self._are_templates is None else self._are_templates
-            if entry.is_template == self._are_templates:
-                return entry
-            self._others.append(entry)
-        return self._others.popleft()
 
     @property
     def under_way(self) -> int:
@@ -226,35 +241,41 @@ class Batches:
             self._is_stopped = True
             self._changed.notify_all()
 
-    def served(self, size: int, seconds: float, answer: int) -> None:
+    def record_answer(self, size: int, seconds: float, answer: int) -> None:
         """Record that a batch of *size* was answered after *seconds* with *answer* bytes; batches may grow."""
         with self._changed:
-            if self._refused is not None and size >= self._refused:
-                self._refused = None
+            if self._refused_size is not None and size >= self._refused_size:
+                self._refused_size = None
             rate = size / max(seconds, 1e-6)
             self._rates[size] = max(rate, self._rates.get(size, 0.0))
             if size < self._size or seconds >= self._slow or answer >= LARGE_ANSWER:
                 return
-            growth = self._growth(size, seconds)
-            if self._refused is not None and growth * size >= self._refused and growth > 1:
+            growth = self._choose_growth(size, seconds)
+            if self._refused_size is not None and growth * size >= self._refused_size and growth > 1:
+                # A size that was refused is approached slowly.
                 self._size = min(self._most, size + max(1, size // 8))
             else:
                 self._size = min(self._most, growth * size)
 
-    def _growth(self, size: int, seconds: float) -> int:
-        """How many times as large the next batches are."""
-        smaller = max((one for one in self._rates if one < size), default=None)
-        gained = WORTH if smaller is None else self._rates[size] / self._rates[smaller]
-        if seconds < QUICK / 2 or gained >= MUCH:
+    def _choose_growth(self, size: int, seconds: float) -> int:
+        """How many times as large the next batches are, after one of *size* took *seconds*."""
+        smaller_sizes = [known for known in self._rates if known < size]
+        gain = WORTH
+        if smaller_sizes:
+            gain = self._rates[size] / self._rates[max(smaller_sizes)]
+        if seconds < QUICK / 2 or gain >= MUCH:
             return 4
-        return 2 if seconds < QUICK or gained >= WORTH else 1
+        if seconds < QUICK or gain >= WORTH:
+            return 2
+        return 1
 
-    def refused(self, size: int, *, least: int = 1) -> None:
+    def record_refusal(self, size: int, *, least: int = 1) -> None:
         """Record that a batch of *size* was too much; those that follow are half of it, but not below *least*."""
         if size <= least:
             return
         with self._changed:
-            self._refused = size if self._refused is None else min(self._refused, size)
+            if self._refused_size is None or size < self._refused_size:
+                self._refused_size = size
             self._size = min(self._size, max(least, size // 2))
 
 

@@ -92,6 +92,7 @@ _IS_OURS: ContextVar[bool] = ContextVar("request of the harness", default=False)
 
 
 def _is_loggable(record: logging.LogRecord) -> bool:  # noqa: ARG001
+    """A filter of loggers: nothing that the harness sends in this context is logged."""
     return not _IS_OURS.get()
 
 
@@ -154,15 +155,16 @@ def read_in_time(chunks: Iterable[bytes], end: float) -> bytes:
         AnswerTooLarge: They have more than `LARGEST_ANSWER` bytes.
         TimeoutError: It is later than *end*.
     """
-    held, size = [], 0
+    content: list[bytes] = []
+    size = 0
     for chunk in chunks:
-        held.append(chunk)
+        content.append(chunk)
         size += len(chunk)
         if size > LARGEST_ANSWER:
             raise AnswerTooLarge(f"the answer has more than {LARGEST_ANSWER // 2**20} MB")
         if time.monotonic() > end:
             raise TimeoutError
-    return b"".join(held)
+    return b"".join(content)
 
 
 class Closing(ABC):
@@ -187,7 +189,7 @@ PROXY_REFUSES = (
     "the proxy refuses the login (407): set `proxy_username_env` and `proxy_password_env` in harness.toml, or the "
     "login in HTTPS_PROXY"
 )
-CLOSED = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
+CLOSING_ERRORS = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, IncompleteRead)
 UNTRUSTED = "its certificate is not trusted: give its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
 
 
@@ -207,23 +209,26 @@ def explain_unreachable(error: BaseException, *, answered: bool = False, sent: i
     The libraries wrap the system's errors in their own and have no codes for TLS errors, so this inspects the chain of
     causes and their messages.
     """
-    chain = list(_walk_causes(error))
-    text = " ".join(str(link) for link in chain)
-    if any(isinstance(link, socket.gaierror) for link in chain) or "NameResolution" in _join_type_names(chain):
+    causes = list(_walk_causes(error))
+    text = " ".join(str(cause) for cause in causes)
+    type_names = " ".join(type(cause).__name__ for cause in causes)
+    if "NameResolution" in type_names or _has_cause(causes, socket.gaierror):
         return "unknown host name; check its spelling and the network of this machine"
-    if "ProxyError" in _join_type_names(chain):
+    if "ProxyError" in type_names:
         return _explain_proxy(text)
-    tls = _explain_tls(text)
-    if tls:
-        return tls
-    if any(isinstance(link, ConnectionRefusedError) for link in chain):
+    tls_reason = _explain_tls(text)
+    if tls_reason is not None:
+        return tls_reason
+    if _has_cause(causes, ConnectionRefusedError):
         return REFUSED
-    if any(isinstance(link, (ConnectionResetError, BrokenPipeError)) for link in chain) or "Remote end closed" in text:
-        if answered:
-            too_large = f", which a proxy may find too large ({sent / 1024:.0f} KB)" if sent > LARGE_REQUEST else ""
-            return f"it closed the connection without an answer to the request{too_large}"
-        return "it closed the connection without an answer; if it uses TLS, the URL must begin with https://"
-    if any(isinstance(link, IncompleteRead) for link in chain):
+    if _has_cause(causes, ConnectionResetError, BrokenPipeError) or "Remote end closed" in text:
+        if not answered:
+            return "it closed the connection without an answer; if it uses TLS, the URL must begin with https://"
+        reason = "it closed the connection without an answer to the request"
+        if sent > LARGE_REQUEST:
+            reason += f", which a proxy may find too large ({sent / 1024:.0f} KB)"
+        return reason
+    if _has_cause(causes, IncompleteRead):
         return "it closed the connection before the end of its answer"
     return f"the connection failed: {str(error.__cause__ or error)[:300]}"
 
@@ -246,10 +251,16 @@ def raise_if_proxy_refuses(answer: Answer) -> None:
 
 def is_closed_connection(error: BaseException) -> bool:
     """Whether *error* is due to a server that accepted the connection and then closed it."""
-    return any(isinstance(link, CLOSED) for link in _walk_causes(error))
+    return _has_cause(_walk_causes(error), *CLOSING_ERRORS)
+
+
+def _has_cause(causes: Iterable[BaseException], *types: type[BaseException]) -> bool:
+    """Whether one of *causes* is of one of *types*."""
+    return any(isinstance(cause, types) for cause in causes)
 
 
 def _explain_tls(text: str) -> str | None:
+    """Why TLS failed, by the messages of OpenSSL and urllib3 in *text*; None if it did not."""
     lowered = text.lower()
     if "fingerprints did not match" in lowered:
         return "the SHA-256 of its certificate differs from `fingerprint`; was the certificate renewed?"
@@ -271,16 +282,12 @@ def _explain_tls(text: str) -> str | None:
 def _walk_causes(error: BaseException) -> Iterator[BaseException]:
     """*error*, its causes, and the errors that the libraries keep as `reason` or as arguments."""
     seen: set[int] = set()
-    waiting: list[BaseException] = [error]
-    while waiting:
-        link = waiting.pop(0)
-        if id(link) in seen:
+    pending: list[BaseException] = [error]
+    while pending:
+        cause = pending.pop(0)
+        if id(cause) in seen:
             continue
-        seen.add(id(link))
-        yield link
-        carried = [link.__cause__, link.__context__, getattr(link, "reason", None), *link.args]
-        waiting.extend(one for one in carried if isinstance(one, BaseException))
-
-
-def _join_type_names(chain: list[BaseException]) -> str:
-    return " ".join(type(link).__name__ for link in chain)
+        seen.add(id(cause))
+        yield cause
+        carried = [cause.__cause__, cause.__context__, getattr(cause, "reason", None), *cause.args]
+        pending.extend(value for value in carried if isinstance(value, BaseException))

@@ -70,6 +70,10 @@ class References:
         """Whether a pattern stands for *field*."""
         return any(fnmatchcase(field, pattern) for pattern in self.patterns)
 
+    def concerns_field(self, field: str) -> bool:
+        """Whether *field* is named, or a pattern stands for it."""
+        return self.names_field(field) or self.matches_field(field)
+
 
 EVERYTHING = References(patterns=frozenset({ANY_FIELD}))
 """For requests that are not known before they are sent."""
@@ -87,9 +91,11 @@ def find_references(body: Json, url_params: Mapping[str, Json], values: Iterable
     words = set(_walk_words([body, url_params]))
     for value in values:
         words.update(_walk_words(value))
-    parents = {parent for word in words for parent in list_parents(word)}
+    # A field that is named is a part of objects, whose own definition counts too.
+    for word in list(words):
+        words.update(list_parents(word))
     objects = {*_walk_objects(body), *_walk_objects(url_params)}
-    return References(frozenset(words | parents), frozenset(_walk_patterns(body)), frozenset(objects))
+    return References(frozenset(words), frozenset(_walk_patterns(body)), frozenset(objects))
 
 
 def _walk_strings(value: Json) -> Iterator[str]:
@@ -100,7 +106,9 @@ def _walk_strings(value: Json) -> Iterator[str]:
         for key, member in value.items():
             yield key
             yield from _walk_strings(member)
-    elif isinstance(value, list) and not (value and isinstance(value[0], float)):
+    elif isinstance(value, list):
+        if value and isinstance(value[0], float):
+            return  # a vector, which may have thousands of numbers
         for item in value:
             yield from _walk_strings(item)
 
@@ -147,10 +155,13 @@ def _walk_objects(content: Json) -> Iterator[StoredObject]:
         elif key == "search_pipeline" and isinstance(value, str):
             yield "search pipeline", value
         elif key in ("ruleset_id", "ruleset_ids"):
-            names = value if isinstance(value, list) else [value]
-            yield from (("query ruleset", name) for name in names if isinstance(name, str))
+            for ruleset in value if isinstance(value, list) else [value]:
+                if isinstance(ruleset, str):
+                    yield "query ruleset", ruleset
         elif key == "source" and isinstance(value, str):
-            yield from (("stored script", name) for name in _SCRIPT_IN_TEXT.findall(value))
+            # The source of a search template is a text, which may name scripts.
+            for script in _SCRIPT_IN_TEXT.findall(value):
+                yield "stored script", script
 
 
 def find_objects(requests: Iterable[SearchRequest]) -> frozenset[StoredObject]:
@@ -231,30 +242,35 @@ class _DefinitionsReader:
         """The *key*, "settings" or "mappings", of each index behind *index*; nothing where it cannot be read."""
         if index is None:
             return {}
-        which = urlencode({name: url_params[name] for name in INDEX_PARAMS if name in url_params})
-        endpoint = "_mapping" if key == "mappings" else "_settings"
-        status, content = self._ask(f"{make_index_path(index)}/{endpoint}{which and '?'}{which}")
-        found = {}
+        endpoint, unread = ("_mapping", "the mapping") if key == "mappings" else ("_settings", "the settings")
+        path = f"{make_index_path(index)}/{endpoint}"
+        query = urlencode({name: url_params[name] for name in INDEX_PARAMS if name in url_params})
+        if query:
+            path += f"?{query}"
+        status, content = self._ask(path)
+        parts: dict[str, Mapping[str, Json]] = {}
         if status == 200 and isinstance(content, Mapping):
-            members_of_each = {make_printable(name): _get_member(content[name], key) for name in content}
-            found = {name: member for name, member in members_of_each.items() if isinstance(member, Mapping)}
-        if not found:
-            self._unread.append("the mapping" if key == "mappings" else "the settings")
-        return found
+            for name, member in content.items():
+                part = _get_member(member, key)
+                if isinstance(part, Mapping):
+                    parts[make_printable(name)] = part
+        if not parts:
+            self._unread.append(unread)
+        return parts
 
     def _take_settings(self, settings: Mapping[str, Mapping[str, Json]]) -> list[StoredObject]:
         """Take the *settings* of each index; returns the stored objects that they name."""
         objects: list[StoredObject] = []
-        for index, held in settings.items():
-            own = _as_mapping(held.get("index"))
-            parts = {name: own[name] for name in SEARCH_SETTINGS if name in own}
-            pipeline = _get_member(own, "search", "default_pipeline")
+        for index, member in settings.items():
+            own_settings = _as_mapping(member.get("index"))
+            parts = {name: own_settings[name] for name in SEARCH_SETTINGS if name in own_settings}
+            pipeline = _get_member(own_settings, "search", "default_pipeline")
             if isinstance(pipeline, str):
                 parts["search.default_pipeline"] = pipeline
                 if pipeline != "_none":
                     objects.append(("search pipeline", pipeline))
             self._named[f"settings of {index}"] = {name: fingerprint(value) for name, value in parts.items()}
-            for key, value in iterate_members(own.get("analysis")):
+            for key, value in iterate_members(own_settings.get("analysis")):
                 if key == "synonyms_set":
                     names = value if isinstance(value, list) else [value]
                     objects += [("synonyms set", name) for name in names if isinstance(name, str)]
@@ -262,7 +278,7 @@ class _DefinitionsReader:
 
     def _read_objects(self, objects: Iterable[StoredObject]) -> References:
         """Take the stored *objects*, and those that they name; returns what all of them name."""
-        found = References()
+        references = References()
         pending = sorted(objects)
         while pending:
             kind, name = pending.pop(0)
@@ -274,12 +290,12 @@ class _DefinitionsReader:
                 self._named[place] = {}
             elif status == 200 and isinstance(content, Mapping):
                 self._named[place] = {"": fingerprint(content)}
-                named = find_references(content, {})
-                found |= named
-                pending += sorted(named.objects)
+                references_of_object = find_references(content, {})
+                references |= references_of_object
+                pending += sorted(references_of_object.objects)
             else:
                 self._unread.append(f"the {place}")
-        return found
+        return references
 
     def _take_mappings(self, mappings: Mapping[str, Mapping[str, Json]], references: References) -> None:
         """Take those fields of *mappings* that *references*, or a computed field that they name, name."""
@@ -316,12 +332,8 @@ def _add_computed_fields(fields: Sequence[_Field], references: References) -> Re
     """*references*, and what those computed *fields* name that these name, and so on."""
     computed = [field for field in fields if field.is_computed]
     while True:
-        named = [
-            field.definition
-            for field in computed
-            if references.names_field(field.name) or references.matches_field(field.name)
-        ]
-        extended = references | find_references(named, {})
+        definitions = [field.definition for field in computed if references.concerns_field(field.name)]
+        extended = references | find_references(definitions, {})
         if extended == references:
             return references
         references = extended
@@ -336,10 +348,11 @@ def _walk_fields(mapping: Mapping[str, Json]) -> Iterator[_Field]:
                 yield _Field(f"{name}.{part}", _as_mapping(definition), is_computed=True)
     pending = [("", mapping)]
     while pending:
-        path, held = pending.pop()
+        path, parent = pending.pop()
         for key in ("properties", "fields"):
-            for name, member in _as_mapping(held.get(key)).items():
-                field, definition = f"{path}.{name}" if path else name, _as_mapping(member)
+            for name, member in _as_mapping(parent.get(key)).items():
+                field = f"{path}.{name}" if path else name
+                definition = _as_mapping(member)
                 yield _Field(field, definition, is_computed=definition.get("type") == "alias")
                 pending.append((field, definition))
 

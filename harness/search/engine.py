@@ -84,12 +84,12 @@ class EngineSearch(ConnectedSearch[Connection]):
         if index is None:
             raise SearchError("a point in time needs an engine and an index")
         pinned = copy(self)
-        pinned._point = point = open_point(self.connection, self.engine, self.retries, index, url_params)
+        pinned._point = point = open_point(self, index, url_params)
         try:
             yield pinned
         finally:
             pinned._point = None
-            close_point(self.connection, self.engine, point)
+            close_point(self, point)
 
     def search(self, requests: Sequence[SearchRequest], *, budget: float | None = None) -> list[Response]:
         """See `Search.search`."""

@@ -54,7 +54,9 @@ COMPOUND: Mapping[str, tuple[str, ...]] = {
 
 def select_runtime_fields(body: Json) -> dict[str, Json]:
     """The parts of *body* that define fields of its own."""
-    return {key: _as_mapping(body)[key] for key in ("runtime_mappings", "derived") if key in _as_mapping(body)}
+    if not isinstance(body, Mapping):
+        return {}
+    return {key: body[key] for key in ("runtime_mappings", "derived") if key in body}
 
 
 def find_named_fields(body: Json) -> dict[str, str]:
@@ -66,14 +68,19 @@ def find_named_fields(body: Json) -> dict[str, str]:
     >>> find_named_fields({"query": {"multi_match": {"fields": ["title^3", "*_en"]}}, "sort": ["_score", "price"]})
     {'title': 'query.multi_match.fields[0]', 'price': 'sort[1]'}
     """
-    found: dict[str, str] = {}
-    if isinstance(body, Mapping):
-        own = {name for defined in select_runtime_fields(body).values() for name in _as_mapping(defined)}
-        for name, place in _walk_search(body, ""):
-            defined = own.intersection((*list_parents(name), name))  # a part of a composite runtime field has its name
-            if not name.startswith("_") and "*" not in name and not defined:
-                found.setdefault(name, place)
-    return found
+    fields: dict[str, str] = {}
+    if not isinstance(body, Mapping):
+        return fields
+    own_fields: set[str] = set()
+    for definitions in select_runtime_fields(body).values():
+        own_fields.update(_as_mapping(definitions))
+    for name, place in _walk_search(body, ""):
+        if name.startswith("_") or "*" in name:
+            continue
+        # A part of a composite runtime field begins with its name.
+        if own_fields.isdisjoint((*list_parents(name), name)):
+            fields.setdefault(name, place)
+    return fields
 
 
 def has_fixed_fields(template: Json) -> bool:
@@ -83,9 +90,9 @@ def has_fixed_fields(template: Json) -> bool:
     >>> has_fixed_fields({"query": {"match": {"title": "{{text}}"}}}), has_fixed_fields({"sort": "{{by}}"})
     (True, False)
     """
-    return not any(
-        "{{" in name for name in (*find_named_fields(template), *(key for key, _ in iterate_members(template)))
-    )
+    names = list(find_named_fields(template))
+    names += [key for key, _ in iterate_members(template)]
+    return not any("{{" in name for name in names)
 
 
 def _walk_search(body: Mapping[str, Json], at: str) -> Iterator[Named]:
@@ -121,21 +128,31 @@ def _walk_retriever(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
 
 
 def _walk_queries(value: Json, at: str) -> Iterator[Named]:
+    """Of a query, or of a list of them."""
     for clause, place in _walk_clauses(value, at):
         for kind, inner in clause.items():
             if isinstance(inner, Mapping):
                 yield from _walk_query(kind, inner, f"{place}.{kind}")
 
 
-def _walk_query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
-    if kind in KEYED:
-        yield from ((name, at) for name in inner if name not in NO_FIELDS)
-    elif kind in LISTING:
-        fields = inner.get("fields")
-        for number, name in enumerate(fields if isinstance(fields, list) else ()):
+def _walk_listed(inner: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """Of a query with a list of fields, without their boosts."""
+    fields = inner.get("fields")
+    if isinstance(fields, list):
+        for number, name in enumerate(fields):
             if isinstance(name, str):
                 yield name.partition("^")[0], f"{at}.fields[{number}]"
-        yield from _walk_text(inner.get("default_field"), f"{at}.default_field")
+    yield from _walk_text(inner.get("default_field"), f"{at}.default_field")
+
+
+def _walk_query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """Of a query of this *kind*, whose content is *inner*."""
+    if kind in KEYED:
+        for name in inner:
+            if name not in NO_FIELDS:
+                yield name, at
+    elif kind in LISTING:
+        yield from _walk_listed(inner, at)
     elif kind in NAMING:
         yield from _walk_text(inner.get("field"), f"{at}.field")
     elif kind == "knn":
@@ -161,22 +178,27 @@ def _walk_knn(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
 
 
 def _walk_sorts(value: Json, at: str) -> Iterator[Named]:
-    """A field that may be unmapped says so."""
-    for place, one in enumerate(value if isinstance(value, list) else [value]):
-        here = f"{at}[{place}]" if isinstance(value, list) else at
-        if isinstance(one, str):
-            yield one, here
-        elif isinstance(one, Mapping):
-            yield from ((name, here) for name, how in one.items() if "unmapped_type" not in _as_mapping(how))
+    """Of the keys of a `sort`."""
+    keys = value if isinstance(value, list) else [value]
+    for number, key in enumerate(keys):
+        place = f"{at}[{number}]" if isinstance(value, list) else at
+        if isinstance(key, str):
+            yield key, place
+        elif isinstance(key, Mapping):
+            for name, options in key.items():
+                # A field that may be unmapped says so, and need not be there.
+                if "unmapped_type" not in _as_mapping(options):
+                    yield name, place
 
 
 def _walk_clauses(value: Json, at: str) -> Iterator[tuple[Mapping[str, Json], str]]:
     """The mapping, or those of the list, with its place."""
     if isinstance(value, Mapping):
         yield value, at
-    for place, one in enumerate(value) if isinstance(value, list) else ():
-        if isinstance(one, Mapping):
-            yield one, f"{at}[{place}]"
+    elif isinstance(value, list):
+        for number, clause in enumerate(value):
+            if isinstance(clause, Mapping):
+                yield clause, f"{at}[{number}]"
 
 
 def _walk_text(value: Json, at: str) -> Iterator[Named]:
@@ -208,7 +230,7 @@ def read_field_types(
     Raises:
         SearchError: The engine refuses to say, or its answer cannot be read.
     """
-    found: dict[str, frozenset[str]] = {}
+    field_types: dict[str, frozenset[str]] = {}
     query = urlencode({**url_params, "fields": ""})
     for part in _split_names(names):
         path = f"{make_index_path(index)}/_field_caps?{query}{part}"
@@ -216,36 +238,36 @@ def read_field_types(
         if answer.status not in COMPLETE:
             raise SearchError(connection.mask(describe_refusal(answer)))
         content = read_json(answer)
-        fields = content.get("fields") if isinstance(content, Mapping) and not content.get("failures") else None
+        if not isinstance(content, Mapping) or content.get("failures"):
+            raise SearchError("the answer to `_field_caps` is not complete")
+        fields = content.get("fields")
         if not isinstance(fields, Mapping):
             raise SearchError("the answer to `_field_caps` is not complete")
-        found |= {name: frozenset(types) for name, types in fields.items() if isinstance(types, Mapping)}
-    return found
+        field_types |= {name: frozenset(types) for name, types in fields.items() if isinstance(types, Mapping)}
+    return field_types
 
 
 def _split_names(names: Sequence[str]) -> Iterator[str]:
     """*names* as they stand in URLs, several in each."""
     part = ""
-    for name in map(_quote, names):
-        if part and len(part) + len(name) >= LONGEST_NAMES:
+    for name in names:
+        quoted = quote(name.encode("utf-8", "surrogatepass"), safe="*")
+        if part and len(part) + len(quoted) >= LONGEST_NAMES:
             yield part
             part = ""
-        part = f"{part},{name}" if part else name
+        part = f"{part},{quoted}" if part else quoted
     if part:
         yield part
 
 
-def _quote(name: str) -> str:
-    return quote(name.encode("utf-8", "surrogatepass"), safe="*")
-
-
 def list_unknown_fields(names: Sequence[str], types: Mapping[str, frozenset[str]]) -> list[str]:
     """The *names* that are not in *types*, and not parts of a field that may have parts of any name."""
-    return [
-        name
-        for name in names
-        if name not in types and not any(types.get(parent, frozenset()) & OPEN_ENDED for parent in list_parents(name))
-    ]
+    unknown = []
+    for name in names:
+        is_open_part = any(types.get(parent, frozenset()) & OPEN_ENDED for parent in list_parents(name))
+        if name not in types and not is_open_part:
+            unknown.append(name)
+    return unknown
 
 
 def list_parents(name: str) -> list[str]:

@@ -29,12 +29,13 @@ def read_names(search: ConnectedSearch[Connection]) -> dict[str, tuple[str, ...]
         SearchError: The login may not list them, or there is no answer.
     """
     content = ask_json(search, "GET", "/_resolve/index/*?expand_wildcards=open")
-    found: dict[str, tuple[str, ...]] = {}
+    names_by_kind: dict[str, tuple[str, ...]] = {}
     for key, kind in (("data_streams", "data stream"), ("aliases", "alias"), ("indices", "index")):
-        names = [one["name"] for one in content.get(key, ()) if not one["name"].startswith(".")]
-        if names:
-            found[kind] = tuple(sorted(names))
-    return found
+        names = [member["name"] for member in content.get(key, ())]
+        visible = sorted(name for name in names if not name.startswith("."))
+        if visible:
+            names_by_kind[kind] = tuple(visible)
+    return names_by_kind
 
 
 def read_fields(search: ConnectedSearch[Connection], index: str) -> dict[str, IndexField]:
@@ -48,16 +49,16 @@ def read_fields(search: ConnectedSearch[Connection], index: str) -> dict[str, In
     fields = content.get("fields")
     if not isinstance(fields, Mapping):
         raise SearchError("the answer to `_field_caps` is not complete")
-    return {
-        name: IndexField(
-            name,
-            frozenset(types),
-            all(one.get("searchable", False) for kind, one in types.items() if kind != "unmapped"),
-            "unmapped" not in types and all(one.get("aggregatable", False) for one in types.values()),
-        )
-        for name, types in fields.items()
-        if not name.startswith("_")
-    }
+    index_fields = {}
+    for name, types in fields.items():
+        if name.startswith("_"):
+            continue
+        # An index without the field does not keep the others from being searched, but sorting by it fails there.
+        mapped = [abilities for type_, abilities in types.items() if type_ != "unmapped"]
+        is_searchable = all(abilities.get("searchable", False) for abilities in mapped)
+        is_sortable = "unmapped" not in types and all(abilities.get("aggregatable", False) for abilities in mapped)
+        index_fields[name] = IndexField(name, frozenset(types), is_searchable, is_sortable)
+    return index_fields
 
 
 def read_sample(search: ConnectedSearch[Connection], index: str, fields: Sequence[str]) -> list[SampledDocument]:
@@ -68,22 +69,25 @@ def read_sample(search: ConnectedSearch[Connection], index: str, fields: Sequenc
         RequestRefused: The engine refuses that.
         SearchError: Its answer cannot be read.
     """
-    body = {"query": {"match_all": {}}, "_source": False, "fields": list(fields)}
-
-    def ask(size: int) -> Mapping[str, Json]:
-        return ask_json(search, "POST", f"{make_index_path(index)}/_search", {"size": size, **body})
-
+    path = f"{make_index_path(index)}/_search"
+    body: dict[str, Json] = {
+        "size": SAMPLED,
+        "query": {"match_all": {}},
+        "_source": False,
+        "fields": list(fields),
+    }
     try:
-        content = ask(SAMPLED)
+        content = ask_json(search, "POST", path, body)
     except RequestRefused:
         window = _read_window(search, index, SAMPLED)
         if window == SAMPLED:
             raise
-        content = ask(window)
-    return [
-        SampledDocument(hit["_id"], {name: tuple(map(str, values)) for name, values in hit.get("fields", {}).items()})
-        for hit in content.get("hits", {}).get("hits", ())
-    ]
+        content = ask_json(search, "POST", path, {**body, "size": window})
+    documents = []
+    for hit in content.get("hits", {}).get("hits", ()):
+        texts = {name: tuple(map(str, values)) for name, values in hit.get("fields", {}).items()}
+        documents.append(SampledDocument(hit["_id"], texts))
+    return documents
 
 
 def _read_window(search: ConnectedSearch[Connection], index: str, most: int) -> int:
@@ -96,9 +100,13 @@ def _read_window(search: ConnectedSearch[Connection], index: str, most: int) -> 
         content = ask_json(search, "GET", f"{make_index_path(index)}/_settings/{WINDOW}?flat_settings=true")
     except SearchError:
         return most
-    settings = [one.get("settings") for one in content.values() if isinstance(one, Mapping)]
-    given = [str(one.get(WINDOW, "")) for one in settings if isinstance(one, Mapping)]
-    return min([most, *(int(number) for number in given if re.fullmatch("[1-9][0-9]{0,17}", number))])
+    window = most
+    for member in content.values():
+        settings = member.get("settings") if isinstance(member, Mapping) else None
+        text = str(settings.get(WINDOW, "")) if isinstance(settings, Mapping) else ""
+        if re.fullmatch("[1-9][0-9]{0,17}", text):
+            window = min(window, int(text))
+    return window
 
 
 def read_documents(search: ConnectedSearch[Connection], index: str) -> Iterator[Mapping[str, Json]]:
@@ -110,7 +118,8 @@ def read_documents(search: ConnectedSearch[Connection], index: str) -> Iterator[
         SearchError: Its answer cannot be read, or a document has no `_source`.
     """
     size = _read_window(search, index, PAGE)
-    point = open_point(search.connection, search.engine, search.retries, index, {}, remedy="")
+    point = open_point(search, index, {}, remedy="")
+    # The cheapest order that each engine has in all versions.
     order = "_id" if search.engine.kind == "opensearch" else "_shard_doc"
     body: dict[str, Json] = {
         "size": size,
@@ -119,11 +128,14 @@ def read_documents(search: ConnectedSearch[Connection], index: str) -> Iterator[
         "track_total_hits": False,
     }
     try:
-        while hits := ask_json(search, "POST", "/_search", body).get("hits", {}).get("hits"):
+        while True:
+            hits = ask_json(search, "POST", "/_search", body).get("hits", {}).get("hits")
+            if not hits:
+                return
             for hit in hits:
                 if not isinstance(hit.get("_source"), Mapping):
                     raise SearchError(f"document {hit['_id']!r} has no `_source`, from which documents are read")
                 yield hit["_source"]
             body["search_after"] = hits[-1]["sort"]
     finally:
-        close_point(search.connection, search.engine, point)
+        close_point(search, point)

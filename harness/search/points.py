@@ -9,18 +9,19 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from harness.errors import RequestRefused, SearchError
-from harness.model import Engine, SearchRequest
+from harness.model import Json, SearchRequest
 from harness.search.answers import describe_refusal, list_error_kinds, read_json
+from harness.search.connected import ConnectedSearch
 from harness.search.connection import Connection
 from harness.search.msearch import PREFERENCE, make_index_path
-from harness.search.server_health import Retries, ServerRequest, ask_one
+from harness.search.server_health import ServerRequest, ask_one
 
 KEEP_ALIVE = "5m"
 """How long the engine keeps a point in time after each search of it."""
 
 SECONDS_TO_CLOSE = 5.0
 
-OF_THE_POINT = frozenset(
+POINT_PARAMS = frozenset(
     {
         "allow_no_indices", "ccs_minimize_roundtrips", "expand_wildcards", "ignore_throttled", "ignore_unavailable",
         "preference", "routing",
@@ -45,21 +46,17 @@ class PointInTime:
             return request
         if "pit" in body or "template" in body:
             return request
-        parameters = {name: value for name, value in request.url_params.items() if name not in OF_THE_POINT}
-        return replace(request, body={**body, "pit": {"id": self.id, "keep_alive": KEEP_ALIVE}}, url_params=parameters)
+        body = {**body, "pit": {"id": self.id, "keep_alive": KEEP_ALIVE}}
+        parameters = {name: value for name, value in request.url_params.items() if name not in POINT_PARAMS}
+        return replace(request, body=body, url_params=parameters)
 
 
-OF_THE_TARGET = "if this engine has none, remove `point_in_time` from the target"
+NO_POINT = "if this engine has none, remove `point_in_time` from the target"
+"""What to do where a suite asks for a point in time that cannot be opened."""
 
 
 def open_point(
-    connection: Connection,
-    engine: Engine,
-    retries: Retries,
-    index: str,
-    url_params: Mapping[str, str],
-    *,
-    remedy: str = OF_THE_TARGET,
+    search: ConnectedSearch[Connection], index: str, url_params: Mapping[str, str], *, remedy: str = NO_POINT
 ) -> PointInTime:
     """
     Open a point in time of *index*, with those of *url_params* that say which indexes and copies that is.
@@ -67,25 +64,30 @@ def open_point(
     Raises:
         RequestRefused: The engine refuses, such as a build that has none; *remedy* ends the sentence.
     """
-    place = "_search/point_in_time" if engine.kind == "opensearch" else "_pit"
-    given = {name: url_params[name] for name in TO_OPEN if name in url_params}
-    parameters = urlencode({"keep_alive": KEEP_ALIVE, "preference": PREFERENCE, **given})
-    path = f"{make_index_path(index)}/{place}?{parameters}"
-    answer = ask_one(connection, retries, ServerRequest("POST", path))
+    # The two engines have their own paths and names for the same thing.
+    endpoint, member = "_pit", "id"
+    if search.engine.kind == "opensearch":
+        endpoint, member = "_search/point_in_time", "pit_id"
+    parameters = {"keep_alive": KEEP_ALIVE, "preference": PREFERENCE}
+    parameters |= {name: url_params[name] for name in TO_OPEN if name in url_params}
+    path = f"{make_index_path(index)}/{endpoint}?{urlencode(parameters)}"
+    answer = ask_one(search.connection, search.retries, ServerRequest("POST", path))
     content = read_json(answer)
-    name = "pit_id" if engine.kind == "opensearch" else "id"
-    point = content.get(name) if isinstance(content, Mapping) else None
-    if answer.status != 200 or not isinstance(point, str):
-        reason = describe_refusal(answer) if answer.status != 200 else f"the answer has no `{name}`"
-        sentence = f"no point in time was opened by `POST {path}`: {reason}{remedy and '; '}{remedy}"
-        raise RequestRefused(connection.mask(sentence), answer.status, list_error_kinds(answer))
-    return PointInTime(index, point)
+    identity = content.get(member) if isinstance(content, Mapping) else None
+    if answer.status == 200 and isinstance(identity, str):
+        return PointInTime(index, identity)
+    reason = f"the answer has no `{member}`" if answer.status == 200 else describe_refusal(answer)
+    sentence = f"no point in time was opened by `POST {path}`: {reason}"
+    if remedy:
+        sentence += f"; {remedy}"
+    raise RequestRefused(search.connection.mask(sentence), answer.status, list_error_kinds(answer))
 
 
-def close_point(connection: Connection, engine: Engine, point: PointInTime) -> None:
+def close_point(search: ConnectedSearch[Connection], point: PointInTime) -> None:
     """Close *point*; one that cannot be closed ends by itself."""
-    is_opensearch = engine.kind == "opensearch"
-    path = "/_search/point_in_time" if is_opensearch else "/_pit"
-    body = {"pit_id": [point.id]} if is_opensearch else {"id": point.id}
+    path = "/_pit"
+    body: Json = {"id": point.id}
+    if search.engine.kind == "opensearch":
+        path, body = "/_search/point_in_time", {"pit_id": [point.id]}
     with suppress(SearchError):
-        connection.perform("DELETE", path, body=json.dumps(body).encode(), timeout=SECONDS_TO_CLOSE)
+        search.connection.perform("DELETE", path, body=json.dumps(body).encode(), timeout=SECONDS_TO_CLOSE)

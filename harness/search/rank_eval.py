@@ -44,18 +44,21 @@ def rate_requests(
         SearchError: The engine has no `_rank_eval`, or did not answer.
         LoginRefused: It refuses the login.
     """
-    path = f"{make_index_path(index)}/_rank_eval{'?' + urlencode(url_params) if url_params else ''}"
-    found: dict[str, RatedQuery | str] = {}
+    path = f"{make_index_path(index)}/_rank_eval"
+    if url_params:
+        path += f"?{urlencode(url_params)}"
+    ratings: dict[str, RatedQuery | str] = {}
     for requests in split_into_batches(spec["requests"], REQUESTS_AT_ONCE):
-        found |= _rate_part(search, path, spec, requests)
-    return found
+        ratings |= _rate_part(search, path, spec, requests)
+    return ratings
 
 
 def _rate_part(
     search: ConnectedSearch[Connection], path: str, spec: Mapping[str, Json], requests: Sequence[Json]
 ) -> dict[str, RatedQuery | str]:
+    """The scores of some of the *requests* of *spec*; halves of them follow where all are refused."""
     used = {request.get("template_id") for request in requests}
-    templates = [one for one in spec.get("templates", ()) if one["id"] in used]
+    templates = [template for template in spec.get("templates", ()) if template["id"] in used]
     body = {**spec, "requests": requests, "templates": templates, "max_concurrent_searches": SEARCHES_AT_ONCE}
     try:
         answer = ask_one(search.connection, search.retries, ServerRequest("POST", path, json.dumps(body).encode()))
@@ -92,15 +95,18 @@ def _explain_refusal(search: ConnectedSearch[Connection], answer: Answer) -> str
 
 
 def _read_rating(content: Mapping[str, Json], request: str) -> RatedQuery | str:
+    """The score of *request* in *content*, or why there is none."""
     failures: Json = content.get("failures") or {}
     details: Json = content.get("details")
-    for name, found in (("failures", failures), ("details", details)):
-        if not isinstance(found, Mapping):
-            return f"malformed answer: `{name}` of `_rank_eval` should be an object, found {describe_kind(found)}"
+    for name, member in (("failures", failures), ("details", details)):
+        if not isinstance(member, Mapping):
+            return f"malformed answer: `{name}` of `_rank_eval` should be an object, found {describe_kind(member)}"
     failure = failures.get(request)
     if failure is not None:
         reason = failure.get("error", failure) if isinstance(failure, Mapping) else failure
-        return str(reason.get("reason") or reason.get("type")) if isinstance(reason, Mapping) else str(reason)
+        if isinstance(reason, Mapping):
+            reason = reason.get("reason") or reason.get("type")
+        return str(reason)
     detail = details.get(request)
     try:
         return RatedQuery(float(detail["metric_score"]), tuple(map(_read_hit, detail["hits"])))
@@ -108,9 +114,9 @@ def _read_rating(content: Mapping[str, Json], request: str) -> RatedQuery | str:
         return "malformed answer: `_rank_eval` has no score and hits for it"
 
 
-def _read_hit(found: Json) -> RatedHit:
-    hit = found["hit"]
-    return RatedHit(str(hit["_id"]), str(hit["_index"]), hit.get("_score"), found.get("rating"))
+def _read_hit(member: Json) -> RatedHit:
+    hit = member["hit"]
+    return RatedHit(str(hit["_id"]), str(hit["_index"]), hit.get("_score"), member.get("rating"))
 
 
 def find_homes(
@@ -123,10 +129,12 @@ def find_homes(
         SearchError: The look-up was refused, or not answered.
     """
     homes: dict[str, tuple[str, ...]] = {}
+    path = f"{make_index_path(index)}/_search"
     query = urlencode({key: value for key, value in url_params.items() if key != "search_type"})
+    if query:
+        path += f"?{query}"
     for part in split_into_batches(ids, IDS_AT_ONCE):
         body = {"query": {"ids": {"values": part}}, "size": min(10_000, len(part) * 10), "_source": False}
-        path = f"{make_index_path(index)}/_search{'?' + query if query else ''}"
         try:
             content: Json = ask_json(search, "POST", path, body, refused="judged documents cannot be looked up: ")
         except RequestRefused as error:
@@ -138,6 +146,6 @@ def find_homes(
             raise SearchError(
                 "malformed answer: the look-up of judged documents has no hits with _id and _index"
             ) from None
-        if any(index in found for found in homes.values()):
+        if any(index in indexes for indexes in homes.values()):
             break  # it is an index itself, and so the home of all
     return homes

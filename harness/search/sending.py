@@ -138,7 +138,7 @@ class BatchSender:
             failure = Failure(FailureKind.TIMEOUT, str(error))
             return self._handle_silence(batch, failure, is_alive=False, answers_before=answers_before)
         except AnswerTooLarge as error:
-            self._batches.refused(len(batch.entries))
+            self._batches.record_refusal(len(batch.entries))
             return self._divide(batch, Failure(FailureKind.MALFORMED, str(error)), "answer too large")
         except EngineUnreachable as error:
             return self._handle_loss(batch, error)
@@ -147,7 +147,7 @@ class BatchSender:
             # A proxy answered in place of the engine.
             return self._handle_silence(batch, read_failure(answer), is_alive=True, answers_before=answers_before)
         if answer.status in COMPLETE:
-            self._batches.served(len(batch.entries), self._health.now() - begun, len(answer.body))
+            self._batches.record_answer(len(batch.entries), self._health.now() - begun, len(answer.body))
             return answer
         return self._handle_refusal(batch, answer)
 
@@ -160,7 +160,7 @@ class BatchSender:
         if not may_be_fault_of_one(answer):
             return self._read_answer(batch, answer)
         if answer.status == TOO_LARGE:
-            self._batches.refused(len(batch.entries))
+            self._batches.record_refusal(len(batch.entries))
         return self._divide(batch, failure, f"status {answer.status}")
 
     def _read_answer(self, batch: Batch, answer: Answer) -> BatchResult:
@@ -188,12 +188,12 @@ class BatchSender:
                 self._health.resent[entry.place] = response.cause
         if not retried:
             return BatchResult(concluded)
-        self._batches.refused(len(batch.entries), least=FEWEST)
+        self._batches.record_refusal(len(batch.entries), least=FEWEST)
         return BatchResult(concluded, again=[Batch(retried, batch.attempt + 1, due)])
 
     def _handle_overload(self, batch: Batch, failure: Failure, server_pause: float | None) -> BatchResult:
         """The server was too busy for all: half of them may not be too much, after a pause."""
-        self._batches.refused(len(batch.entries))
+        self._batches.record_refusal(len(batch.entries))
         self._health.record_outage(failure, seen=batch.outages, server_pause=server_pause)
         cause = f"status {failure.status}"
         if len(batch.entries) > 1:
@@ -205,7 +205,7 @@ class BatchSender:
         failure = self._health.record_loss(error)
         is_closed = isinstance(error, ConnectionClosed)
         if is_closed and len(batch.entries) > 1:
-            self._batches.refused(len(batch.entries))
+            self._batches.record_refusal(len(batch.entries))
             return self._divide(batch, failure, CLOSED, self._health.find_retry_time(1, None) or 0.0)
         self._health.record_outage(failure, seen=batch.outages, is_away=not is_closed)
         return self._repeat(batch, failure, CLOSED if is_closed else UNREACHABLE)
@@ -227,7 +227,7 @@ class BatchSender:
             self._batches.probe()
             self._health.record_outage(failure, seen=batch.outages)
             return self._repeat(batch, failure, TIMEOUT)
-        self._batches.refused(len(batch.entries))
+        self._batches.record_refusal(len(batch.entries))
         return self._divide(batch, failure, TIMEOUT)
 
     def _is_alive(self) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus, unquote_to_bytes
 
@@ -60,26 +60,29 @@ FORMS = ("form-urlencoded", "form-data")
 
 def find_problem(http: HttpRequest) -> str:
     """Why no service may be sent *http*, as a sentence; empty if one may."""
-    return next(_list_problems(http), "")
-
-
-def _list_problems(http: HttpRequest) -> Iterator[str]:
-    if problem := find_path_problem(http.path):
-        yield problem
+    problem = find_path_problem(http.path)
+    if problem:
+        return problem
     for name, value in http.headers.items():
-        if problem := find_header_problem(name, value):
-            yield problem
-    body_names = list(http.json) if isinstance(http.json, Mapping) else []
-    for name in (*http.params, *body_names):
-        if problem := find_parameter_problem(name):
-            yield problem
+        problem = find_header_problem(name, value)
+        if problem:
+            return problem
+    names = list(http.params)
+    if isinstance(http.json, Mapping):
+        names += http.json
+    for name in names:
+        problem = find_parameter_problem(name)
+        if problem:
+            return problem
+    return ""
 
 
 def find_header_problem(name: str, value: str = "") -> str:
     """Why a suite must not have the header *name* with this *value*, as a sentence; empty if it may."""
     if not _TOKEN.fullmatch(name):
         return f"found {name!r}, expected the name of a header, such as X-Locale"
-    words = re.findall(r"[a-z0-9]+", name.lower())  # servers read X_Http as X-Http
+    # Servers read X_Http as X-Http.
+    words = re.findall(r"[a-z0-9]+", name.lower())
     letters = "".join(words)
     if letters in CONNECTION_HEADERS:
         return f"the header {name} belongs to the connection; expected no such header in a suite"
@@ -119,11 +122,12 @@ def find_path_problem(path: str) -> str:
     for segment in split_path(plain):
         if any(ord(character) < 32 or ord(character) == 127 for character in segment):
             return "the path has a control character, which servers may leave out"
-        # servers cut off what follows a semicolon, and spaces at the end
+        # Servers cut off what follows a semicolon, and spaces at the end.
         if segment.partition(";")[0].strip() in (".", ".."):
             return "the path may leave the URL of the service; expected no segment . or .. in it, encoded or not"
     for parameter in re.split("[&;]", query):
-        if problem := find_parameter_problem(parameter.partition("=")[0]):
+        problem = find_parameter_problem(parameter.partition("=")[0])
+        if problem:
             return problem
     return ""
 
@@ -136,8 +140,10 @@ def explain_write(http: HttpRequest) -> str:
     """
     if http.method != "GET":
         return f"the method {http.method} may change data"
-    name = next((name for name in split_path(http.path) if name.strip().startswith("_")), None)
-    return "" if name is None else f"the path has {name}, which an engine may take for more than a search"
+    for name in split_path(http.path):
+        if name.strip().startswith("_"):
+            return f"the path has {name}, which an engine may take for more than a search"
+    return ""
 
 
 def is_listed(http: HttpRequest, patterns: Sequence[str]) -> bool:
@@ -148,7 +154,7 @@ def is_listed(http: HttpRequest, patterns: Sequence[str]) -> bool:
     >>> is_listed(search, ["POST /indexes/*/search"]), is_listed(search, ["POST /*/search", "PUT /indexes/*/search"])
     (True, False)
     """
-    # one server takes `a%2Fb` as two names and another as one, so both have to find what is listed
+    # One server takes `a%2Fb` as two names and another as one, so both have to find what is listed.
     readings = split_path(http.path), _split_written_path(http.path)
     for pattern in patterns:
         method, _, path = pattern.partition(" ")
@@ -169,7 +175,7 @@ def _do_names_fit(names: Sequence[str], patterns: Sequence[str]) -> bool:
 
 
 def _does_name_fit(name: str, pattern: str) -> bool:
-    # a server may cut the name, or the path, at one of these
+    # A server may cut the name, or the path, at one of these.
     any_name = "[^;?#%]+"
     return re.fullmatch(any_name.join(map(re.escape, pattern.split("*"))), name) is not None
 

@@ -30,7 +30,7 @@ from harness.model import (
 from harness.search.definitions import References
 from harness.search.protocol import ResponseStream, Search, StreamedResponse
 
-Answer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
+FakeAnswer: TypeAlias = Sequence[str | Hit] | Ranking | Failure
 """The answer to a query: its whole ranking, best first, which `size` cuts; or a complete response."""
 
 DEFAULT_SIZE = 10
@@ -50,7 +50,7 @@ class FakeSearch(Search):
     service = "engine"
 
     def __init__(
-        self, rankings: Mapping[str, Answer], *, engine: Engine | None = None, error: Exception | None = None
+        self, rankings: Mapping[str, FakeAnswer], *, engine: Engine | None = None, error: Exception | None = None
     ) -> None:
         """
         Args:
@@ -73,40 +73,53 @@ class FakeSearch(Search):
         """Answer *requests* from the rankings; with a *budget* of 0 none of them runs."""
         if self._error is not None:
             raise self._error
-        spent = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up")
-        is_spent = budget is not None and budget <= 0
-        for request in () if is_spent else requests:
-            (self.requests if request.query else self.look_ups).append(request)
+        if budget is not None and budget <= 0:
+            for place, request in enumerate(requests):
+                failure = Failure(FailureKind.NOT_RUN, "the time budget of the run is used up")
+                yield StreamedResponse(place, request, failure)
+            return
+        for request in requests:
+            if request.query:
+                self.requests.append(request)
+            else:
+                self.look_ups.append(request)
         for place, request in enumerate(requests):
-            yield StreamedResponse(place, request, spent if is_spent else self._respond(request))
+            yield StreamedResponse(place, request, self._respond(request))
 
     def _respond(self, request: SearchRequest) -> Response:
+        """The response to *request*, from the ranking of its query, or from all of them for a look-up."""
         answer = self._rankings.get(request.query)
         if answer is None and not request.query:
-            answer = self._looked_up(request.body)
+            answer = self._look_up(request.body)
         if answer is None:
             return Failure(FailureKind.NOT_RUN, f'the fake search has no ranking for query "{request.query}"')
         if isinstance(answer, (Ranking, Failure)):
             return answer
-        hits = tuple(
-            hit if isinstance(hit, Hit) else Hit(hit, score=float(len(answer) - place))
-            for place, hit in enumerate(answer)
-        )
-        if isinstance(request.body, Mapping) and "bool" in request.body.get("post_filter", {}):
-            first, *_ = request.body["post_filter"]["bool"]["filter"]  # as those of `harness.run.look_ups`
-            hits = tuple(hit for hit in hits if hit.id in _named(first))
+        hits = []
+        for place, hit in enumerate(answer):
+            # A document without a score has a lower one at each rank.
+            hits.append(hit if isinstance(hit, Hit) else Hit(hit, score=float(len(answer) - place)))
+        body = request.body if isinstance(request.body, Mapping) else {}
+        if "bool" in body.get("post_filter", {}):
+            # That of `Dialect.filter_to_documents`, whose first filter has the ids.
+            ids = _read_ids(body["post_filter"]["bool"]["filter"][0])
+            hits = [hit for hit in hits if hit.id in ids]
         if request.title_field is None and request.http is None:
-            hits = tuple(replace(hit, title=None) for hit in hits)
-        size = request.body.get("size", DEFAULT_SIZE) if isinstance(request.body, Mapping) else DEFAULT_SIZE
-        return Ranking(hits[:size], total=len(hits), took=1.0)
+            hits = [replace(hit, title=None) for hit in hits]
+        return Ranking(tuple(hits[: body.get("size", DEFAULT_SIZE)]), total=len(hits), took=1.0)
 
-    def _looked_up(self, body: Json) -> Answer:
+    def _look_up(self, body: Json) -> FakeAnswer:
         """The documents of all rankings, or those of them that *body* names by id."""
-        every = [one for one in self._rankings.values() if not isinstance(one, Failure)]
-        hits = [hit for one in every for hit in (one.hits if isinstance(one, Ranking) else one)]
-        known = {hit if isinstance(hit, str) else hit.id: hit for hit in hits}
-        wanted = None if "match_all" in body["query"] else _named(body["query"])
-        return [hit for name, hit in known.items() if wanted is None or name in wanted]
+        documents: dict[str, str | Hit] = {}
+        for answer in self._rankings.values():
+            if isinstance(answer, Failure):
+                continue
+            for hit in answer.hits if isinstance(answer, Ranking) else answer:
+                documents[hit if isinstance(hit, str) else hit.id] = hit
+        if "match_all" in body["query"]:
+            return list(documents.values())
+        ids = _read_ids(body["query"])
+        return [hit for document, hit in documents.items() if document in ids]
 
     def index_facts(self, index: str | None) -> IndexFacts:  # noqa: ARG002
         """The facts that were set."""
@@ -119,8 +132,8 @@ class FakeSearch(Search):
         url_params: Mapping[str, str],  # noqa: ARG002
     ) -> Mapping[str, frozenset[str]]:
         """Each of *names* as a text, unless *fields* says which there are."""
-        known = names if self.fields is None else self.fields
-        return {name: frozenset({"text"}) for name in known if name in names or "*" in names}
+        fields = names if self.fields is None else self.fields
+        return {name: frozenset({"text"}) for name in fields if name in names or "*" in names}
 
     def index_state(
         self,
@@ -130,7 +143,9 @@ class FakeSearch(Search):
         url_params: Mapping[str, str],  # noqa: ARG002
     ) -> IndexState:
         """The first of the states that were set, and later the others; the last of them stays."""
-        return self.states.pop(0) if len(self.states) > 1 else next(iter(self.states), IndexState())
+        if not self.states:
+            return IndexState()
+        return self.states.pop(0) if len(self.states) > 1 else self.states[0]
 
     def read_definitions(
         self,
@@ -141,14 +156,16 @@ class FakeSearch(Search):
         url_params: Mapping[str, str],  # noqa: ARG002
     ) -> Definitions:
         """The first of the definitions that were set, and later the others; the last of them stays."""
-        return self.definitions.pop(0) if len(self.definitions) > 1 else next(iter(self.definitions), Definitions())
+        if not self.definitions:
+            return Definitions()
+        return self.definitions.pop(0) if len(self.definitions) > 1 else self.definitions[0]
 
     def close(self) -> None:
         """Record that it was closed."""
         self.closed = True
 
 
-def _named(query: Json) -> Sequence[str]:
+def _read_ids(query: Json) -> Sequence[str]:
     """The ids of a query of `harness.search.bodies.make_ids_query`."""
     if "ids" in query:
         ids: Sequence[str] = query["ids"]["values"]

@@ -85,7 +85,7 @@ class TransportConnection:
             answer = run_within(seconds, lambda: node.send(method, path, body, headers, seconds))
         except (ReadTimeoutError, ConnectTimeoutError, TimeoutError, HTTPError, OSError) as error:
             self._mark(node, is_alive=False)
-            raise self._unreachable(error, node, seconds, len(body or b"")) from error
+            raise self._make_error(error, node, seconds, len(body or b"")) from error
         raise_if_proxy_refuses(answer)
         self._mark(node, is_alive=answer.status not in AWAY)
         self._has_answered = True
@@ -94,23 +94,34 @@ class TransportConnection:
     def _next(self) -> Node:
         """The nodes that answer take turns; if there is none, the one that did not answer for the longest time."""
         with self._lock:
-            return self._alive[next(self._turn) % len(self._alive)] if self._alive else self._away[0]
+            if not self._alive:
+                return self._away[0]
+            return self._alive[next(self._turn) % len(self._alive)]
 
     def _mark(self, node: Node, *, is_alive: bool) -> None:
+        """Record whether *node* answered; one that did not goes to the end of those that are asked last."""
         with self._lock:
-            if is_alive and node in self._alive:
-                return
-            (self._alive if node in self._alive else self._away).remove(node)
-            (self._alive if is_alive else self._away).append(node)
+            if node in self._alive:
+                if is_alive:
+                    return
+                self._alive.remove(node)
+            else:
+                self._away.remove(node)
+            if is_alive:
+                self._alive.append(node)
+            else:
+                self._away.append(node)
 
-    def _unreachable(self, error: Exception, node: Node, seconds: float, sent: int) -> EngineUnreachable:
+    def _make_error(self, error: Exception, node: Node, seconds: float, sent: int) -> EngineUnreachable:
+        """The error for the user after *error* of a request of *sent* bytes to *node*."""
         is_late = isinstance(error, (ReadTimeoutError, ConnectTimeoutError, TimeoutError))
         if is_late and not isinstance(error, NewConnectionError):
             return NoAnswerInTime(f"no answer from {node.base_url} within {seconds:g} s")
-        why = explain_unreachable(error, answered=self._has_answered, sent=sent)
-        start = START if why == REFUSED else ""
-        kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
-        return kind(self.mask(f"cannot reach {self._urls}: {why}{start}"))
+        reason = explain_unreachable(error, answered=self._has_answered, sent=sent)
+        if reason == REFUSED:
+            reason += START
+        error_type = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
+        return error_type(self.mask(f"cannot reach {self._urls}: {reason}"))
 
     def close(self) -> None:
         """See `Connection.close`."""
@@ -125,7 +136,7 @@ class Node(Urllib3HttpNode):
         self, config: NodeConfig, tls: Mapping[str, Any], proxy: Proxy | None, *, origin: AddressOrigin
     ) -> None:
         super().__init__(config)
-        # elastic_transport's looks for a fingerprint in the whole chain of certificates
+        # Not elastic_transport's pool, which looks for a fingerprint in the whole chain of certificates.
         pool_class = type(self.pool)
         if proxy is None:
             manager = PoolManager()
@@ -191,11 +202,9 @@ def list_urls(cluster: Cluster) -> list[str]:
     Raises:
         ValueError: It has none, or its cloud id is invalid.
     """
-    urls = (
-        [_make_cloud_url(cluster.cloud_id)]
-        if cluster.cloud_id
-        else [url for url in (cluster.url, *cluster.nodes) if url]
-    )
+    if cluster.cloud_id:
+        return [_make_cloud_url(cluster.cloud_id)]
+    urls = [url for url in (cluster.url, *cluster.nodes) if url]
     if not urls:
         raise ValueError("it has neither a `url` nor a `cloud_id`")
     return urls

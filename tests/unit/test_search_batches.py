@@ -101,8 +101,8 @@ def test_a_small_suite_is_one_request_and_a_larger_one_is_shared_by_the_senders(
 
 def test_the_last_batches_are_shares_of_what_is_left() -> None:
     batches = batches_of(searches(1100), health(), senders=4)
-    batches.served(100, 0.1, 1)
-    batches.served(400, 0.1, 1)
+    batches.record_answer(100, 0.1, 1)
+    batches.record_answer(400, 0.1, 1)
 
     assert [next_size(batches) for _ in range(4)] == [275, 250, 250, 250]
 
@@ -113,7 +113,7 @@ class TestGrowing:
         sizes = []
         for _ in range(4):
             sizes.append(next_size(batches))
-            batches.served(sizes[-1], 0.1, 1)
+            batches.record_answer(sizes[-1], 0.1, 1)
 
         assert sizes == [100, 400, 1000, 1000]
 
@@ -122,7 +122,7 @@ class TestGrowing:
         sizes = []
         for seconds in (0.3, 0.45, 0.7):
             sizes.append(next_size(batches))
-            batches.served(sizes[-1], seconds, 1)
+            batches.record_answer(sizes[-1], seconds, 1)
 
         assert sizes == [100, 200, 400]
 
@@ -130,7 +130,7 @@ class TestGrowing:
         batches = batches_of(searches(10_000), health())
         for _ in range(5):
             size = next_size(batches)
-            batches.served(size, 0.55 + size * 0.0005, 1)
+            batches.record_answer(size, 0.55 + size * 0.0005, 1)
 
         assert next_size(batches) == 1000
 
@@ -138,14 +138,14 @@ class TestGrowing:
         batches = batches_of(searches(10_000), health())
         for _ in range(5):
             size = next_size(batches)
-            batches.served(size, size * 0.01, 1)
+            batches.record_answer(size, size * 0.01, 1)
 
         assert next_size(batches) == 200
 
     @pytest.mark.parametrize(("seconds", "answer"), [(5.0, 1), (0.1, 16 * 1024 * 1024)])
     def test_slow_and_large_answers_do_not_grow(self, seconds: float, answer: int) -> None:
         batches = batches_of(searches(10_000), health())
-        batches.served(next_size(batches), seconds, answer)
+        batches.record_answer(next_size(batches), seconds, answer)
 
         assert next_size(batches) == 100
 
@@ -153,19 +153,19 @@ class TestGrowing:
 class TestShrinking:
     def test_what_was_refused_is_halved_and_grows_slowly_until_that_size_is_answered(self) -> None:
         batches = batches_of(searches(10_000), health())
-        batches.served(100, 0.1, 1)
-        batches.refused(200)
+        batches.record_answer(100, 0.1, 1)
+        batches.record_refusal(200)
         sizes = []
         for _ in range(10):
             sizes.append(next_size(batches))
-            batches.served(sizes[-1], 0.1, 1)
+            batches.record_answer(sizes[-1], 0.1, 1)
 
         assert sizes == [100, 112, 126, 141, 158, 177, 199, 223, 892, 1000]
 
     def test_several_requests_of_one_size_are_one_refusal(self) -> None:
         batches = batches_of(searches(10_000), health())
         for _ in range(4):
-            batches.refused(100)
+            batches.record_refusal(100)
 
         assert next_size(batches) == 50
 
