@@ -31,7 +31,7 @@ class Tone(Enum):
     NOTED = auto()
     """To be read, without consequences."""
     WARNING = auto()
-    """Probably something else than the ranking is wrong."""
+    """To be read before the figures."""
     UNDECIDED = auto()
     ENTERED = auto()
     """A document that only the second of two rankings has."""
@@ -235,7 +235,7 @@ class SuiteSection:
     """Whether nothing in it needs attention."""
     facts: Facts
     warnings: Notes
-    """What is probably wrong with the set-up."""
+    """What is probably wrong with the set-up, or makes the figures say little."""
     thresholds: Thresholds
     tables: tuple[Table, ...]
     """The measures, then the tags."""

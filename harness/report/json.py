@@ -71,8 +71,9 @@ class JsonForm(Generic[T]):
             FormatError: not JSON, another version, or fields that are missing or of the wrong type; names all of them.
         """
         path = path or self.noun
-        raw = self._parsed(text, path)
+        raw = self._parse(text, path)
         version = raw.get("schema") if isinstance(raw, dict) else None
+        # In Python true equals 1.
         if version != self.version or isinstance(version, bool):
             found = "no schema version" if version is None else f"schema version {version!r}"
             expected = f"expected {self.version}: this version of the harness cannot read this {self.noun}"
@@ -80,12 +81,12 @@ class JsonForm(Generic[T]):
         try:
             return self._adapter.validate_python(raw)
         except ValidationError as error:
-            faults = (f"{self._place(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_url=False))
-            raise FormatError.at(path, 0, 0, f"not a {self.noun}: " + "; ".join(faults)) from None
+            faults = [f"{self._name_place(fault['loc'])}: {fault['msg']}" for fault in error.errors(include_url=False)]
+            raise FormatError.at(path, 0, 0, f"not a {self.noun}: {'; '.join(faults)}") from None
 
     def schema(self) -> dict[str, Any]:
         """The JSON Schema of what `dumps` writes; docstrings below fields are their descriptions."""
-        # the adapter of a dataclass itself takes no config
+        # The adapter of a dataclass itself takes no configuration.
         adapter = TypeAdapter(list[self.kind], config=ConfigDict(use_attribute_docstrings=True))  # type: ignore[name-defined]
         definitions = adapter.json_schema(mode="serialization", schema_generator=_Schema)["$defs"]
         root = definitions.pop(self.kind.__name__)
@@ -93,7 +94,7 @@ class JsonForm(Generic[T]):
         title = f"relevance-harness {self.noun}"
         return {"$schema": _Schema.schema_dialect, "$defs": definitions, **root, "title": title}
 
-    def _parsed(self, text: str, path: str) -> Json:
+    def _parse(self, text: str, path: str) -> Json:
         try:
             return json.loads(text)
         except json.JSONDecodeError as error:
@@ -103,7 +104,7 @@ class JsonForm(Generic[T]):
         except ValueError:
             raise FormatError.at(path, 0, 0, f"not a {self.noun}: a number has too many digits") from None
 
-    def _place(self, location: tuple[int | str, ...]) -> str:
+    def _name_place(self, location: tuple[int | str, ...]) -> str:
         return ".".join(map(str, location)) or self.noun
 
 
@@ -246,14 +247,14 @@ def dump_scores(evaluation: Evaluation, measures: Mapping[str, Measure], *, comp
         complete: Whether judged queries that are not in the run were counted.
     """
     by_measure: dict[str, Json] = {}
-    for asked, measure in measures.items():
+    for text, measure in measures.items():
         figures: dict[str, Json] = {"mean": evaluation.mean(measure.text)}
         if measure.text in evaluation.summed:
             figures["sum"] = evaluation.sum(measure.text)
         over_ties = evaluation.means_over_ties(measure.text)
         if over_ties is not None:
             figures["over_ties"] = {"least": over_ties[0], "greatest": over_ties[1]}
-        by_measure[asked] = {**figures, "queries": dict(evaluation.scores[measure.text])}
+        by_measure[text] = {**figures, "queries": dict(evaluation.scores[measure.text])}
     plain: dict[str, Json] = {"profile": str(evaluation.profile), "measures": by_measure}
     left_out = {"not_in_run": () if complete else evaluation.missing, "not_judged": evaluation.unjudged}
     if any(left_out.values()):

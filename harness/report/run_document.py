@@ -142,12 +142,13 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
         if tags is not None:
             tables.append(build_tags_table(tags))
 
+    warnings = list(describe_causes(suite.queries, suite.checks))
     remarks = []
-    judged = describe_judged(suite)
-    if judged:
-        is_warning = is_hardly_judged(suite.hits, suite.judged_hits)
-        remarks.append(Span(judged, Tone.WARNING if is_warning else Tone.QUIET))
-    remarks += make_notes(list(describe_remarks(suite)), Tone.QUIET)
+    if is_hardly_judged(suite.hits, suite.judged_hits):
+        warnings.append(describe_judged(suite))
+    elif suite.hits:
+        remarks.append(describe_judged(suite))
+    remarks += describe_remarks(suite)
 
     queries = [
         build_query_section(query, concerns=name_blaming_thresholds(query, attention.verdicts))
@@ -162,11 +163,11 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
         path=suite.path,
         is_calm=not attention.verdicts and not suite.unanswered,
         facts=build_facts(suite),
-        warnings=Notes(make_notes(list(describe_causes(suite.queries, suite.checks)), Tone.WARNING)),
+        warnings=Notes(make_notes(warnings, Tone.WARNING)),
         thresholds=thresholds,
         tables=tuple(tables),
         outcomes=Notes(make_notes(list(describe_outcomes(suite.unscored)), Tone.NOTED)),
-        remarks=Notes(tuple(remarks)),
+        remarks=Notes(make_notes(remarks, Tone.QUIET)),
         differences=build_differences(suite.baseline.diffs if suite.baseline else ()),
         queries=tuple(queries),
         more_queries=more_queries,

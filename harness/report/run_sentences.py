@@ -41,7 +41,7 @@ from harness.report.sentences import (
     name_first,
     printable,
 )
-from harness.words import count, counted, grouped, instead, listed
+from harness.words import count, counted, instead, listed
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -278,17 +278,17 @@ def _list_allocations(copies: Iterable[ShardCopy]) -> set[tuple[str, str]]:
 
 def describe_outcomes(queries: Iterable[QueryReport]) -> Iterator[str]:
     """A line for each outcome other than a plain score: how many queries have it, why, and the first of them."""
-    unscored = [query for query in queries if query.outcome is not Outcome.SCORED]
-    by_outcome = grouped(((query.outcome, query.reason), query.id) for query in unscored)
+    by_outcome: dict[tuple[Outcome, str], list[str]] = {}
+    for query in queries:
+        if query.outcome is not Outcome.SCORED:
+            by_outcome.setdefault((query.outcome, query.reason), []).append(query.id)
     for (outcome, reason), affected in by_outcome.items():
         why = f": {reason}" if reason else ""
         yield f"{count(len(affected), 'query')} with outcome {outcome}{why} ({name_first(affected)})"
 
 
 def describe_judged(suite: SuiteReport) -> str:
-    """How many hits are judged, and what to do if these are few; empty where there are no hits."""
-    if not suite.hits:
-        return ""
+    """How many of the hits of *suite*, which has some, are judged, and what to do if these are few."""
     if not suite.judged_hits:
         return f"none of {count(suite.hits, 'hit')} is judged: `harness judgments pool` lists what to judge"
     share = f"{suite.judged_hits:,} of {suite.hits:,} hits are judged ({suite.judged_hits / suite.hits:.1%})"

@@ -36,7 +36,7 @@ from harness.report.attention import (
     order_verdicts,
     split_unanswered,
 )
-from harness.report.document import SuiteSection, Threshold, Tone, join_spans
+from harness.report.document import SuiteSection, Threshold, join_spans
 from harness.report.html.charts import (
     Bin,
     Strip,
@@ -113,7 +113,6 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         **filters,
     }
     made.tests["passed_of_query"] = lambda threshold: is_passed_of_query(threshold.verdict)
-    made.tests["warning"] = lambda span: span.tone is Tone.WARNING
     return made
 
 

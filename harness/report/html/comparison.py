@@ -202,12 +202,20 @@ def _make_measure_views(report: ComparisonReport) -> Iterator[MeasureView]:
     """Measures within [-1, 1] share an axis, so that they compare by eye; the others have their own."""
     if report.measures is None:
         return
-    rows = report.measures.measures
-    reaches = [max(abs(row.difference), abs(row.low or 0.0), abs(row.high or 0.0)) for row in rows]
-    common_end = round_up(max((reach for reach in reaches if reach <= 1), default=0.0))
-    for row, reach in zip(rows, reaches, strict=True):
-        end = common_end if reach <= 1 else round_up(reach)
+    common_reach = 0.0
+    for row in report.measures.measures:
+        reach = _find_reach(row)
+        if reach <= 1:
+            common_reach = max(common_reach, reach)
+    for row in report.measures.measures:
+        reach = _find_reach(row)
+        end = round_up(common_reach if reach <= 1 else reach)
         yield MeasureView(row, end, report.measures.is_significant(row))
+
+
+def _find_reach(row: MeasureComparison) -> float:
+    """How far from zero the difference and its interval reach."""
+    return max(abs(row.difference), abs(row.low or 0.0), abs(row.high or 0.0))
 
 
 def _make_spread_view(measure: str, tested: MeasureView | None, queries: Iterable[QueryComparison]) -> SpreadView:

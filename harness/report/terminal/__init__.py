@@ -308,9 +308,9 @@ def print_table(table: Table) -> Iterator[RenderableType]:
     """*table*, and its remarks below it."""
     match table.overflow:
         case Overflow.FOLD:
-            yield _lay_out(table)
+            yield _lay_out_table(table)
         case Overflow.STACK:
-            yield Fitting(_lay_out(table), _stack(table))
+            yield Fitting(_lay_out_table(table), _stack(table))
         case Overflow.SPLIT:
             yield _SplittingTable(table)
             if table.remarks:
@@ -318,7 +318,7 @@ def print_table(table: Table) -> Iterator[RenderableType]:
     yield from make_texts(table.remarks, "dim")
 
 
-def _lay_out(table: Table) -> rich_table.Table:
+def _lay_out_table(table: Table) -> rich_table.Table:
     laid_out = make_table(*map(_make_column, table.columns))
     for row in table.rows:
         texts = []

@@ -41,7 +41,8 @@ def print_comparison_report(
     """
     document = build_comparison_document(report, most=most)
     if quiet:
-        yield from print_quiet_lines(document.suite or document.candidate, document.thresholds.thresholds)
+        heading = document.suite if document.suite else document.candidate
+        yield from print_quiet_lines(heading, document.thresholds.thresholds)
     else:
         suite = f"{printable(document.suite)}  " if document.suite else ""
         yield Text.assemble((suite, "bold"), *_name_sides(document.candidate, document.reference))
