@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 
-from harness.baseline.questions import select_all_values, select_request_values, select_run_values
+from harness.baseline.questions import read_question, select_all_values, select_request_values, select_run_values
 from harness.errors import UnansweredBaseline, UnwritableBaseline
 from harness.gate.stability import explain_changed_target
 from harness.gate.ties import compute_bands, truncate_ranking
@@ -93,16 +93,13 @@ def find_changed_questions(
         By query: its question then and now.
     """
     masker = Masker(suite.variables)
-    all_values = select_all_values(suite)
-    used = all_values if hooked else select_request_values(suite, request)
-    # It is not known which values another request used.
-    used_then = used if fingerprint_request(suite, request) == baseline.template else all_values
+    used = select_all_values(suite) if hooked else select_request_values(suite, request)
     changed = {}
     for query in suite.queries:
         kept = baseline.queries.get(query.id)
         if kept is None or kept.question == used.fingerprint(query):
             continue
-        then, now = used_then.read_question(kept), used.make_question(query, masker)
+        then, now = read_question(kept), used.make_question(query, masker)
         if then.is_another(now):
             changed[query.id] = (then, now)
     return changed

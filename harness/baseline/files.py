@@ -131,10 +131,7 @@ def loads(text: str, path: str) -> BaselineFile:
     version = raw.get("schema") if isinstance(raw, dict) else None
     if version != SCHEMA or isinstance(version, bool):
         found = "has no schema version" if version is None else f"has schema version {version!r}"
-        writer = "another version of the harness wrote it"
-        if version == 1:
-            writer = "an older version of the harness wrote it, without the texts of queries"
-        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: {writer}")
+        raise BaselineError(f"the baseline {path} {found}, expected {SCHEMA}: another version of the harness wrote it")
     try:
         baselines = _make_adapter().validate_python(raw)
     except ValidationError as error:

@@ -39,36 +39,14 @@ class UsedValues:
             digests = values.get("values", {})
             variables = {variable: digests[variable] for variable in digests if f"${{{variable}}}" in text}
             fingerprints[name] = fingerprint([value, variables]) if variables else fingerprint(value)
-        return _join(fingerprints)
+        return " ".join(f"{name}:{fingerprints[name]}" for name in sorted(fingerprints))
 
     def make_question(self, query: Query, masker: Masker) -> Question:
         """The text of *query* and the params that are used, with secrets hidden by *masker*."""
         values = _read_masked_values(query)
         params = self._select(values["text"], values["params"])
         params.pop(TEXT, None)
-        # Older versions of the harness wrote one fingerprint, of all params or of those that the request used.
-        all_values = {**values, "params": without_vectors(values["params"])}
-        used_values = {**values, "params": without_vectors(params)}
-        return Question(
-            self.fingerprint(query),
-            masker.mask(values["text"]),
-            if_small(masker.mask_json(params)),
-            frozenset((fingerprint(all_values), fingerprint(used_values))),
-        )
-
-    def read_question(self, kept: BaselineQuery) -> Question:
-        """
-        The question of a query in a baseline.
-
-        Older versions of the harness kept one fingerprint of the text and all params. It becomes one of each value if
-        it fits the text and the params that were kept, which it does unless variables or a large value are in them.
-        """
-        if kept.params is None or fingerprint({"text": kept.text, "params": kept.params}) != kept.question:
-            return Question(kept.question, kept.text, kept.params)
-        values = self._select(kept.text, kept.params)
-        fingerprints = _join({name: fingerprint(value) for name, value in values.items()})
-        values.pop(TEXT, None)
-        return Question(fingerprints, kept.text, values)
+        return Question(self.fingerprint(query), masker.mask(values["text"]), if_small(masker.mask_json(params)))
 
     def _select(self, text: str, params: Mapping[str, Json]) -> dict[str, Json]:
         """The used ones of *text* and *params*, with vectors shortened."""
@@ -101,13 +79,19 @@ def select_all_values(suite: Suite) -> UsedValues:
     return UsedValues(None, frozenset(suite.vectors))
 
 
+def read_question(kept: BaselineQuery) -> Question:
+    """The question of a query in a baseline."""
+    return Question(kept.question, kept.text, kept.params)
+
+
 def fits_fingerprints(kept: BaselineQuery) -> bool:
     """Whether the fingerprints of *kept* are those of its text and params, as far as these are known and not masked."""
-    fingerprints = Question(kept.question, kept.text).fingerprints
+    fingerprints = read_question(kept).fingerprints
+    # Every request uses a value, so one without fingerprints was not written by the harness.
+    if not fingerprints:
+        return False
     if kept.params is None:
         return True
-    if not fingerprints:
-        return fits_fingerprint({"text": kept.text, "params": kept.params}, kept.question)
     if not kept.params.keys() <= fingerprints.keys():
         return False
     values = {**kept.params, TEXT: kept.text}
@@ -122,7 +106,3 @@ def fits_fingerprint(value: Json, expected: str | None) -> bool:
 def _read_masked_values(query: Query) -> Json:
     """The text and the params as they are written, where the environment has values of their variables."""
     return {"text": query.text, "params": query.params} if query.masked is None else query.masked
-
-
-def _join(fingerprints: Mapping[str, str]) -> str:
-    return " ".join(f"{name}:{fingerprints[name]}" for name in sorted(fingerprints))

@@ -258,7 +258,7 @@ def compare_with_baseline(answered: AnsweredCell, file: Path | None, name: str) 
         else:
             measures.append(measure)
     pair = (
-        make_baseline_side("baseline", entry, run.request, suite),
+        make_baseline_side("baseline", entry, run.request),
         make_run_side(name, SideKind.REQUEST, suite, run),
     )
     options = CompareOptions(answered.cell.options.day())

@@ -11,7 +11,7 @@ from harness.baseline import choose_entry
 from harness.baseline.contradictions import refuse_contradictions
 from harness.baseline.entries import fingerprint_request, restore_run
 from harness.baseline.files import find_baseline, read_baselines
-from harness.baseline.questions import UsedValues, select_all_values, select_run_values
+from harness.baseline.questions import UsedValues, read_question, select_run_values
 from harness.compare.forms import SideText, SideWord
 from harness.config import Configs
 from harness.errors import Option, UsageError
@@ -300,7 +300,7 @@ def read_baseline_side(name: str, path: Path | None, suite: Suite | None, reques
         if request is None:
             # The only entry, or else that of the suite's first request, which a run without options has.
             request = next(iter(baselines.requests if len(baselines.requests) == 1 else suite.requests))
-        return make_baseline_side(name, choose_entry(baselines, file, suite, request), request, suite)
+        return make_baseline_side(name, choose_entry(baselines, file, suite, request), request)
     assert path is not None  # a baseline without a file is that of a suite
     entries = read_baselines(path).requests
     request = _choose_request(name, entries, request)
@@ -320,9 +320,8 @@ def _choose_request(name: str, entries: Iterable[str], request: str | None) -> s
     raise UsageError(f"{name} holds the requests {', '.join(names)}; say which with ", REQUEST)
 
 
-def make_baseline_side(name: str, entry: Baseline, request: str, suite: Suite | None = None) -> ComparedSide:
-    """The side of *entry*, the baseline of *request*, called *name*; *suite* is its suite as it is today."""
-    used = UsedValues(None) if suite is None else select_all_values(suite)
+def make_baseline_side(name: str, entry: Baseline, request: str) -> ComparedSide:
+    """The side of *entry*, the baseline of *request*, called *name*."""
     side = Side(name, SideKind.BASELINE, entry.engine, request, created=entry.created)
     queries: list[Query] = []
     scores: list[Score] = []
@@ -340,7 +339,7 @@ def make_baseline_side(name: str, entry: Baseline, request: str, suite: Suite | 
         entry.profile,
         template=entry.template or None,
         fingerprints={query: kept.judgments for query, kept in entry.queries.items()},
-        questions={query: used.read_question(kept) for query, kept in entry.queries.items()},
+        questions={query: read_question(kept) for query, kept in entry.queries.items()},
     )
 
 

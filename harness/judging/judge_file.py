@@ -25,18 +25,15 @@ class Questions:
     suite: str
     fingerprints: Mapping[str, str]
     """Of what the page shows, by the id of the query."""
-    older: Mapping[str, str] = field(default_factory=dict)
-    """The fingerprints that older versions of the harness wrote, which depend on vectors too."""
 
 
 def fingerprint_questions(suite: Suite) -> Questions:
     """The questions of *suite*, which has its variables as they are written."""
-    fingerprints, older = {}, {}
+    fingerprints = {}
     for query in suite.queries:
         values = query.masked or {"text": query.text, "params": query.params}
         fingerprints[query.id] = fingerprint({**values, "params": read_shown_params(suite, query)})
-        older[query.id] = fingerprint({**values, "params": without_vectors(values["params"])})
-    return Questions(suite.name, fingerprints, older)
+    return Questions(suite.name, fingerprints)
 
 
 def read_shown_params(suite: Suite, query: Query) -> dict[str, Json]:
@@ -140,7 +137,7 @@ class JudgeFile:
         query, _ = entry.pair
         if self.questions is None or entry.question is None or query not in self.questions.fingerprints:
             return False
-        return entry.question not in (self.questions.fingerprints[query], self.questions.older.get(query))
+        return entry.question != self.questions.fingerprints[query]
 
     def check_writable(self) -> None:
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -79,6 +80,9 @@ class BaselineFile:
 TEXT = "text"
 """The placeholder of the text of a query."""
 
+# The name of a param may hold blanks and colons, so a fingerprint ends at its last digit and not at the next blank.
+_NAMED_FINGERPRINT = re.compile(r"(.+?):([0-9a-f]{16})(?: |$)", re.DOTALL)
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -87,25 +91,17 @@ class Question:
     fingerprint: str
     """
     The name and the fingerprint of each value that the request uses: "near:a66c04a3661eb02f text:2c26b46b68ffc68f".
-    Older versions of the harness wrote one fingerprint of the text and all params. Empty if it is unknown.
+    Empty if it is unknown.
     """
     text: str
     """Masked, as are *params*. Known even if the request does not use it."""
     params: Json = None
     """Those that the request uses; None if they are unknown or too large."""
-    older: frozenset[str] = frozenset()
-    """The fingerprints that older versions of the harness may have written for the same values."""
 
     @property
     def fingerprints(self) -> dict[str, str]:
         """The fingerprint of each value by its name; empty if unknown."""
-        fingerprints = {}
-        for part in self.fingerprint.split():
-            name, colon, value = part.partition(":")
-            # Older versions of the harness wrote one fingerprint without a name.
-            if colon:
-                fingerprints[name] = value
-        return fingerprints
+        return dict(_NAMED_FINGERPRINT.findall(self.fingerprint))
 
     def is_another(self, other: Question) -> bool:
         """
@@ -120,9 +116,6 @@ class Question:
                 return True
             is_used_once = (TEXT in mine) != (TEXT in theirs)
             return is_used_once and self.text != other.text
-        if self.fingerprint and other.fingerprint:
-            possible = {self.fingerprint, *self.older}
-            return possible.isdisjoint({other.fingerprint, *other.older})
         return self.text != other.text
 
 

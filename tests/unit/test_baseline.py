@@ -425,7 +425,7 @@ def test_where_a_baseline_stands():
         ("{", r"x\.json:1:2 cannot be read: not JSON"),
         ("[]", "has no schema version, expected 2"),
         ('{"schema": 3}', "has schema version 3, expected 2: another version"),
-        ('{"schema": 1}', "schema version 1, expected 2: an older version .* without the texts of queries$"),
+        ('{"schema": 1}', "has schema version 1, expected 2: another version"),
         ('{"schema": true}', "has schema version True"),
         ('{"schema": 2, "suite": "s"}', "at requests: "),
         ('{"schema": 2, "suite": "s", "requests": {"a": {}}}', r"at requests\.a\.created: "),
