@@ -76,8 +76,8 @@ class JsonForm(Generic[T]):
         # In Python true equals 1.
         if version != self.version or isinstance(version, bool):
             found = "no schema version" if version is None else f"schema version {version!r}"
-            expected = f"expected {self.version}: this version of the harness cannot read this {self.noun}; write it anew"
-            raise FormatError.at(path, 0, 0, f"found {found}, {expected}")
+            reason = f"this version of the harness cannot read this {self.noun}; write it anew"
+            raise FormatError.at(path, 0, 0, f"found {found}, expected {self.version}: {reason}")
         try:
             return self._adapter.validate_python(raw)
         except ValidationError as error:
