@@ -11,8 +11,8 @@ from harness.cli.scheduler import score_on_scheduler
 from harness.cli.shared_options import Command, add_options, existing_file, json_option
 from harness.cli.terminal import show
 from harness.errors import UsageError
-from harness.files.partitions import join, partitions_of
-from harness.files.runs import FileOptions, evaluate_files, gains_in_force, read_measures
+from harness.files.partitions import join_evaluations, list_partitions
+from harness.files.runs import FileOptions, evaluate_files, list_gains, read_measures
 from harness.metrics import read_gain
 from harness.metrics.evaluate import Evaluation
 from harness.model import Profile
@@ -97,7 +97,7 @@ def command(
     if as_json:
         click.echo(dump_scores(evaluation, options.measures, complete=complete))
     else:
-        show(print_scores(evaluation, options.measures, gains_in_force(options), per_query=per_query))
+        show(print_scores(evaluation, options.measures, list_gains(options), per_query=per_query))
 
 
 def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> Evaluation:
@@ -113,9 +113,9 @@ def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) 
                 f"{run} is a file, expected a folder of Parquet files, as for --qrels FOLDER or --scheduler"
             )
         return evaluate_files(qrels, run, options)
-    parts = partitions_of(qrels, run)
+    parts = list_partitions(qrels, run)
     if scheduler is not None:
-        return join(parts, score_on_scheduler(scheduler, parts, options))
+        return join_evaluations(parts, score_on_scheduler(scheduler, parts, options))
     # One file of judgments for all parts is read once.
-    scorers = {part.judgments: options.scorer(part.judgments) for part in parts}
-    return join(parts, [scorers[part.judgments].score(part.run) for part in parts])
+    scorers = {part.judgments: options.make_scorer(part.judgments) for part in parts}
+    return join_evaluations(parts, [scorers[part.judgments].score(part.run) for part in parts])

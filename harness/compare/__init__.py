@@ -278,7 +278,7 @@ def compare_files(
         UsageError, StatisticError: as `compare_scores`, or a package is not installed.
     """
     require_packages()
-    scorer = options.scorer(judgments)
+    scorer = options.make_scorer(judgments)
     paths = (reference, *candidates)
     returned = [_name_scores(scorer.score(path).scores, options.measures) for path in paths]
     settled = list(returned)

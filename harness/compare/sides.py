@@ -358,7 +358,7 @@ def read_run_side(name: str, path: Path, profile: Profile) -> ComparedSide:
     rankings = {}
     for query, stored in read_run(path).items():
         scores = dict(zip(stored.documents, stored.scores, strict=True))
-        documents: Sequence[str] = stored.in_order()
+        documents: Sequence[str] = stored.sort_documents()
         # trec_eval orders by score and then by id, whatever the ranks in the file say.
         if profile is Profile.TREC:
             documents = by_score(stored.documents, stored.scores)

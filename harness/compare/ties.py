@@ -33,11 +33,11 @@ def settle_stored(
     """The documents of *candidate*, read from a file, by query; as `settle_run`."""
     settled = {}
     for query, stored in candidate.items():
-        documents = stored.in_order()
+        documents = stored.sort_documents()
         before = reference.get(query)
         # Most rankings are the same, or have no ties: they are recognized before anything is built.
         has_ties = len(set(stored.scores)) < len(stored.scores)
-        if before is not None and has_ties and documents != before.in_order():
+        if before is not None and has_ties and documents != before.sort_documents():
             depth = max(len(before.documents), len(documents))
             documents = list(restore_tie_order(_make_ranking(before), _make_ranking(stored), depth=depth))
         settled[query] = documents
@@ -45,7 +45,7 @@ def settle_stored(
 
 
 def _make_ranking(stored: StoredRanking) -> Ranking:
-    return Ranking(tuple(Hit(document, score) for document, score in stored.with_scores()), exact_scores=True)
+    return Ranking(tuple(Hit(document, score) for document, score in stored.sort_with_scores()), exact_scores=True)
 
 
 def _settle(reference: Ranking, candidate: Ranking) -> Ranking:

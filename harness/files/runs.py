@@ -41,16 +41,17 @@ class StoredRanking:
     documents: list[str]
     scores: list[float]
 
-    def in_order(self) -> list[str]:
+    def sort_documents(self) -> list[str]:
         """The documents by score, the highest first; those of equal score keep the order of the file."""
-        if sorted(self.scores, reverse=True) == self.scores:  # to sort what is sorted is cheap
+        # To sort what is sorted is cheap, and most files are sorted.
+        if sorted(self.scores, reverse=True) == self.scores:
             return self.documents
         order = sorted(range(len(self.scores)), key=self.scores.__getitem__, reverse=True)
         return [self.documents[index] for index in order]
 
-    def with_scores(self) -> list[tuple[str, float]]:
-        """As `in_order`, each with its score."""
-        return list(zip(self.in_order(), sorted(self.scores, reverse=True), strict=True))
+    def sort_with_scores(self) -> list[tuple[str, float]]:
+        """As `sort_documents`, each with its score."""
+        return list(zip(self.sort_documents(), sorted(self.scores, reverse=True), strict=True))
 
 
 def read_run(path: Path) -> dict[str, StoredRanking]:
@@ -80,17 +81,17 @@ def read_run(path: Path) -> dict[str, StoredRanking]:
 
 
 def _read_carefully(path: Path) -> dict[str, StoredRanking]:
-    rankings = read_pairs(path, RUNS, str(path), _score, twice="comes twice")
-    return {query: StoredRanking(list(ranked), list(ranked.values())) for query, ranked in rankings.items()}
+    rankings = read_pairs(path, RUNS, str(path), _read_score, twice="comes twice")
+    return {query: StoredRanking(list(scores), list(scores.values())) for query, scores in rankings.items()}
 
 
-def _score(record: Record, findings: FileProblems) -> float | None:
-    what = f"the score of document {record.document!r} for query {record.query!r}"
+def _read_score(record: Record, findings: FileProblems) -> float | None:
+    subject = f"the score of document {record.document!r} for query {record.query!r}"
     score = read_number(record.value)
     if score is None:
-        findings.add(record.line, f"found {record.value!r} as {what}, expected a number")
+        findings.add(record.line, f"found {record.value!r} as {subject}, expected a number")
     elif math.isnan(score):
-        findings.add(record.line, f"{what} is NaN, expected a number")
+        findings.add(record.line, f"{subject} is NaN, expected a number")
         return None
     return score
 
@@ -104,7 +105,7 @@ BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class StoredJudgments:
     """A judgment file: *grades* by query and document, or *subtopics* by query, document and subtopic."""
 
     grades: Mapping[str, Mapping[str, float]]
@@ -139,7 +140,7 @@ class FileScorer:
 
     def _score_in_bulk(self, run: Path) -> Evaluation | None:
         """The scores, computed in bulk; None where the lines have to be read one by one."""
-        judged = self._judged_in_bulk if _is_large_trec(run) else None
+        judged = self._bulk_judgments if _is_large_trec(run) else None
         if judged is None:
             return None
         from harness.metrics.bulk import CannotReadInBulk
@@ -153,7 +154,7 @@ class FileScorer:
             return None
 
     @cached_property
-    def _judged_in_bulk(self) -> TrecJudgments | None:
+    def _bulk_judgments(self) -> TrecJudgments | None:
         batched = all(batch_formula_of(measure, self.profile) for measure in self.measures)
         if not batched or detect_format(self.judgments) is not FileFormat.TREC:
             return None
@@ -166,20 +167,20 @@ class FileScorer:
 
     def read(self) -> None:
         """Read the judgments now, so that their problems are reported first."""
-        _ = self._judged
+        _ = self._stored_judgments
 
     @property
     def judged_queries(self) -> Collection[str]:
         """The ids of the queries that are judged."""
-        return (self._judged.subtopics or self._judged.grades).keys()
+        return (self._stored_judgments.subtopics or self._stored_judgments.grades).keys()
 
     @property
     def grades(self) -> Mapping[str, Mapping[str, float]]:
         """The grades by query and document; none where documents are judged by subtopic."""
-        return self._judged.grades
+        return self._stored_judgments.grades
 
     @cached_property
-    def _judged(self) -> Judged:
+    def _stored_judgments(self) -> StoredJudgments:
         """The judgments, by subtopic if there are measures of novelty, else one grade per document."""
         of_novelty = [measure.text for measure in self.measures if is_of_novelty(measure)]
         others = [measure.text for measure in self.measures if not is_of_novelty(measure)]
@@ -189,18 +190,24 @@ class FileScorer:
                 "ask for them one after the other"
             )
         path = self.judgments
-        return Judged({}, read_subtopic_judgments(path)) if of_novelty else Judged(read_judgments(path))
+        return (
+            StoredJudgments({}, read_subtopic_judgments(path)) if of_novelty else StoredJudgments(read_judgments(path))
+        )
 
     def _score_dicts(self, run: Path) -> Evaluation:
-        _, stored = self._judged, read_run(run)
-        sorts_itself = self.profile is Profile.TREC
-        rankings = {query: one.documents if sorts_itself else one.in_order() for query, one in stored.items()}
-        scores = {query: one.scores for query, one in stored.items()} if sorts_itself else None
-        evaluation = self.score_rankings(rankings, self.measures, scores)
-        if sorts_itself or self._judged.subtopics is not None:
+        # A mistake in the judgments is told before one in the run.
+        judgments, stored = self._stored_judgments, read_run(run)
+        # trec_eval sorts by score and then by id, so its profile takes the scores and needs no ranges for ties.
+        if self.profile is Profile.TREC:
+            documents = {query: ranking.documents for query, ranking in stored.items()}
+            scores = {query: ranking.scores for query, ranking in stored.items()}
+            return self.score_rankings(documents, self.measures, scores)
+        rankings = {query: ranking.sort_documents() for query, ranking in stored.items()}
+        evaluation = self.score_rankings(rankings, self.measures)
+        if judgments.subtopics is not None:
             return evaluation
-        in_order = {query: one.with_scores() for query, one in stored.items()}
-        ranges = find_tie_ranges(in_order, self.grades, self.measures, gain=self.gain, profile=self.profile)
+        scored = {query: ranking.sort_with_scores() for query, ranking in stored.items()}
+        ranges = find_tie_ranges(scored, self.grades, self.measures, gain=self.gain, profile=self.profile)
         return replace(evaluation, tie_ranges=ranges)
 
     def score_rankings(
@@ -221,7 +228,7 @@ class FileScorer:
             MeasureError: a grade that a gain map or a measure's scale does not hold; names the file of the judgments
                 and the first line with that grade.
         """
-        judged, complete = self._judged, self.complete
+        judged, complete = self._stored_judgments, self.complete
         try:
             if judged.subtopics is not None:
                 return evaluate_novelty(
@@ -238,7 +245,8 @@ class FileScorer:
             )
         except GradeError as error:
             line = find_grade_line(self.judgments, error.grade)
-            raise MeasureError(f"{self.judgments}{f':{line}:1' if line else ''}: {error}") from None
+            place = f"{self.judgments}:{line}:1" if line else f"{self.judgments}"
+            raise MeasureError(f"{place}: {error}") from None
         except MeasureError as error:
             raise MeasureError(f"{self.judgments}: {error}") from None
 
@@ -262,7 +270,7 @@ class FileOptions:
     gain: Gain | None = None
     complete: bool = False
 
-    def scorer(self, judgments: Path) -> FileScorer:
+    def make_scorer(self, judgments: Path) -> FileScorer:
         """A scorer for *judgments*, with each measure once, however often and in whatever form it was given."""
         measures = list({measure.text: measure for measure in self.measures.values()}.values())
         return FileScorer(judgments, measures, self.gain, self.profile, self.complete)
@@ -286,9 +294,13 @@ def read_measures(texts: Sequence[str]) -> dict[str, Measure]:
     return measures
 
 
-def gains_in_force(options: FileOptions) -> dict[str, str]:
+def list_gains(options: FileOptions) -> dict[str, str]:
     """The gain of each measure in words, by the text that the user gave; empty for measures without gain."""
-    return {text: _gain(measure, options) for text, measure in options.measures.items()}
+    gains = {}
+    for text, measure in options.measures.items():
+        has_gain = "gain" in definition_of(measure).parameters
+        gains[text] = str(gain_in_force(measure, options.gain, options.profile)) if has_gain else ""
+    return gains
 
 
 def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluation:
@@ -303,9 +315,4 @@ def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluati
         FormatError: a file is wrong; holds all its problems.
         UsageError: a file needs a package that is not installed.
     """
-    return options.scorer(judgments).score(run)
-
-
-def _gain(measure: Measure, options: FileOptions) -> str:
-    knows_gain = "gain" in definition_of(measure).parameters
-    return str(gain_in_force(measure, options.gain, options.profile)) if knows_gain else ""
+    return options.make_scorer(judgments).score(run)

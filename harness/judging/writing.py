@@ -16,12 +16,12 @@ from harness.errors import InputError, UsageError
 from harness.files.editing import (
     EDITORS,
     NoPlace,
-    applied,
+    apply_edits,
     edit_csv,
     edit_suite,
-    json_line,
-    suite_grades,
-    without_judgments,
+    format_json_line,
+    read_suite_grades,
+    read_without_judgments,
 )
 from harness.files.judgments import read_judgments
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
@@ -177,10 +177,10 @@ class GradedFiles:
             names_by_grade = {grade: name for name, grade in names.items()}
         values = {pair: names_by_grade.get(grade) or format_grade(grade) for pair, grade in grades.items()}
         try:
-            edited = applied(text, editor(text, values))
+            edited = apply_edits(text, editor(text, values))
             is_sound = self._read_grades(path, edited) == {**before, **values}
             if is_sound and is_suite:
-                is_sound = without_judgments(text) == without_judgments(edited)
+                is_sound = read_without_judgments(text) == read_without_judgments(edited)
         except NoPlace as error:
             raise UsageError(f"{path}: {error}, or {ELSEWHERE}") from None
         except (InputError, YAMLError):
@@ -192,7 +192,7 @@ class GradedFiles:
     def _read_grades(self, path: Path, text: str) -> dict[Pair, str]:
         """The grades in *text*, the content of *path*, as they are written there."""
         if path == self.suite:
-            return suite_grades(text)
+            return read_suite_grades(text)
         # The readers of files read a path, whose name says the format.
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder) / path.name
@@ -272,9 +272,9 @@ def format_csv(grades: Mapping[Pair, float]) -> str:
     """CSV with the columns query, document and grade, and like a pool a byte order mark where it is not ASCII."""
     header = "query,document,grade\n"
     edits = edit_csv(header, {pair: format_grade(grade) for pair, grade in grades.items()})
-    return mark_encoding(applied(header, edits))
+    return mark_encoding(apply_edits(header, edits))
 
 
 def format_json_lines(grades: Mapping[Pair, float]) -> str:
     """JSON lines, each an object with query, document and grade."""
-    return "".join(f"{json_line(*pair, format_grade(grade))}\n" for pair, grade in grades.items())
+    return "".join(f"{format_json_line(*pair, format_grade(grade))}\n" for pair, grade in grades.items())
