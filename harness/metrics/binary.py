@@ -128,15 +128,16 @@ def shares_of(weight: float) -> tuple[float, float]:
     >>> shares_of(4.0), shares_of(float("inf"))
     ((0.8, 0.2), (1.0, 0.0))
     """
-    rest = 1.0 / (1.0 + weight)
-    return 1.0 - rest, rest
+    share_of_one = 1.0 / (1.0 + weight)
+    return 1.0 - share_of_one, share_of_one
 
 
 def blend(share_of_ranks: float, share_of_relevant: float, weight: float) -> float:
     """The harmonic mean of precision and recall, in which recall counts the root of *weight* times as much."""
+    # (1 + w) P R / (w P + R), divided by 1 + w: a large weight would overflow.
     of_recall, of_precision = shares_of(weight)
-    below = of_recall * share_of_ranks + of_precision * share_of_relevant
-    return share_of_ranks * share_of_relevant / below if below else 0.0
+    denominator = of_recall * share_of_ranks + of_precision * share_of_relevant
+    return share_of_ranks * share_of_relevant / denominator if denominator else 0.0
 
 
 def batch_blend(batch: Batch, settings: Settings, weight: float) -> Floats:
@@ -179,10 +180,11 @@ def reciprocal_rank(relevant: Sequence[bool]) -> float:
 def _batch_reciprocal_rank(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
-    found = batch.relevant(settings.level, settings.cutoff)
-    first = np.flatnonzero(np.diff(found.query, prepend=-1))
+    hits = batch.relevant(settings.level, settings.cutoff)
+    # The hits are sorted by query and rank: the first one of a query stands where the query changes.
+    first = np.flatnonzero(np.diff(hits.query, prepend=-1))
     values = np.zeros(batch.queries)
-    values[found.query[first]] = 1.0 / found.rank[first]
+    values[hits.query[first]] = 1.0 / hits.rank[first]
     return values
 
 
@@ -217,9 +219,9 @@ def average_precision(relevant: Sequence[bool], total: int) -> float:
 
 
 def _batch_average_precision(batch: Batch, settings: Settings) -> Floats:
-    found = batch.relevant(settings.level, settings.cutoff)
-    precisions = found.numbers() / found.rank
-    return batch.ratio(batch.per_query(found.query, precisions), batch_total(batch, settings))
+    hits = batch.relevant(settings.level, settings.cutoff)
+    precisions = hits.numbers() / hits.rank
+    return batch.ratio(batch.per_query(hits.query, precisions), batch_total(batch, settings))
 
 
 AP = Definition(
@@ -246,8 +248,8 @@ def r_precision(relevant: Sequence[bool], total: int) -> float:
 
 
 def _batch_r_precision(batch: Batch, settings: Settings) -> Floats:
-    found, total = batch.relevant(settings.level), batch_total(batch, settings)
-    return batch.ratio(batch.per_query(found.query[found.rank <= total[found.query]]), total)
+    hits, total = batch.relevant(settings.level), batch_total(batch, settings)
+    return batch.ratio(batch.per_query(hits.query[hits.rank <= total[hits.query]]), total)
 
 
 RPREC = Definition(
@@ -293,8 +295,14 @@ def interpolated_precision(relevant: Sequence[bool], total: int, recall: float, 
     0.6666666666666666
     """
     needed = int(recall * require_relevant(total) + (0.5 if nearest else 0.9))
-    ranks = (rank for rank, hit in enumerate(relevant, start=1) if hit)
-    return max((found / rank for found, rank in enumerate(ranks, start=1) if found >= needed), default=0.0)
+    greatest, found = 0.0, 0
+    for rank, hit in enumerate(relevant, start=1):
+        # Precision only falls at the ranks between two relevant documents.
+        if hit:
+            found += 1
+            if found >= needed:
+                greatest = max(greatest, found / rank)
+    return greatest
 
 
 def _interpolated_precision(ranking: GradedRanking, settings: Settings) -> float:
@@ -306,13 +314,14 @@ def _interpolated_precision(ranking: GradedRanking, settings: Settings) -> float
 def _batch_interpolated_precision(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
-    found = batch.relevant(settings.level)
-    order = found.numbers()
-    rounded = 0.5 if settings.word("rounding") == "nearest" else 0.9
-    needed = np.floor(settings.number("recall") * batch_total(batch, settings) + rounded)
-    reached = order >= needed[found.query]
+    hits = batch.relevant(settings.level)
+    found = hits.numbers()
+    rounding = 0.5 if settings.word("rounding") == "nearest" else 0.9
+    needed = np.floor(settings.number("recall") * batch_total(batch, settings) + rounding)
+    is_enough = found >= needed[hits.query]
     values = np.zeros(batch.queries)
-    np.maximum.at(values, found.query[reached], order[reached] / found.rank[reached])
+    # `at`, as a query is there once for each of its hits, and a plain assignment would keep the last.
+    np.maximum.at(values, hits.query[is_enough], found[is_enough] / hits.rank[is_enough])
     return values
 
 

@@ -49,42 +49,48 @@ DISCOUNT: Mapping[str, Kind] = {"log": LogBase(), "discount": Choice(RANK_PLUS_O
 
 
 def _gains(ranking: GradedRanking, settings: Settings) -> Sequence[float]:
-    return _filled(gains_of(settings.gain, ranking.grades, settings.optional("unjudged")), settings)
-
-
-def _filled(gains: Sequence[float], settings: Settings) -> Sequence[float]:
     """The gains; with ``missing=``, ranks without a hit have one too."""
+    gains = gains_of(settings.gain, ranking.grades, settings.optional("unjudged"))
     if settings.cutoff is None or not settings.given("missing"):
         return gains
     return fixed_length(gains, settings.cutoff, settings.number("missing"))
 
 
 def _worth(grade: float | None, settings: Settings) -> float:
-    known = settings.optional("unjudged") if grade is None else grade
-    return 0.0 if known is None else gain_function(settings.gain)(known)
+    if grade is None:
+        grade = settings.optional("unjudged")
+    return 0.0 if grade is None else gain_function(settings.gain)(grade)
 
 
-def _spread(settings: Settings, weight: float | None) -> Range:
+def _find_range(settings: Settings, weight: float | None) -> Range:
     """The range of a sum of gains, each times its rank's share of *weight*; None where the ranks have no end."""
-    least, greatest = _ends_of_gain(settings)
-    low = None if least < 0 and weight is None else least * (weight or 0.0)
-    high = None if greatest is None or (greatest > 0 and weight is None) else greatest * (weight or 0.0)
+    least, greatest = _find_gain_ends(settings)
+    low: float | None = 0.0
+    high: float | None = 0.0
+    if least < 0:
+        low = None if weight is None else least * weight
+    if greatest is None:
+        high = None
+    elif greatest > 0:
+        high = None if weight is None else greatest * weight
     return low, high
 
 
-def _ends_of_gain(settings: Settings) -> tuple[float, float | None]:
+def _find_gain_ends(settings: Settings) -> tuple[float, float | None]:
     """The least (0 for an unjudged document) and the greatest gain a rank can hold; None where grades have no top."""
-    worths = [worth for _, worth in settings.gain.table]
+    gains = [0.0, *(gain for _, gain in settings.gain.table)]
     if settings.given("missing"):
-        worths.append(settings.number("missing"))
-    greatest = max([0.0, *worths]) if settings.gain.kind is GainKind.MAP else None
-    return min([0.0, *worths]), greatest
+        gains.append(settings.number("missing"))
+    greatest = max(gains) if settings.gain.kind is GainKind.MAP else None
+    return min(gains), greatest
 
 
 def _check(settings: Settings) -> str | None:
-    if settings.given("missing") and settings.cutoff is None:
+    if not settings.given("missing"):
+        return None
+    if settings.cutoff is None:
         return "missing= fills the ranking up to the cutoff, so it needs one, such as @10"
-    if settings.given("missing") and (settings.cutoff or 0) > DEEPEST_SUM:
+    if settings.cutoff > DEEPEST_SUM:
         return f"missing= fills the ranking up to the cutoff, which may be no more than @{DEEPEST_SUM} then"
     return None
 
@@ -123,7 +129,7 @@ def _batch_cg(batch: Batch, settings: Settings) -> Floats:
 
 def _cg_range(settings: Settings) -> Range:
     """All ranks hold the worst, or the best, document of the map; other gains have no top."""
-    return _spread(settings, None if settings.cutoff is None else float(settings.cutoff))
+    return _find_range(settings, None if settings.cutoff is None else float(settings.cutoff))
 
 
 CG = Definition(
@@ -181,7 +187,7 @@ def divisors(kind: Discount, base: float, depth: int) -> tuple[float, ...]:
     return tuple(map(discount(kind, base), range(1, depth + 1)))
 
 
-def _discounted(gains: Sequence[float], settings: Settings) -> float:
+def _sum_discounted(gains: Sequence[float], settings: Settings) -> float:
     return dcg(gains, log=settings.number("log"), discount=settings.word("discount"))
 
 
@@ -193,9 +199,11 @@ def _batch_dcg(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
     hits, gains = batch.gains(settings.gain, settings.cutoff)
-    by_rank = np.array((1.0, *_divisors(settings)(int(hits.rank.max(initial=0)))))
-    total, missing = batch.per_query(hits.query, gains / by_rank[hits.rank]), settings.optional("missing")
+    divisor_by_rank = np.array((1.0, *_divisors(settings)(int(hits.rank.max(initial=0)))))  # ranks count from 1
+    total = batch.per_query(hits.query, gains / divisor_by_rank[hits.rank])
+    missing = settings.optional("missing")
     if missing and settings.cutoff is not None:
+        # The weight of the ranks behind the last hit is that of all ranks, less that of the ranks with a hit.
         weights = np.cumsum([0.0, *(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))])
         total += missing * (weights[settings.cutoff] - weights[batch.hits(settings.cutoff)])
     return total
@@ -203,10 +211,10 @@ def _batch_dcg(batch: Batch, settings: Settings) -> Floats:
 
 def _dcg_range(settings: Settings) -> Range:
     """The range as for CG, each rank discounted."""
-    return _spread(settings, _discount_sum(settings))
+    return _find_range(settings, _sum_discounts(settings))
 
 
-def _discount_sum(settings: Settings) -> float | None:
+def _sum_discounts(settings: Settings) -> float | None:
     if settings.cutoff is None or settings.cutoff > DEEPEST_SUM:
         return None
     return exact_sum(1.0 / divisor for divisor in _divisors(settings)(settings.cutoff))
@@ -214,7 +222,7 @@ def _discount_sum(settings: Settings) -> float | None:
 
 DCG = Definition(
     "DCG",
-    lambda ranking, settings: _discounted(_gains(ranking, settings), settings),
+    lambda ranking, settings: _sum_discounted(_gains(ranking, settings), settings),
     {**GAIN, **DISCOUNT, **CONDENSED},
     needs=Needs.GAIN,
     reach=_dcg_range,
@@ -249,6 +257,7 @@ def ndcg(
     """
     if not ideal:
         raise UndefinedScore("no judged document has a positive gain, so there is no ideal ranking to compare with")
+    # A ranking as good as the ideal one, but with other documents, has the same gains in other floats.
     share = dcg(gains, log=log, discount=discount) / dcg(ideal, log=log, discount=discount)
     return 1.0 if 1.0 < share < 1.0 + ROUNDING else share
 
@@ -259,7 +268,8 @@ def _ideal_cutoff(settings: Settings, returned: int) -> int | None:
 
     Only the first is sound; the others are what Quepid's nDCG@k and `_rank_eval` do.
     """
-    return {"cut": settings.cutoff, "all": None, "returned": returned}[settings.word("ideal")]
+    ends = {"cut": settings.cutoff, "all": None, "returned": returned}
+    return ends[settings.word("ideal")]
 
 
 def _ndcg(ranking: GradedRanking, settings: Settings) -> float:
@@ -274,20 +284,22 @@ def _ndcg(ranking: GradedRanking, settings: Settings) -> float:
 def _batch_ndcg(batch: Batch, settings: Settings) -> Floats:
     import numpy as np
 
-    end = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}[settings.word("ideal")]
-    share = batch.ratio(_batch_dcg(batch, settings), batch.ideal_dcg(settings.gain, end, _divisors(settings)))
+    ends = {"cut": settings.cutoff, "all": None, "returned": batch.hits(settings.cutoff)}
+    ideal = batch.ideal_dcg(settings.gain, ends[settings.word("ideal")], _divisors(settings))
+    share = batch.ratio(_batch_dcg(batch, settings), ideal)
     return np.where(np.abs(share - 1.0) < BATCH_ROUNDING, 1.0, share)
 
 
 def _ndcg_range(settings: Settings) -> Range:
     """At most 1; below 0 only with negative gains: at worst all ranks bad, and the ideal the least good document."""
+    # Unjudged hits are not in the ideal ranking: together they may gain any multiple of it.
     if settings.given("unjudged"):
         return 0.0, None
-    least, _ = _ends_of_gain(settings)
-    positive = [worth for _, worth in settings.gain.table if worth > 0]
+    least, _ = _find_gain_ends(settings)
+    positive = [gain for _, gain in settings.gain.table if gain > 0]
     if least == 0:
         return 0.0, 1.0
-    weight = _discount_sum(settings)
+    weight = _sum_discounts(settings)
     if weight is None or not positive:
         return None, 1.0
     first = _divisors(settings)(1)[0]
@@ -333,22 +345,22 @@ def contributions(ranking: GradedRanking, settings: Settings) -> tuple[RankContr
     gains = _gains(ranking, settings)
     end = _ideal_cutoff(settings, len(ranking.grades)) if "ideal" in settings.values else settings.cutoff
     ideal = ideal_gains(settings.gain, ranking.judgments.values(), end)
-    length, found = max(len(gains), len(ideal)), len(ranking.ids)
-    rows = zip(
-        fixed_length(gains, length, 0.0), fixed_length(ideal, length, 0.0), _divisors(settings)(length), strict=True
-    )
-    return tuple(
-        RankContribution(
+    length = max(len(gains), len(ideal))
+    gains, ideal = fixed_length(gains, length, 0.0), fixed_length(ideal, length, 0.0)
+    ranks = []
+    for place, divisor in enumerate(_divisors(settings)(length)):
+        has_hit = place < len(ranking.ids)
+        rank = RankContribution(
             rank=place + 1,
-            document=ranking.ids[place] if place < found else None,
-            grade=ranking.grades[place] if place < found else None,
-            gain=gain,
-            discount=discount,
-            adds=gain / discount,
-            loses=(best - gain) / discount,
+            document=ranking.ids[place] if has_hit else None,
+            grade=ranking.grades[place] if has_hit else None,
+            gain=gains[place],
+            discount=divisor,
+            adds=gains[place] / divisor,
+            loses=(ideal[place] - gains[place]) / divisor,
         )
-        for place, (gain, best, discount) in enumerate(rows)
-    )
+        ranks.append(rank)
+    return tuple(ranks)
 
 
 def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None, beta: float = 1.0) -> float:
@@ -374,15 +386,18 @@ def q_measure(gains: Sequence[float], ideal: Sequence[float], cutoff: int | None
     """
     if not ideal:
         raise UndefinedScore("no judged document has a positive gain")
+    # Both sums of the blend are divided by 1 + beta: a large beta would overflow.
     of_gain, of_rank = shares_of(beta)
-    found, cumulated, best, value = 0, 0.0, 0.0, 0.0
+    found, cumulated, ideal_cumulated, value = 0, 0.0, 0.0, 0.0
     for rank, gain in enumerate(gains, start=1):
-        best += ideal[rank - 1] if rank <= len(ideal) else 0.0
+        if rank <= len(ideal):
+            ideal_cumulated += ideal[rank - 1]
         cumulated += gain
         if gain > 0:
             found += 1
-            value += (of_rank * found + of_gain * cumulated) / (of_rank * rank + of_gain * best)
-    return value / min(len(ideal), len(ideal) if cutoff is None else cutoff)
+            value += (of_rank * found + of_gain * cumulated) / (of_rank * rank + of_gain * ideal_cumulated)
+    reachable = len(ideal) if cutoff is None else min(len(ideal), cutoff)
+    return value / reachable
 
 
 def _q(ranking: GradedRanking, settings: Settings) -> float:

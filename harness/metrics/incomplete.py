@@ -84,14 +84,16 @@ def bpref(
     if not relevant:
         raise UndefinedScore("no judged document is relevant")
     most = min(len(counted) - relevant, relevant)
-    before, value = 0, 0.0
+    non_relevant_before, value = 0, 0.0
     for grade in grades:
         if grade is None or grade < least:
             continue
         if grade < level:
-            before += 1
+            non_relevant_before += 1
+        elif non_relevant_before:
+            value += 1.0 - min(non_relevant_before, relevant) / most
         else:
-            value += 1.0 - min(before, relevant) / most if before else 1.0
+            value += 1.0  # *most* may be 0
     return value / relevant
 
 
@@ -113,8 +115,8 @@ def _batch_bpref(batch: Batch, settings: Settings) -> Floats:
 
     total = batch.total(settings.level)
     most = np.minimum(batch.total(settings.least_judged) - total, total)
-    counted = batch.grade >= settings.least_judged
-    query, relevant = batch.query[counted], reaches_level(batch.grade, settings.level)[counted]
+    is_judged = batch.grade >= settings.least_judged
+    query, relevant = batch.query[is_judged], reaches_level(batch.grade, settings.level)[is_judged]
     before = count_before(query, ~relevant)[relevant]
     query = query[relevant]
     lost = batch.ratio(np.minimum(before, total[query]), most[query])
@@ -179,11 +181,13 @@ def _batch_inferred_ap(batch: Batch, settings: Settings) -> Floats:
     from harness.metrics.bulk.batch import count_before, reaches_level
 
     relevant, unknown = reaches_level(batch.grade, settings.level), batch.grade < 0
-    before = [count_before(batch.query, kind)[relevant] for kind in (relevant, ~relevant & ~unknown, unknown)]
-    found, other, pooled = before
+    # What stands above each relevant hit.
+    relevant_above = count_before(batch.query, relevant)[relevant]
+    other_above = count_before(batch.query, ~relevant & ~unknown)[relevant]
+    unknown_above = count_before(batch.query, unknown)[relevant]
     above = batch.rank[relevant] - 1.0
-    in_pool = batch.ratio(found + other + pooled, above)
-    of_judged = (found + SMOOTHING) / (found + other + 2 * SMOOTHING)
+    in_pool = batch.ratio(relevant_above + other_above + unknown_above, above)
+    of_judged = (relevant_above + SMOOTHING) / (relevant_above + other_above + 2 * SMOOTHING)
     estimated = 1.0 / (above + 1.0) + above / (above + 1.0) * in_pool * of_judged
     return batch.ratio(batch.per_query(batch.query[relevant], estimated), batch.total(settings.level))
 

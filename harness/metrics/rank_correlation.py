@@ -42,17 +42,19 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: b
     >>> round(rbo(["a"], ["a", "b"]), 4), round(rbo(["a"], ["a", "b"], ended=True), 4)
     (1.0, 0.55)
     """
+    # As in the source: s and l are the lengths, and X_d, here shared[d - 1], the overlap at depth d.
     short, long = sorted((first, second), key=len)
     if not long:
         raise UndefinedScore("the overlap of two empty rankings is undefined")
     if not short:
         return 0.0
-    shared = list(_shared(short, long, len(long)))
+    shared = list(_count_shared(short, long, len(long)))
     s, ll = len(short), len(long)
     at_s, at_l = shared[s - 1], shared[ll - 1]
     seen = exact_sum(count / depth * p ** (depth - 1) for depth, count in enumerate(shared, start=1))
     if ended:
         return (1 - p) * seen + at_l / ll * p**ll
+    # Below the end of the shorter ranking, its overlap there is taken to go on.
     beyond = exact_sum(at_s * (depth - s) / (s * depth) * p ** (depth - 1) for depth in range(s + 1, ll + 1))
     return (1 - p) * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll
 
@@ -84,7 +86,7 @@ def kendall_tau(first: Sequence[str], second: Sequence[str]) -> float:
     if len(ranks) < 2:
         raise UndefinedScore(f"Kendall's tau needs two shared documents, found {len(ranks)}")
     pairs = len(ranks) * (len(ranks) - 1) // 2
-    return 1.0 - 2.0 * _inversions(ranks) / pairs
+    return 1.0 - 2.0 * _count_inversions(ranks) / pairs
 
 
 def overlap_sum(first: Sequence[str], second: Sequence[str], p: float, depth: int) -> float:
@@ -94,42 +96,45 @@ def overlap_sum(first: Sequence[str], second: Sequence[str], p: float, depth: in
     >>> overlap_sum(["a"], ["a"], p=0.5, depth=2)
     1.25
     """
-    seen = min(depth, ceil(log(_NO_WEIGHT) / log(p)))
-    return exact_sum(count / at * p ** (at - 1) for at, count in enumerate(_shared(first, second, seen), start=1))
+    looked_at = min(depth, ceil(log(_NO_WEIGHT) / log(p)))
+    shared = _count_shared(first, second, looked_at)
+    return exact_sum(count / rank * p ** (rank - 1) for rank, count in enumerate(shared, start=1))
 
 
-def _shared(first: Sequence[str], second: Sequence[str], depth: int) -> Iterator[int]:
+def _count_shared(first: Sequence[str], second: Sequence[str], depth: int) -> Iterator[int]:
     """How many documents the two have in common down to each depth."""
     seen_first: set[str] = set()
     seen_second: set[str] = set()
-    common = 0
-    for at in range(depth):
+    shared = 0
+    for place in range(depth):
         for ranking, own, other in ((first, seen_first, seen_second), (second, seen_second, seen_first)):
-            if at < len(ranking):
-                own.add(ranking[at])
-                common += ranking[at] in other
-        yield common
+            if place < len(ranking):
+                own.add(ranking[place])
+                # Counted by the ranking that comes to it last, also where both do at one depth.
+                shared += ranking[place] in other
+        yield shared
 
 
-def _inversions(ranks: list[int]) -> int:
+def _count_inversions(ranks: list[int]) -> int:
     """How many pairs stand in the wrong order, counted while merging."""
     if len(ranks) <= _FEW:
-        return _inversions_of_few(ranks)
+        return _count_inversions_of_few(ranks)
     middle = len(ranks) // 2
     left, right = ranks[:middle], ranks[middle:]
-    inversions = _inversions(left) + _inversions(right)
+    inversions = _count_inversions(left) + _count_inversions(right)
     left.sort()
     right.sort()
-    at = 0
+    # Each value on the left that is greater stands before the one on the right, and should stand behind it.
+    smaller = 0
     for value in right:
-        while at < len(left) and left[at] < value:
-            at += 1
-        inversions += len(left) - at
+        while smaller < len(left) and left[smaller] < value:
+            smaller += 1
+        inversions += len(left) - smaller
     return inversions
 
 
-def _inversions_of_few(ranks: list[int]) -> int:
-    """`_inversions` by insertion sort: quadratic, with a small constant."""
+def _count_inversions_of_few(ranks: list[int]) -> int:
+    """`_count_inversions` by insertion sort: quadratic, with a small constant."""
     before: list[int] = []
     inversions = 0
     for rank in ranks:
@@ -160,10 +165,13 @@ def compatibility(
     positive = [document for document, grade in judgments.items() if grade > 0]
     if not positive:
         raise UndefinedScore("no judged document has a positive grade")
+    # Of all ideal rankings, the most similar one has documents of one grade in the order of the ranking.
     ideal = sorted(positive, key=lambda document: (-judgments[document], place.get(document, len(place))))
     depth = max(len(ranking), len(ideal))
     value = overlap_sum(ranking, ideal, p, depth)
-    return value / overlap_sum(ideal, ideal, p, depth) if normalize else value * (1 - p) / (1 - p**depth)
+    if normalize:
+        return value / overlap_sum(ideal, ideal, p, depth)
+    return value * (1 - p) / (1 - p**depth)  # the weights of *depth* ranks add up to 1
 
 
 def _compatibility(ranking: GradedRanking, settings: Settings) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf, isfinite
@@ -159,13 +160,14 @@ def cover_subtopics(
 
     A document is relevant to a subtopic from the grade *level* on. One that came twice counts once.
     """
-    covered_by = {
-        document: frozenset(subtopic for subtopic, grade in by_subtopic.items() if grade >= level)
-        for document, by_subtopic in judgments.items()
-    }
-    covers = [covered_by.get(document, frozenset()) for document in without_duplicates(ranking)[:cutoff]]
-    in_order = [covered_by[document] for document in sorted(covered_by, key=str.encode, reverse=True)]
-    return DiverseRanking(covers, in_order, len(frozenset().union(*in_order)))
+    covers_by_document: dict[str, frozenset[str]] = {}
+    for document, by_subtopic in judgments.items():
+        relevant_to = [subtopic for subtopic, grade in by_subtopic.items() if grade >= level]
+        covers_by_document[document] = frozenset(relevant_to)
+    covers = [covers_by_document.get(document, frozenset()) for document in without_duplicates(ranking)[:cutoff]]
+    ids = sorted(covers_by_document, key=str.encode, reverse=True)
+    judged_covers = [covers_by_document[document] for document in ids]
+    return DiverseRanking(covers, judged_covers, len(frozenset().union(*judged_covers)))
 
 
 def grade_ranking(
@@ -186,11 +188,12 @@ def grade_ranking(
         UsageError: a grade is not a finite number.
     """
     check_grades(judgments)
-    unique = without_duplicates(ranking)
-    known = {document for document, grade in judgments.items() if grade >= least} if judged_only else ()
-    kept = [document for document in unique if document in known] if judged_only else unique
-    ids = kept[:cutoff]
-    return GradedRanking(ids, [judgments.get(document) for document in ids], judgments, len(kept))
+    documents = without_duplicates(ranking)
+    if judged_only:
+        judged = {document for document, grade in judgments.items() if grade >= least}
+        documents = [document for document in documents if document in judged]
+    ids = documents[:cutoff]
+    return GradedRanking(ids, [judgments.get(document) for document in ids], judgments, len(documents))
 
 
 def check_grades(judgments: Mapping[str, object]) -> None:
@@ -200,14 +203,14 @@ def check_grades(judgments: Mapping[str, object]) -> None:
     Raises:
         UsageError: a grade is not; names the first.
     """
-    try:
+    # All at once, as this is done for each query: scripts/bench/metrics. What is wrong is looked for only then.
+    with suppress(TypeError, OverflowError):
         if all(map(isfinite, cast("Iterable[float]", judgments.values()))):
             return
-    except (TypeError, OverflowError):
-        pass
-    document, grade = next(each for each in judgments.items() if finite(each[1]) is None)
-    shown = "too large" if isinstance(grade, int) else repr(grade)
-    raise UsageError(f"the grade of document {document!r} is {shown}, and must be a finite number")
+    for document, grade in judgments.items():
+        if finite(grade) is None:
+            shown = "too large" if isinstance(grade, int) else repr(grade)
+            raise UsageError(f"the grade of document {document!r} is {shown}, and must be a finite number")
 
 
 def without_duplicates(ranking: Sequence[str]) -> Sequence[str]:

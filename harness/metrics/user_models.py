@@ -42,11 +42,11 @@ def stop_probability(grade: float, top: float) -> float:
     >>> stop_probability(3, top=4)
     0.4375
     """
-    _within(grade, top, "ERR")
+    _check_top(grade, top, "ERR")
     return float(2.0**grade - 1.0) / 2.0**top if grade > 0 else 0.0
 
 
-def _within(grade: float, top: float, name: str) -> None:
+def _check_top(grade: float, top: float, name: str) -> None:
     if grade > top:
         hint = f"name the scale's, as {name}(max={grade:g})"
         raise GradeError(f"grade {grade:g} is above the top grade {top:g} of {name}; {hint}", grade)
@@ -70,13 +70,13 @@ def err(stops: Sequence[float]) -> float:
     return value
 
 
-def _stop(grade: float | None, settings: Settings) -> float:
+def _find_stop(grade: float | None, settings: Settings) -> float:
     known = settings.optional("unjudged") if grade is None else grade
     return 0.0 if known is None else stop_probability(known, settings.number("max"))
 
 
 def _err(ranking: GradedRanking, settings: Settings) -> float:
-    top, unjudged = settings.number("max"), _stop(None, settings)
+    top, unjudged = settings.number("max"), _find_stop(None, settings)
     for grade in ranking.judgments.values():
         stop_probability(grade, top)  # a grade above the top is an error even where it was not returned
     return err([unjudged if grade is None else stop_probability(grade, top) for grade in ranking.grades])
@@ -89,13 +89,15 @@ def _batch_err(batch: Batch, settings: Settings) -> Floats:
 
     top = settings.number("max")
     stop_probability(float(batch.judged_grade.max(initial=0.0)), top)
+    # Nobody stops at another document, so only these hits count.
     inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
     query, rank = batch.query[inside], batch.rank[inside]
     stop = (np.exp2(batch.grade[inside].astype(np.float64)) - 1.0) / 2.0**top
     value, still_looking = np.zeros(batch.queries), np.ones(batch.queries)
-    for each in split_by_order(query):
-        value[query[each]] += still_looking[query[each]] * stop[each] / rank[each]
-        still_looking[query[each]] *= 1.0 - stop[each]
+    # What a hit adds depends on the hits before it: the first hits of all queries at once, then the second ones.
+    for hits in split_by_order(query):
+        value[query[hits]] += still_looking[query[hits]] * stop[hits] / rank[hits]
+        still_looking[query[hits]] *= 1.0 - stop[hits]
     return value
 
 
@@ -113,7 +115,7 @@ ERR = Definition(
     {"max": Number(4.0, least=0.0, greatest=1024.0, open_ends=True), **UNJUDGED, **CONDENSED},  # 2^max is a number
     reach=_err_range,
     batch=_batch_err,
-    worth=_stop,
+    worth=_find_stop,
 )
 
 
@@ -127,7 +129,7 @@ def usefulness(grade: float, top: float) -> float:
     >>> usefulness(1, top=4)
     0.25
     """
-    _within(grade, top, "RBP")
+    _check_top(grade, top, "RBP")
     return grade / top if grade > 0 else 0.0
 
 
@@ -145,7 +147,7 @@ def rbp(useful: Sequence[float], p: float) -> float:
     return (1.0 - p) * exact_sum(gain * p**depth for depth, gain in enumerate(useful))
 
 
-def _use(grade: float | None, settings: Settings) -> float:
+def _find_use(grade: float | None, settings: Settings) -> float:
     top = settings.optional("max")
     if top is None or grade is None:
         return relevance(grade, settings)
@@ -164,8 +166,8 @@ def _rbp(ranking: GradedRanking, settings: Settings) -> float:
 def _batch_rbp(batch: Batch, settings: Settings) -> Floats:
     p, top = settings.number("p"), settings.optional("max")
     if top is None:
-        found = batch.relevant(settings.level, settings.cutoff)
-        return (1.0 - p) * batch.per_query(found.query, p ** (found.rank - 1.0))
+        hits = batch.relevant(settings.level, settings.cutoff)
+        return (1.0 - p) * batch.per_query(hits.query, p ** (hits.rank - 1.0))
     usefulness(float(batch.judged_grade.max(initial=0.0)), top)
     inside = (batch.grade > 0) & (True if settings.cutoff is None else batch.rank <= settings.cutoff)
     useful = batch.grade[inside] / top * p ** (batch.rank[inside] - 1.0)
@@ -190,7 +192,7 @@ RBP = Definition(
     reach=_rbp_range,
     check=_rbp_check,
     batch=_batch_rbp,
-    worth=_use,
+    worth=_find_use,
 )
 
 
@@ -211,12 +213,12 @@ def rbp_residual(unjudged: Sequence[float], p: float, *, tail_always: bool = Tru
     return float(rbp(unjudged, p) + p ** len(unjudged))
 
 
-def _unjudged(grade: float | None, settings: Settings) -> float:
+def _is_unjudged(grade: float | None, settings: Settings) -> float:
     return float(grade is None or grade < settings.least_judged)
 
 
 def _rbp_residual(ranking: GradedRanking, settings: Settings) -> float:
-    unjudged = [_unjudged(grade, settings) for grade in ranking.grades]
+    unjudged = [_is_unjudged(grade, settings) for grade in ranking.grades]
     return rbp_residual(unjudged, settings.number("p"), tail_always=settings.word("tail") == "always")
 
 
@@ -226,6 +228,7 @@ def _batch_rbp_residual(batch: Batch, settings: Settings) -> Floats:
     p, cutoff = settings.number("p"), settings.cutoff
     inside = (batch.grade >= settings.least_judged) & (True if cutoff is None else batch.rank <= cutoff)
     query = batch.query[inside]
+    # A batch has no unjudged hits; but the weights of all ranks add up to 1.
     residual = 1.0 - (1.0 - p) * batch.per_query(query, p ** (batch.rank[inside] - 1.0))
     if settings.word("tail") == "always":
         return residual
@@ -238,7 +241,7 @@ RBP_RESIDUAL = Definition(
     {**PERSISTENCE, **NEGATIVE, "tail": Choice("always", ("always", "unjudged"))},
     needs=Needs.NOTHING,
     batch=_batch_rbp_residual,
-    worth=_unjudged,
+    worth=_is_unjudged,
 )
 
 MEASURES = (ERR, RBP, RBP_RESIDUAL)
