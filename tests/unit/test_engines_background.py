@@ -10,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
+
 from harness import embedded as background
 from harness.embedded import EmbeddedNode, down, find_running, open_node, status, up
 from harness.errors import EngineStartError, UsageError
@@ -100,13 +102,11 @@ def test_a_process_that_got_the_id_of_a_dead_node_is_not_taken_for_it_and_not_en
     assert find_running("3.8") is None
     assert down() == ()
     assert not state.home.exists()
-    assert background._process(EmbeddedNode(state.url, "3.8", state.pid, Path("-c"))) is not None
+    assert psutil.Process(state.pid).status() != psutil.STATUS_ZOMBIE
 
 
 def test_a_node_that_died_is_not_found_and_its_folder_goes(pretend: Pretend, states: Path) -> None:
     state = pretend()
-    import psutil
-
     psutil.Process(state.pid).kill()
     psutil.wait_procs([psutil.Process(state.pid)], timeout=10)
     assert find_running("3.8") is None

@@ -11,7 +11,7 @@ from threading import Thread
 import zstandard
 
 from harness.errors import FormatError, MeasureError
-from harness.files.runs import FileScorer, read_measures
+from harness.files.runs import FileScorer, read_measures, read_run
 from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Profile
 
@@ -34,29 +34,50 @@ def scorer(tmp_path, monkeypatch):
     return make
 
 
+@pytest.fixture
+def read_by_line(monkeypatch):
+    """The runs that were read into dicts, line by line; what is scored as columns is not among them."""
+    paths = []
+
+    def read(path):
+        paths.append(path)
+        return read_run(path)
+
+    monkeypatch.setattr("harness.files.runs.read_run", read)
+    return paths
+
+
+def score_as_dicts(files, run, monkeypatch):
+    """The scores of a run as those of a small one."""
+    monkeypatch.setattr("harness.files.runs.LARGE", run.stat().st_size + 1)
+    return files.score(run)
+
+
 @pytest.mark.parametrize("packed", PACK)
 @pytest.mark.parametrize("lines", [RUN, RUN.replace(" ", "\t"), RUN.replace("\n", "\r\n"), RUN.replace(" ", "   ")])
-def test_large_trec_files_are_scored_as_columns(scorer, packed, lines):
+def test_large_trec_files_are_scored_as_columns(scorer, packed, lines, read_by_line, monkeypatch):
     files, run = scorer(run=lines, packed=packed)
-    evaluation = files._score_in_bulk(run)
-    assert evaluation == files._score_dicts(run)
+    evaluation = files.score(run)
+    assert read_by_line == []
     assert evaluation.scores == {"RR": {"q1": 0.5, "q2": 0.5}}  # x before d1: equal scores, by id from the last
     assert (evaluation.missing, evaluation.unjudged) == (("q3",), ("q4",))
+    assert evaluation == score_as_dicts(files, run, monkeypatch)
+    assert read_by_line == [run]
 
 
 def test_equal_scores_stand_as_they_come_in_every_other_profile(scorer):
     files, run = scorer(run="q2 Q0 d1 1 3 t\nq2 Q0 x 2 3 t\n", profile=Profile.STANDARD)
-    assert files._score_in_bulk(run).scores == {"RR": {"q2": 1.0}}
+    assert files.score(run).scores == {"RR": {"q2": 1.0}}
 
 
 def test_missing_queries_come_last_where_asked_for(scorer):
     files, run = scorer(complete=True)
-    assert list(files._score_in_bulk(run).scores["RR"].items()) == [("q1", 0.5), ("q2", 0.5), ("q3", 0.0)]
+    assert list(files.score(run).scores["RR"].items()) == [("q1", 0.5), ("q2", 0.5), ("q3", 0.0)]
 
 
-def test_a_run_of_comments_scores_nothing(scorer):
+def test_a_run_of_comments_scores_nothing(scorer, monkeypatch):
     files, run = scorer(run="# nothing\n")
-    assert files._score_in_bulk(run).scores == files._score_dicts(run).scores == {"RR": {}}
+    assert files.score(run).scores == score_as_dicts(files, run, monkeypatch).scores == {"RR": {}}
 
 
 @pytest.mark.parametrize(
@@ -74,16 +95,11 @@ def test_a_run_of_comments_scores_nothing(scorer):
         "a control character",
     ],
 )
-def test_what_columns_do_not_take_is_scored_as_dicts(scorer, given):
+def test_what_columns_do_not_take_is_scored_as_dicts(scorer, given, read_by_line, monkeypatch):
     files, run = scorer(**{"measures": ["nDCG@10"], **given})
-    assert files._score_in_bulk(run) is None
-    assert files.score(run) == files._score_dicts(run)
-
-
-def test_small_files_are_scored_as_dicts(scorer, monkeypatch):
-    files, run = scorer()
-    monkeypatch.setattr("harness.files.runs.LARGE", run.stat().st_size + 1)
-    assert files._score_in_bulk(run) is None
+    evaluation = files.score(run)
+    assert read_by_line == [run]
+    assert evaluation == score_as_dicts(files, run, monkeypatch)
 
 
 @pytest.mark.parametrize(

@@ -45,39 +45,39 @@ class Server:
             return early
         place, _, _ = path.partition("?")
         index, _, action = unquote(place).strip("/").partition("/")
-        serve: Callable[[str, bytes], Answer] = getattr(self, f"_{method.lower()}_{action.strip('_') or 'index'}")
+        serve: Callable[[str, bytes], Answer] = getattr(self, f"{method.lower()}_{action.strip('_') or 'index'}")
         return serve(index, body or b"")
 
-    def _get_mapping(self, pattern: str, body: bytes) -> Answer:
+    def get_mapping(self, pattern: str, body: bytes) -> Answer:
         found = {
             name: {"mappings": {"_meta": held["meta"]}} for name, held in self.indexes.items() if fnmatch(name, pattern)
         }
         return reply(found) if found or "*" in pattern else reply({}, 404)
 
-    def _put_index(self, index: str, body: bytes) -> Answer:
+    def put_index(self, index: str, body: bytes) -> Answer:
         if index in self.indexes:
             error = {"type": "resource_already_exists_exception", "reason": f"index [{index}] already exists"}
             return reply({"error": error, "status": 400}, 400)
         self.indexes[index] = {"meta": json.loads(body)["mappings"]["_meta"], "documents": {}}
         return reply({"acknowledged": True, "shards_acknowledged": True})
 
-    def _put_mapping(self, index: str, body: bytes) -> Answer:
+    def put_mapping(self, index: str, body: bytes) -> Answer:
         self.indexes[index]["meta"] = json.loads(body)["_meta"]
         return reply({})
 
-    def _delete_index(self, index: str, body: bytes) -> Answer:
+    def delete_index(self, index: str, body: bytes) -> Answer:
         return reply({}) if self.indexes.pop(index, None) else reply({}, 404)
 
-    def _post_bulk(self, index: str, body: bytes) -> Answer:
+    def post_bulk(self, index: str, body: bytes) -> Answer:
         lines = [json.loads(line) for line in body.splitlines()]
         pairs = [(header["index"]["_id"], document) for header, document in zip(lines[::2], lines[1::2], strict=True)]
         self.indexes[index]["documents"].update(pairs)
         return bulk_reply([201] * len(pairs), [identity for identity, _ in pairs])
 
-    def _post_refresh(self, index: str, body: bytes) -> Answer:
+    def post_refresh(self, index: str, body: bytes) -> Answer:
         return reply({})
 
-    def _get_count(self, index: str, body: bytes) -> Answer:
+    def get_count(self, index: str, body: bytes) -> Answer:
         return counted(len(self.indexes[index]["documents"]))
 
     def mask(self, text: str) -> str:
@@ -169,7 +169,7 @@ def test_documents_that_the_engine_is_too_busy_for_are_sent_again_alone(
         sent.append(len(ids))
         if len(sent) > 1:
             return None
-        server._post_bulk(index, b"\n".join(body.splitlines()[:-4]))
+        server.post_bulk(index, b"\n".join(body.splitlines()[:-4]))
         return bulk_reply([*REST, 429, 429], ids)
 
     server.before = turn_away
@@ -206,7 +206,7 @@ def test_an_index_whose_creation_was_never_answered_is_built_by_who_created_it(
 
     def hang_up(call: str, body: bytes) -> None:
         if call == f"PUT /{index}" and next(lost, False):
-            server._put_index(index, body)
+            server.put_index(index, body)
             raise ConnectionClosed("it closed the connection")
 
     server.before = hang_up
@@ -287,7 +287,7 @@ def test_an_index_whose_shards_no_node_takes_is_removed(server: Server, folder: 
     def create_only(call: str, body: bytes) -> Answer | None:
         if call != f"PUT /{index}":
             return None
-        server._put_index(index, body)
+        server.put_index(index, body)
         return reply({"acknowledged": True, "shards_acknowledged": False})
 
     server.before = create_only
