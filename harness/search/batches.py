@@ -279,9 +279,12 @@ class Batches:
             self._size = min(self._size, max(least, size // 2))
 
 
-def _are_alike(one: Entry, other: Entry) -> bool:
+def _are_alike(entry: Entry, other: Entry) -> bool:
     """Whether both can be parts of one request."""
-    return one.is_template == other.is_template and not any((one.path, other.path, one.refusal, other.refusal))
+    if entry.is_template != other.is_template:
+        return False
+    # What has a path of its own is sent by itself, and what is refused is not sent.
+    return not any((entry.path, other.path, entry.refusal, other.refusal))
 
 
 def split_into_batches(values: Sequence[T], size: int) -> list[list[T]]:

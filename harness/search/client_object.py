@@ -147,7 +147,11 @@ class ClientConnection:
         """See `Connection.perform`."""
         try:
             content = run_within(timeout, lambda: self._sender.send(method, path, body, mime, timeout))
-            return Answer(_read_status(content), _encode(getattr(content, "body", content)))
+            # An answer of elasticsearch has a status; other clients raise errors for all but 200.
+            status = getattr(getattr(content, "meta", None), "status", 200)
+            if not isinstance(status, int):
+                status = 200
+            return Answer(status, _encode(getattr(content, "body", content)))
         except (HarnessError, KeyboardInterrupt):
             raise
         except TimeoutError as error:
@@ -184,12 +188,6 @@ def _read_raised_answer(error: BaseException) -> Answer:
         raise NoAnswerInTime("the given client had no answer in time") from error
     kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
     raise kind(f"the given client failed ({type(error).__name__}): {explain_unreachable(error)}") from error
-
-
-def _read_status(content: Any) -> int:
-    """The status of an answer that has one, as those of elasticsearch; other clients raise errors."""
-    status = getattr(getattr(content, "meta", None), "status", 200)
-    return status if isinstance(status, int) else 200
 
 
 def _encode(content: Any) -> bytes:

@@ -195,7 +195,10 @@ def _read_proxy(cluster: Cluster, environ: Mapping[str, str]) -> Proxy | None:
 def _make_authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
     """The header of the login, if there is one, and what is encoded in it."""
     if cluster.api_key_env:
-        token = _encode_key(environ[cluster.api_key_env])
+        token = environ[cluster.api_key_env]
+        if ":" in token:
+            # Base64 has no colon: this is `id:key`, which is not encoded yet.
+            token = base64.b64encode(token.encode()).decode()
         return {"authorization": f"ApiKey {token}"}, {cluster.api_key_env: token}
     if cluster.bearer_token_env:
         return {"authorization": f"Bearer {environ[cluster.bearer_token_env]}"}, {}
@@ -213,11 +216,6 @@ def _check_one_login(cluster: Cluster) -> None:
         raise UsageError(
             f'cluster "{cluster.name}" has more than one login: {" and ".join(cluster.logins)}; use one of them'
         )
-
-
-def _encode_key(key: str) -> str:
-    """An API key as the header has it: base64 has no colon, so a key with a colon is not encoded yet."""
-    return base64.b64encode(key.encode()).decode() if ":" in key else key
 
 
 def _encode_basic(username: str, password: str) -> str:

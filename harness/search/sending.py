@@ -221,18 +221,17 @@ class BatchSender:
         if isinstance(no_time, Failure):
             return _answer_all(batch, no_time)
         self._health.record_timeout(failure)
-        if self._health.given_up is None and not (is_alive or self._is_alive()):
-            self._health.given_up = failure
+        if self._health.given_up is None and not is_alive:
+            # A node that answers anything shows that this request is slow, and not the server.
+            is_alive = has_living_node(self._connection, SECONDS_ALIVE, self._health)
+            if not is_alive:
+                self._health.given_up = failure
         if 0 < answers_before == self._health.answers and self._batches.under_way > 1:
             self._batches.probe()
             self._health.record_outage(failure, seen=batch.outages)
             return self._repeat(batch, failure, TIMEOUT)
         self._batches.record_refusal(len(batch.entries))
         return self._divide(batch, failure, TIMEOUT)
-
-    def _is_alive(self) -> bool:
-        """Whether any node answers anything, within what is left of the budget."""
-        return has_living_node(self._connection, SECONDS_ALIVE, self._health)
 
     def _divide(self, batch: Batch, failure: Failure, cause: str, due: float = 0.0) -> BatchResult:
         """Send *batch* again in halves; *failure* is the response of a single search, or if nothing more is sent."""

@@ -182,7 +182,7 @@ def test_a_closed_index_is_told_as_that(index, init, call):
 
 
 def test_an_index_without_its_shards_is_told_as_that_and_never_meant_itself(init, call, monkeypatch):
-    monkeypatch.setattr(Retries, "pause", lambda *_: 0.0)
+    monkeypatch.setattr(Retries, "draw_pause", lambda *_: 0.0)
     name = f"relevance-test-{uuid.uuid4().hex[:12]}"
     settings = {"number_of_replicas": 0, "index.routing.allocation.require._name": "nowhere"}
     call("PUT", f"/{name}?wait_for_active_shards=0", {"settings": settings, "mappings": MAPPINGS})
