@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from harness.errors import UndefinedScore
 from harness.metrics import measure_range, parse_measure, score_query, unjudged_bounds
 from harness.metrics.rank_correlation import kendall_tau, overlap, rbo
+from harness.metrics.registry import DEFINITIONS
 from harness.model import Gain, GainKind, Profile
 
 DOCUMENTS = [f"d{number}" for number in range(14)]
@@ -32,6 +33,10 @@ ALL = [
 ]  # fmt: skip
 DEPEND_ON_LENGTH = {"P", "F", "SetP", "SetF", "SetAP", "Judged", "NumRet", "RBPResidual", "Compat"}
 """Without a cutoff these change with the number of hits; with one, they may where the ranking is shorter."""
+
+
+def test_every_measure_of_one_ranking_is_covered():
+    assert {measure.name for measure in ALL} == {definition.name for definition in DEFINITIONS if definition.formula}
 
 
 def score(measure, ranking, grades, gain=None, profile=Profile.STANDARD):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from harness.errors import UndefinedScore
 from harness.metrics import parse_measure, score_query, tie_band, tie_range
+from harness.metrics.registry import DEFINITIONS
 from harness.model import Gain, GainKind, Profile
 
 MEASURES = [
@@ -28,6 +29,12 @@ MAP = Gain(GainKind.MAP, ((-1, -2), (0, -0.5), (1, 1), (2, 0), (3, 4)))
 TIED_SCORES = st.lists(st.sampled_from([3.0, 2.0, 1.0]), min_size=1, max_size=6).map(
     lambda scores: sorted(scores)[::-1]
 )
+
+
+def test_every_measure_of_one_ranking_is_covered():
+    assert {measure.name for measure in MEASURES} == {
+        definition.name for definition in DEFINITIONS if definition.formula
+    }
 
 
 def all_orders(ranking, scores):

@@ -75,6 +75,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def test_harness_toml_takes_every_kind_of_server() -> None:
+    """`config` is a layer below `search`, and so has a list of its own."""
+    assert set(shape.SERVICES) == DIALECTS.keys()
+
+
 def test_a_third_engine_runs_a_suite(folder: Path) -> None:
     options = RunOptions(config=folder / "harness.toml")
     report = run_suites([folder / "books.relevance.yaml"], options, environ={})

@@ -1,12 +1,17 @@
 """The grammar of thresholds and expectations, sentence by sentence."""
 
+from dataclasses import fields
+from typing import get_args
+
 import pytest
 
 from harness.errors import GrammarError, MeasureError
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import parse_measure
+from harness.metrics.score import get_measure
 from harness.model import (
     Before,
+    Condition,
     DropCondition,
     Gain,
     GainKind,
@@ -18,11 +23,18 @@ from harness.model import (
     ScoreCondition,
     SignificanceCondition,
     StatisticKind,
+    Threshold,
     WorseCondition,
 )
 
 NDCG = parse_measure("nDCG@10")
 IPREC = parse_measure("IPrec@0.2")
+
+
+@pytest.mark.parametrize("form", get_args(Condition))
+def test_the_measure_of_every_form_is_scored(form):
+    values = {field.name: NDCG if field.name == "measure" else None for field in fields(form)}
+    assert get_measure(Threshold("", form(**values))) == values.get("measure")
 
 
 def of_suite(text):

@@ -7,7 +7,7 @@ import pytest
 
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
-from harness.options import FLAG, IDS, OPTIONS, SENDING_OPTIONS, TAGS, VARIABLES
+from harness.options import COUNT, FLAG, IDS, OPTIONS, SECONDS, SENDING_OPTIONS, TAGS, VARIABLES
 from harness.run.header import KINDS, MATRIX
 
 REPORT, WHOLE = Path("merged.json"), Path("whole.json")
@@ -321,7 +321,7 @@ def test_journals_with_and_without_a_named_index_are_refused_and_it_is_named(eng
 
 def test_the_type_of_every_option_of_a_part_is_known():
     """Else a journal with the option would be refused as one that no run wrote."""
-    types = {FLAG: (bool,), TAGS: (list,), IDS: (list,), VARIABLES: (list,)}
+    types = {FLAG: (bool,), TAGS: (list,), IDS: (list,), VARIABLES: (list,), SECONDS: (int, float), COUNT: (int,)}
     for name in SENDING_OPTIONS:
         kind = OPTIONS[name].kind
         if kind in types and name not in MATRIX:

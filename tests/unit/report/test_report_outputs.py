@@ -22,6 +22,7 @@ from harness.report.outputs import (
     find_output,
     refuse_inputs,
     remove_outdated,
+    render,
     write_output,
     write_report,
 )
@@ -39,6 +40,10 @@ def test_the_name_of_a_file_says_what_goes_into_it(suffix, kind):
 
 def test_a_name_that_says_nothing_is_no_report():
     assert find_output(Path("report.pdf")) is None
+
+
+def test_each_kind_has_a_form_of_its_own():
+    assert len({"".join(render(REPORT, kind)) for kind in KINDS}) == len(KINDS)
 
 
 def test_files_are_written_whole_with_the_usual_permissions(tmp_path):

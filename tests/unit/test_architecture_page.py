@@ -1,0 +1,140 @@
+"""What docs/architecture.md and CONTRIBUTING.md name exists: files, and functions, classes and constants."""
+
+import ast
+import builtins
+import re
+import textwrap
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "docs" / "architecture.md", ROOT / "CONTRIBUTING.md"]
+PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+FENCE = re.compile(r"^ *```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"`([^`\n]+)`")
+FILE_NAME = re.compile(r"[\w…/.-]+\.(?:py|md|toml|yaml)|[\w.-]+(?:/[\w.-]+)*/|[\w.-]+(?:/[\w.-]+)+")
+NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?")
+OF_A_FILE = re.compile(r"((?:`\w+`(?:, | and )?)+) (?:in|of) `([\w/]+\.py)`")
+
+FOLDERS = [ROOT, ROOT / "harness", ROOT / "tests" / "unit", ROOT / "tests" / "property"]
+"""Where a path on the pages may begin."""
+
+NOT_HERE = {"harness.toml", "conftest.py", "dist/"}
+"""Files of users, and what scripts make."""
+
+
+def read_text(page: Path) -> str:
+    """*page* without its fenced blocks, each paragraph on one line."""
+    return re.sub(r"\n[ ]*(?=\S)(?![|#-]|\d+\.)", " ", FENCE.sub("", page.read_text(encoding="utf-8")))
+
+
+def read_excerpts() -> list[ast.Module]:
+    """The Python that the pages show."""
+    blocks = [block for page in PAGES for block in FENCE.findall(page.read_text(encoding="utf-8"))]
+    return [ast.parse(textwrap.dedent(code)) for language, code in blocks if language == "python"]
+
+
+def find_paths(line: str) -> list[str]:
+    """The files and folders that *line* names; a file without a folder is in that of the file before it."""
+    paths: list[str] = []
+    folder = ""
+    for code in CODE.findall(line):
+        if not FILE_NAME.fullmatch(code) or code in NOT_HERE:
+            continue
+        if "/" in code:
+            folder = code[: code.rindex("/") + 1]
+            paths.append(code)
+        else:
+            paths.append(folder + code if exists(folder + code) else code)
+    return paths
+
+
+def exists(path: str) -> bool:
+    pattern = path.rstrip("/").replace("…", "*")
+    return any(any(folder.glob(pattern)) for folder in FOLDERS)
+
+
+def list_definitions(tree: ast.AST) -> set[str]:
+    """The functions, classes, arguments, fields, variables and imported names of *tree*."""
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names.add(node.id if isinstance(node, ast.Name) else node.attr)
+        elif isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[-1])
+    return names
+
+
+@cache
+def definitions_of(path: Path) -> frozenset[str]:
+    return frozenset(list_definitions(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+@cache
+def list_known() -> frozenset[str]:
+    """What is defined anywhere in the harness and its tests, with the names of its modules and packages."""
+    paths = [*(ROOT / "harness").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    modules = {path.stem for path in paths} | {path.parent.name for path in paths}
+    return frozenset(modules.union(*map(definitions_of, paths)))
+
+
+@cache
+def list_words() -> frozenset[str]:
+    """The texts of one word in the harness, such as keys of suites."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "harness").rglob("*.py")]
+    constants = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    return frozenset(constant for constant in constants if isinstance(constant, str) and constant.islower())
+
+
+INVENTED = {
+    "SpreadCondition", "judge_spread", "ShelfDialect", "ShelfSearch", "find_books", "_fallout", "_batch_fallout",
+    "_worth_in_fallout", "FALLOUT", "csv", "report/csv.py", "search/shelf.py",
+}  # fmt: skip
+"""What the worked changes add."""
+
+
+@PAGE
+def test_every_file_exists(page):
+    paths = {path for line in read_text(page).splitlines() for path in find_paths(line)}
+    assert len(paths) > 10
+    assert [path for path in sorted(paths - INVENTED) if not exists(path)] == []
+
+
+@PAGE
+def test_every_name_is_defined(page):
+    names = {code.removesuffix("()") for code in CODE.findall(read_text(page)) if NAME.fullmatch(code)}
+    names = {name for name in names if not FILE_NAME.fullmatch(name)}
+    missing = [
+        name
+        for name in sorted(names - INVENTED)
+        if not list_known().issuperset(name.split(".")) and name not in list_words()
+    ]
+    assert missing == []
+
+
+@PAGE
+def test_every_name_of_a_file_is_defined_there(page):
+    missing = []
+    for names, path in OF_A_FILE.findall(read_text(page)):
+        [file] = [folder / path for folder in FOLDERS if (folder / path).exists()]
+        missing += [f"{name} in {path}" for name in CODE.findall(names) if name not in definitions_of(file) | INVENTED]
+    assert missing == []
+
+
+def test_the_excerpts_use_what_is_defined():
+    excerpts = read_excerpts()
+    assert len(excerpts) == 5
+    known = list_known() | set(dir(builtins)) | INVENTED | {"writerow", "items", "values"}
+    for excerpt in excerpts:
+        own = list_definitions(excerpt)
+        used = {node.id for node in ast.walk(excerpt) if isinstance(node, ast.Name)}
+        used |= {node.attr for node in ast.walk(excerpt) if isinstance(node, ast.Attribute)}
+        used |= {node.arg for node in ast.walk(excerpt) if isinstance(node, ast.keyword) and node.arg}
+        assert used - own - known == set(), ast.unparse(excerpt)
