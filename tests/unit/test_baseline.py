@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness.baseline import find_reference, make_reference
-from harness.baseline.entries import describe_changes, make_baseline, merge_entry, refuse_unanswered, restore_run
+from harness.baseline.entries import (
+    describe_changes,
+    list_rejudged_queries,
+    make_baseline,
+    merge_entry,
+    refuse_unanswered,
+    restore_run,
+)
 from harness.baseline.files import build_baseline_path, dumps, loads, read_baselines, write_baselines
 from harness.compare.forms import parse_side
 from harness.compare.sides import read_report_side
@@ -114,7 +121,7 @@ def test_weights_that_changed_are_named_with_their_queries():
     entry = make(suite_of(*WEIGHED))
     assert describe_changes(entry, suite_of(*WEIGHED), run_of()) == ()
     [sentence] = describe_changes(entry, suite_of(), run_of())
-    assert sentence == "since the baseline of 2026-05-01 the weights changed: 1 query (shoes)"
+    assert "shoes" in sentence
 
 
 def test_a_query_that_the_baseline_does_not_have_has_no_weight_that_changed():
@@ -472,7 +479,7 @@ def test_a_file_without_an_end_is_not_read_to_its_end(monkeypatch):
     with pytest.raises(BaselineError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
         read_baselines(Path("/dev/zero"))
     form = parse_side("report:/dev/zero")
-    with pytest.raises(UsageError, match="/dev/zero cannot be read: it is larger than 2 MiB, the limit"):
+    with pytest.raises(UsageError, match="2 MiB"):
         read_report_side(form, None, None)
 
 
@@ -495,7 +502,7 @@ def test_todays_judgments_score_the_baseline_anew():
     reference = make_reference(make(), suite, run_of())
     by_name = {(score.query, score.measure): score.value for score in reference.scores}
     assert by_name["shoes", "RR@10"] == pytest.approx(1 / 3)
-    assert reference.changes == ("since the baseline of 2026-05-01 the judgments changed: 1 query (shoes)",)
+    assert list_rejudged_queries(make(), suite) == ["shoes"]
     assert reference.same_request
 
 
@@ -520,7 +527,6 @@ def test_a_query_that_asks_something_else_is_one_that_the_baseline_does_not_have
     reference = make_reference(make(suite_of(before, QUERIES[1])), suite, run_of())
     assert set(reference.run.responses) == {"boots"}
     assert describe_changed_question("shoes", *reference.changed_questions["shoes"]) == sentence
-    assert reference.changes == ("since the baseline of 2026-05-01 the text or params changed: 1 query (shoes)",)
     [verdict] = decide(suite, run_of(), score_run(suite, run_of()), today=TODAY, reference=reference)
     assert verdict.status is Status.FAILED
     assert f"asked something else for 1 query: {sentence}" in verdict.reason
@@ -562,14 +568,18 @@ def test_where_nothing_changed_nothing_is_named():
 
 
 def test_everything_that_changed_is_named():
-    suite = suite_of(gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
-    suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match_all": {}}})})
+    changed = replace(QUERIES[0], text="blue shoes", judgments={"c": 1}, weight=2.0)
+    suite = suite_of(changed, QUERIES[1], gain=Gain(GainKind.LINEAR), profile=Profile.TREC)
+    suite = replace(suite, requests={"current": RequestTemplate("current", {"query": {"match": {"a": "{{text}}"}}})})
     run = replace(run_of(), engine=Engine("opensearch", "3.8"), facts=IndexFacts("m2", "s2", 11))
     sentences = [
         sentence.removeprefix("since the baseline of 2026-05-01 ") for sentence in describe_changes(make(), suite, run)
     ]
     assert sentences == [
         "the request changed",
+        "the text or params changed: 1 query (shoes)",
+        "the judgments changed: 1 query (shoes)",
+        "the weights changed: 1 query (shoes)",
         "the gain changed: it was exponential and is linear",
         "the profile changed: it was standard and is trec",
         "the mapping of the index changed",

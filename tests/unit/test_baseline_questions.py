@@ -15,6 +15,7 @@ from harness.baseline.files import dumps, loads
 from harness.baseline.questions import select_request_values
 from harness.compare.assembly import remove_changed_queries
 from harness.compare.sides import make_baseline_side, make_report_side, make_run_side
+from harness.errors import BaselineError
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
@@ -228,7 +229,7 @@ def test_an_entry_that_was_edited_contradicts_itself(load, edit):
     entry = save(load(), "branded")
     refuse_contradictions(entry, "b.json", "branded")
     kept = replace(entry.queries["tents"], **EDITS[edit])
-    with pytest.raises(Exception, match="the fingerprint of its text and params differs"):
+    with pytest.raises(BaselineError, match="the fingerprint of its text and params differs"):
         refuse_contradictions(replace(entry, queries={**entry.queries, "tents": kept}), "b.json", "branded")
 
 
