@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import BaselineError, UnwritableBaseline
 from harness.files.border import Border
-from harness.files.json import WrongJson, each_key_once, read_json_text
+from harness.files.json import WrongJson, read_json_text, refuse_repeated_keys
 from harness.files.writing import is_replaceable, write_whole
 from harness.model import BaselineFile, Json, Suite
 from harness.options import format_options
@@ -115,7 +115,7 @@ def loads(text: str, path: str) -> BaselineFile:
     from pydantic import ValidationError
 
     try:
-        raw = json.loads(text, object_pairs_hook=each_key_once)
+        raw = json.loads(text, object_pairs_hook=refuse_repeated_keys)
     except WrongJson as error:
         raise BaselineError(
             f"the baseline {path} cannot be read: the key {error.key!r} occurs twice in one object"

@@ -53,7 +53,9 @@ class Border:
         roots = [root for root in map(_resolve, self.roots) if real.is_relative_to(root)]
         if not roots:
             return f"is outside of the suite's root, the folder {self.roots[0]}"
-        chosen = max([*roots, _common_folder(real, _resolve(self.folder))], key=lambda folder: len(folder.parts))
+        # What the user chose may be hidden; what is below the deepest folder that was chosen may not.
+        folders = [*roots, _find_common_folder(real, _resolve(self.folder))]
+        chosen = max(folders, key=lambda folder: len(folder.parts))
         below = real.relative_to(chosen).parts
         hidden = _find_hidden(below)
         if hidden:
@@ -85,8 +87,10 @@ def is_quotable(path: Path, suffixes: Sequence[str] = QUOTED) -> bool:
     [True, False, False]
     """
     real, folder = _resolve(path), _resolve(path.parent)
-    if real != folder / path.name and _find_hidden(real.relative_to(_common_folder(real, folder)).parts):
-        return False
+    if real != folder / path.name:
+        below = real.relative_to(_find_common_folder(real, folder)).parts
+        if _find_hidden(below):
+            return False
     name = real.with_suffix("") if real.suffix.lower() in PACKED else real
     return name.suffix.lower() in suffixes
 
@@ -101,9 +105,12 @@ def _resolve(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def _common_folder(path: Path, folder: Path) -> Path:
+def _find_common_folder(path: Path, folder: Path) -> Path:
     """The part of *folder* that *path* has too; of Windows drives that differ there is none."""
-    return next((above for above in (folder, *folder.parents) if path.is_relative_to(above)), Path(path.anchor))
+    for above in (folder, *folder.parents):
+        if path.is_relative_to(above):
+            return above
+    return Path(path.anchor)
 
 
 def _find_hidden(parts: Sequence[str]) -> str | None:

@@ -7,6 +7,7 @@ import json
 from codecs import getincrementaldecoder
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ def read_json_text(path: Path) -> str:
     """
     decoder, text, size = getincrementaldecoder("utf-8")(), StringIO(), 0
     with path.open("rb") as file:
-        while chunk := file.read(2**20):
+        for chunk in iter(partial(file.read, 2**20), b""):
             size += len(chunk)
             if size > MOST_READ:
                 raise OSError(errno.EFBIG, f"it is larger than {MOST_READ // 2**20} MiB, the limit")
@@ -60,19 +61,20 @@ def parse_json(line: str) -> Any:
         raise WrongJson(f"this is not JSON: {getattr(error, 'msg', error)}", column) from None
 
 
-def each_key_once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def refuse_repeated_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """
     The object with these *pairs*, for the `object_pairs_hook` of a decoder.
 
     Raises:
         WrongJson: A key comes twice.
     """
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(key for key, times in Counter(key for key, _ in pairs).items() if times > 1)
-        raise WrongJson(f"the object has the key {twice!r} twice", key=twice)
-    return found
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        repeated = next(key for key, times in counts.items() if times > 1)
+        raise WrongJson(f"the object has the key {repeated!r} twice", key=repeated)
+    return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=each_key_once)
+_DECODER = json.JSONDecoder(object_pairs_hook=refuse_repeated_keys)
 """One for all lines: `json.loads` with a hook makes one for each, which takes as long as the line."""

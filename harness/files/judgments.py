@@ -14,7 +14,7 @@ from typing import TypeAlias
 from harness.errors import InputError
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, Record, detect_format
 from harness.files.records import check_ids, find_first_lines, read_number, read_pairs, read_records
-from harness.files.trec import Irregular, bulk_judgments
+from harness.files.trec import Irregular, read_judgments_in_bulk
 from harness.words import did_you_mean
 
 _Judgments: TypeAlias = dict[str, dict[str, float]]
@@ -52,7 +52,7 @@ def read_judgments(
     names = grade_names or {}
     if detect_format(path) is FileFormat.TREC:
         try:
-            return bulk_judgments(path, name)
+            return read_judgments_in_bulk(path, name)
         except Irregular:
             # TREC qrels have numbers only, and every line has one. Read line by line, the file shows its mistakes.
             names = {}

@@ -33,7 +33,7 @@ class FileFormat(StrEnum):
     YAML = "yaml"
 
 
-_FORMS = {
+_FORMATS = {
     ".csv": FileFormat.CSV,
     ".jsonl": FileFormat.JSON_LINES,
     ".ndjson": FileFormat.JSON_LINES,
@@ -45,13 +45,13 @@ _FORMS = {
 
 def detect_format(path: Path) -> FileFormat:
     """
-    The form by the suffix, a .gz or .zst behind it left out; TREC's for any other suffix.
+    The format by the suffix, a .gz or .zst behind it left out; TREC's for any other suffix.
 
     >>> detect_format(Path("judgments.jsonl.gz")).value, detect_format(Path("qrels.dev.tsv")).value
     ('jsonl', 'trec')
     """
     inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
-    return _FORMS.get(inner.suffix.lower(), FileFormat.TREC)
+    return _FORMATS.get(inner.suffix.lower(), FileFormat.TREC)
 
 
 @contextmanager
@@ -77,7 +77,7 @@ def _open(path: Path) -> Iterator[IO[bytes]]:
     suffix = path.suffix.lower()
     if suffix in _PACKED:
         with gzip.open(path, "rb") if suffix == ".gz" else _open_zstandard(path) as unpacked:
-            yield io.BufferedReader(_Limited(unpacked, path.stat().st_size), 1 << 17)
+            yield io.BufferedReader(_LimitedStream(unpacked, path.stat().st_size), 1 << 17)
     else:
         with path.open("rb") as file:
             yield file
@@ -91,7 +91,7 @@ def _open_zstandard(path: Path) -> Iterator[IO[bytes]]:
         raise missing_package(f"{path}: .zst files need", "zstandard", "files") from None
     with path.open("rb") as file:
         try:
-            yield io.BufferedReader(_Frames(file, zstandard.ZstdDecompressor().decompressobj))
+            yield io.BufferedReader(_FrameStream(file, zstandard.ZstdDecompressor().decompressobj))
         except zstandard.ZstdError as error:
             raise OSError(str(error)) from None
 
@@ -106,7 +106,7 @@ LONGEST_LINE = 16 * 2**20
 """Bytes of a line of a packed file."""
 
 
-class _Limited(io.RawIOBase):
+class _LimitedStream(io.RawIOBase):
     """A stream of unpacked bytes with limits, against decompression bombs; a reader of lines would hold a long line."""
 
     def __init__(self, unpacked: Any, packed_size: int) -> None:
@@ -124,7 +124,10 @@ class _Limited(io.RawIOBase):
         count: int = self._unpacked.readinto(buffer)
         self._read += count
         end = bytes(buffer[:count]).rfind(b"\n")
-        self._line = self._line + count if end < 0 else count - end - 1
+        if end < 0:
+            self._line += count
+        else:
+            self._line = count - end - 1
         if self._read > self._most:
             raise OSError(f"it unpacks to more than {self._most // 2**20} MB, {MOST_TIMES} times its size")
         if self._line > LONGEST_LINE:
@@ -136,7 +139,7 @@ PACKED_STEP = 2048
 """Bytes that are unpacked at once: zstd makes 128 KB of four of them where a block is all the same."""
 
 
-class _Frames(io.RawIOBase):
+class _FrameStream(io.RawIOBase):
     """
     The content of all zstd frames, one after the other.
 
@@ -165,12 +168,14 @@ class _Frames(io.RawIOBase):
 
     def _feed(self) -> bool:
         """Unpack some more; False at the end of the file."""
-        self._packed = self._packed or self._file.read(PACKED_STEP)
+        if not self._packed:
+            self._packed = self._file.read(PACKED_STEP)
         if not self._packed:
             if self._frame is not None:
                 raise EOFError("the file ends inside a zstd frame")
             return False
-        self._frame = self._frame or self._begin_frame()
+        if self._frame is None:
+            self._frame = self._begin_frame()
         self._unpacked = self._frame.decompress(self._packed)
         self._packed = self._frame.unused_data
         if self._frame.eof:
@@ -222,14 +227,14 @@ class TextSource:
 
     def iterate_lines(self) -> Iterator[str]:
         """The same lines one after the other, of a text that may be long."""
-        return _each_line(self._parts, self.line_break)
+        return _split_lines(self._parts, self.line_break)
 
     def drain_lines(self) -> Iterator[str]:
         """As `iterate_lines`, for one pass over a long file: the text that was passed does not stay in memory."""
         parts = deque(self._parts)
         if self._again is not None:
             self._parts = []
-        return _each_line((parts.popleft() for _ in range(len(parts))), self.line_break)
+        return _split_lines(_drain(parts), self.line_break)
 
     def get_line(self, number: int) -> str:
         """Line *number*, from 1; empty beyond the end."""
@@ -243,7 +248,7 @@ class TextSource:
     @cached_property
     def _begins(self) -> list[int]:
         """The offset at which each line begins: places are looked up often."""
-        return [0, *(found.end() for found in self.line_break.finditer(self.text))]
+        return [0, *(match.end() for match in self.line_break.finditer(self.text))]
 
     def make_problem(self, line: int, column: int, message: str) -> Problem:
         """A problem at a place of this file, with its excerpt; line 0 for the file as a whole."""
@@ -258,10 +263,10 @@ class TextSource:
         text = self.get_line(line)
         if not text.strip():
             return ""
-        start, shown = _window(text, column)
+        start, shown = _select_window(text, column)
         gutter = f"{line:>5} | "
-        indent = sum(_width(character) for character in shown[: column - 1 - start])
-        return f"{gutter}{_printable(shown)}\n{' ' * (len(gutter) - 2)}| {' ' * indent}^"
+        indent = sum(_measure_width(character) for character in shown[: column - 1 - start])
+        return f"{gutter}{_make_printable(shown)}\n{' ' * (len(gutter) - 2)}| {' ' * indent}^"
 
 
 class YamlSource(TextSource):
@@ -270,13 +275,18 @@ class YamlSource(TextSource):
     line_break = _YAML_LINE_BREAK
 
 
-def _each_line(parts: Iterable[str], line_break: re.Pattern[str]) -> Iterator[str]:
+def _drain(parts: deque[str]) -> Iterator[str]:
+    while parts:
+        yield parts.popleft()
+
+
+def _split_lines(parts: Iterable[str], line_break: re.Pattern[str]) -> Iterator[str]:
     text, begin = "", 0
     for text in parts:
         begin = 0
-        for found in line_break.finditer(text):
-            yield text[begin : found.start()]
-            begin = found.end()
+        for match in line_break.finditer(text):
+            yield text[begin : match.start()]
+            begin = match.end()
     yield text[begin:]
 
 
@@ -295,22 +305,23 @@ def read_source(path: Path, name: str, *, limit: int, kind: type[TextSource] = T
     """
     with open_file(path, name) as file:
         again = partial(read_source, path, name, limit=limit, kind=kind)
-        return _decoded(_blocks(file, name, limit), name, kind, again)
+        return _decode_blocks(_read_blocks(file, name, limit), name, kind, again)
 
 
-def _blocks(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
+def _read_blocks(file: BinaryIO, name: str, limit: int) -> Iterator[bytes]:
     """The bytes of *file*, in blocks of whole lines; the last one may end anywhere."""
-    begun, size = list[bytes](), 0
-    while chunk := file.read(BLOCK):
+    parts_of_line: list[bytes] = []
+    size = 0
+    for chunk in iter(partial(file.read, BLOCK), b""):
         size += len(chunk)
         if size > limit:
             raise InputError.at(name, 0, 0, f"the file is larger than {limit // 2**20} MiB, the limit")
         end = chunk.rfind(b"\n") + 1
         if end:
-            yield b"".join([*begun, chunk[:end]])
-            begun = []
-        begun.append(chunk[end:])
-    yield b"".join(begun)
+            yield b"".join([*parts_of_line, chunk[:end]])
+            parts_of_line = []
+        parts_of_line.append(chunk[end:])
+    yield b"".join(parts_of_line)
 
 
 @contextmanager
@@ -327,13 +338,13 @@ def open_file(path: Path, name: str) -> Iterator[BinaryIO]:
         with path.open("rb") as file:
             yield file
     except FileNotFoundError:
-        raise InputError.at(name, 0, 0, _absence(path)) from None
+        raise InputError.at(name, 0, 0, _describe_absence(path)) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError.at(name, 0, 0, f"the file cannot be read: {reason}") from None
 
 
-def _absence(path: Path) -> str:
+def _describe_absence(path: Path) -> str:
     if path.is_symlink():
         return f"this is a link to {path.readlink()}, which does not exist"
     return "there is no such file"
@@ -341,17 +352,19 @@ def _absence(path: Path) -> str:
 
 def decode(content: bytes, name: str) -> TextSource:
     """The text of *content*, a leading byte order mark left out; errors as `read_source` has them."""
-    return _decoded([content], name, TextSource)
+    return _decode_blocks([content], name, TextSource)
 
 
-def _decoded(
+def _decode_blocks(
     blocks: Iterable[bytes], name: str, kind: type[TextSource], again: Callable[[], TextSource] | None = None
 ) -> TextSource:
     parts: list[str] = []
     for place, block in enumerate(blocks):
-        if not place and block.startswith(_UTF16_MARKS):
-            raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8")
-        content = block if place else block.removeprefix(BOM_UTF8)
+        content = block
+        if place == 0:
+            if block.startswith(_UTF16_MARKS):
+                raise InputError.at(name, 1, 1, "the file is UTF-16; expected UTF-8")
+            content = block.removeprefix(BOM_UTF8)
         try:
             text = content.decode()
         except UnicodeDecodeError as error:
@@ -359,21 +372,22 @@ def _decoded(
             line, column = valid.find_place(len(valid.text))
             message = f"byte 0x{content[error.start]:02x} is not UTF-8; expected a file in UTF-8"
             raise InputError([valid.make_problem(line, column, message)]) from None
-        wrong = NOT_TEXT.search(text)
-        if wrong:
-            source, offset = kind(name, *parts, text), sum(map(len, parts)) + wrong.start()
-            raise InputError([source.make_problem(*source.find_place(offset), _control_sentence(wrong.group()))])
+        control = NOT_TEXT.search(text)
+        if control:
+            source = kind(name, *parts, text)
+            line, column = source.find_place(sum(map(len, parts)) + control.start())
+            raise InputError([source.make_problem(line, column, _describe_control(control.group()))])
         parts.append(text)
     return kind(name, *parts, again=again)
 
 
-def _control_sentence(character: str) -> str:
+def _describe_control(character: str) -> str:
     if character == "\0":
         return "found a NUL byte; which a text file must not contain"
     return f"found the character U+{ord(character):04X}, which a text file must not contain"
 
 
-def _window(text: str, column: int) -> tuple[int, str]:
+def _select_window(text: str, column: int) -> tuple[int, str]:
     """The part of a long line that is shown around *column*, and where it starts."""
     if len(text) <= _EXCERPT_COLUMNS:
         return 0, text
@@ -381,12 +395,12 @@ def _window(text: str, column: int) -> tuple[int, str]:
     return start, text[start : start + _EXCERPT_COLUMNS]
 
 
-def _printable(text: str) -> str:
+def _make_printable(text: str) -> str:
     return "".join(character if character.isprintable() else " " for character in text)
 
 
-def _width(character: str) -> int:
-    """Columns that a terminal gives to the character as `_printable` shows it."""
+def _measure_width(character: str) -> int:
+    """Columns that a terminal gives to the character as `_make_printable` shows it."""
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
@@ -460,32 +474,40 @@ class FileProblems:
         """
         self.problems = add_excerpts(path, self.problems)
         if self.others:
-            more = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
-            self.problems.append(Problem(self.name, 0, 0, f"{more} not shown", count=self.others))
+            subject = "1 more problem is" if self.others == 1 else f"{self.others} more problems are"
+            self.problems.append(Problem(self.name, 0, 0, f"{subject} not shown", count=self.others))
         if self.problems:
             raise FormatError(self.problems)
 
 
 def add_excerpts(path: Path, problems: list[Problem]) -> list[Problem]:
     """The problems of a file of text, those without an excerpt with their line, which is read again for that."""
-    wanted = {problem.line for problem in problems if problem.line and not problem.excerpt}
-    if not wanted or detect_format(path) is FileFormat.PARQUET:
+    numbers = {problem.line for problem in problems if problem.line and not problem.excerpt}
+    file_format = detect_format(path)
+    if not numbers or file_format is FileFormat.PARQUET:
         return problems
+    lines: dict[int, str] = {}
     with open_bytes(path, problems[0].path) as file:
-        numbered = zip(range(1, max(wanted) + 1), _lines_of(file, detect_format(path)), strict=False)
-        lines = {number: line for number, line in numbered if number in wanted}
-    return [
-        replace(problem, excerpt=make_line_excerpt(problem.line, problem.column, lines[problem.line]))
-        if problem.line in lines
-        else problem
-        for problem in problems
-    ]
+        for number, line in enumerate(_iterate_lines(file, file_format), start=1):
+            if number in numbers:
+                lines[number] = line
+            if len(lines) == len(numbers):
+                break
+    completed = []
+    for problem in problems:
+        if problem.line in lines:
+            excerpt = make_line_excerpt(problem.line, problem.column, lines[problem.line])
+            problem = replace(problem, excerpt=excerpt)
+        completed.append(problem)
+    return completed
 
 
-def _lines_of(file: IO[bytes], form: FileFormat) -> Iterable[str]:
-    if form is FileFormat.YAML:
-        return YamlSource("", file.read().decode(errors="replace")).lines
-    return (line.decode(errors="replace").rstrip("\r\n") for line in file)
+def _iterate_lines(file: IO[bytes], file_format: FileFormat) -> Iterator[str]:
+    if file_format is FileFormat.YAML:
+        yield from YamlSource("", file.read().decode(errors="replace")).lines
+        return
+    for line in file:
+        yield line.decode(errors="replace").rstrip("\r\n")
 
 
 def make_line_excerpt(line: int, column: int, text: str) -> str:

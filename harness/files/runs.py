@@ -19,7 +19,7 @@ from harness.errors import GradeError, MeasureError, UsageError
 from harness.files.judgments import find_grade_line, read_judgments, read_subtopic_judgments
 from harness.files.opening import RUNS, FileFormat, FileProblems, Record, detect_format
 from harness.files.records import read_number, read_pairs
-from harness.files.trec import Irregular, bulk_rankings, read_blocks
+from harness.files.trec import Irregular, read_blocks, read_rankings_in_bulk
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
 from harness.metrics.evaluate import Evaluation, evaluate, evaluate_novelty, evaluate_trec
 from harness.metrics.registry import batch_formula_of
@@ -73,7 +73,7 @@ def read_run(path: Path) -> dict[str, StoredRanking]:
     """
     if detect_format(path) is FileFormat.TREC:
         try:
-            bulk = bulk_rankings(path, str(path))
+            bulk = read_rankings_in_bulk(path, str(path))
         except Irregular:
             return _read_carefully(path)
         return {query: StoredRanking(documents, scores) for query, (documents, scores) in bulk.items()}

@@ -38,7 +38,7 @@ class Irregular(Exception):
     """The file holds something that the bulk reader does not handle."""
 
 
-class _Grades(dict[str, float]):
+class _GradeTexts(dict[str, float]):
     """Text -> grade; a file holds a handful of different ones, so each is converted once."""
 
     def __missing__(self, text: str) -> float:
@@ -52,7 +52,7 @@ class _Grades(dict[str, float]):
         return grade
 
 
-def bulk_judgments(path: Path, name: str) -> dict[str, dict[str, float]]:
+def read_judgments_in_bulk(path: Path, name: str) -> dict[str, dict[str, float]]:
     """
     The judgments of TREC qrels: query to document to grade.
 
@@ -61,28 +61,29 @@ def bulk_judgments(path: Path, name: str) -> dict[str, dict[str, float]]:
         FormatError: The file cannot be read.
     """
     judgments: dict[str, dict[str, float]] = {}
-    grades, known = _Grades(), dict[str, str]()
+    grades, shared_texts = _GradeTexts(), dict[str, str]()
+    # The lines of a query mostly follow each other, also from one block to the next.
     open_query, judged = "", dict[str, float]()
-    for queries, _, written, values in _columns(path, name, 4):
-        documents = written
-        if len(known) < MOST_SHARED:
-            documents = list(map(known.setdefault, written, written))
+    for queries, _, documents, values in _iterate_columns(path, name, 4):
+        if len(shared_texts) < MOST_SHARED:
+            documents = list(map(shared_texts.setdefault, documents, documents))
         numbers = list(map(grades.__getitem__, values))
-        for query, begin, end in _runs(queries):
+        for query, begin, end in _iterate_stretches(queries):
             if query != open_query:
                 if judged:
                     judgments[open_query] = judged
                 open_query, judged = query, judgments.get(query, {})
-            before = len(judged)
+            size_before = len(judged)
             judged.update(zip(documents[begin:end], numbers[begin:end], strict=True))
-            if len(judged) != before + end - begin:
+            # A document that was judged before does not make the dictionary larger.
+            if len(judged) != size_before + end - begin:
                 raise Irregular
     if judged:
         judgments[open_query] = judged
     return judgments
 
 
-def bulk_rankings(path: Path, name: str) -> dict[str, tuple[list[str], list[float]]]:
+def read_rankings_in_bulk(path: Path, name: str) -> dict[str, tuple[list[str], list[float]]]:
     """
     The rankings of a TREC run: query to its documents and their scores, in the order of the file.
 
@@ -91,9 +92,9 @@ def bulk_rankings(path: Path, name: str) -> dict[str, tuple[list[str], list[floa
         FormatError: The file cannot be read.
     """
     rankings: dict[str, tuple[list[str], list[float]]] = {}
-    for queries, _, documents, _, values, _ in _columns(path, name, 6):
-        scores = _scores(values)
-        for query, begin, end in _runs(queries):
+    for queries, _, documents, _, values, _ in _iterate_columns(path, name, 6):
+        scores = _read_scores(values)
+        for query, begin, end in _iterate_stretches(queries):
             ranked, scored = rankings.setdefault(query, ([], []))
             ranked.extend(documents[begin:end])
             scored.extend(scores[begin:end])
@@ -102,13 +103,14 @@ def bulk_rankings(path: Path, name: str) -> dict[str, tuple[list[str], list[floa
     return rankings
 
 
-def _scores(values: Sequence[str]) -> list[float]:
+def _read_scores(values: Sequence[str]) -> list[float]:
     try:
         scores = list(map(float, values))
     except ValueError:
         raise Irregular from None
-    written = "".join(values)
-    if any(map(math.isnan, scores)) or "_" in written or not written.isascii():
+    # Python reads 1_000 and digits of other scripts as numbers.
+    text = "".join(values)
+    if any(map(math.isnan, scores)) or "_" in text or not text.isascii():
         raise Irregular
     return scores
 
@@ -125,12 +127,13 @@ def read_blocks(path: Path, name: str, size: int = BLOCK) -> Iterator[bytes]:
         partial, chunk = b"", b"\n"
         while chunk:
             chunk = file.read(size)
-            lines = partial + chunk
-            end = lines.rfind(b"\n") + 1 if chunk else len(lines)
-            lines, partial = lines[:end], lines[end:]
+            content = partial + chunk
+            # At the end of the file the last line may lack its line feed.
+            end = content.rfind(b"\n") + 1 if chunk else len(content)
+            lines, partial = content[:end], content[end:]
             if b"\0" in lines or lines.startswith(BYTE_ORDER_MARK) or _has_break_inside(lines):
                 raise Irregular
-            lines = _without_comments(lines)
+            lines = _drop_comments(lines)
             if lines:
                 yield lines if lines.endswith(b"\n") else lines + b"\n"
 
@@ -140,7 +143,7 @@ def _has_break_inside(lines: bytes) -> bool:
     return b"\v" in lines or b"\f" in lines or (b"\r" in lines and lines.count(b"\r") != lines.count(b"\r\n"))
 
 
-def _columns(path: Path, name: str, width: int) -> Iterator[Sequence[Sequence[str]]]:
+def _iterate_columns(path: Path, name: str, width: int) -> Iterator[Sequence[Sequence[str]]]:
     """The columns of one block of lines after the other."""
     for block in read_blocks(path, name, LISTED):
         columns = _split_evenly(block, width) or _split_lines(block.split(b"\n"), width)
@@ -148,7 +151,7 @@ def _columns(path: Path, name: str, width: int) -> Iterator[Sequence[Sequence[st
             yield columns
 
 
-def _without_comments(block: bytes) -> bytes:
+def _drop_comments(block: bytes) -> bytes:
     """The lines of *block* without those that begin with ``#``, as in trec_eval 10."""
     if b"#" not in block or not (block.startswith(b"#") or b"\n#" in block):
         return block
@@ -166,7 +169,9 @@ def _split_evenly(block: bytes, width: int) -> list[list[str]] | None:
     if skeleton != (b" " * (width - 1) + b"\n") * count:
         return None
     fields = _split_blanks(block)
-    return [fields[column::width] for column in range(width)] if len(fields) == width * count else None
+    if len(fields) != width * count:
+        return None
+    return [fields[column::width] for column in range(width)]
 
 
 def _split_blanks(block: bytes) -> list[str]:
@@ -181,8 +186,12 @@ def _split_blanks(block: bytes) -> list[str]:
 
 def _split_lines(lines: list[bytes], width: int) -> list[tuple[str, ...]] | None:
     """The columns line by line, for lines with several blanks and blank lines; None where all lines are blank."""
+    rows = []
     try:
-        rows = [[column.decode() for column in columns] for line in lines if (columns := line.split())]
+        for line in lines:
+            columns = [column.decode() for column in line.split()]
+            if columns:
+                rows.append(columns)
     except UnicodeDecodeError:
         raise Irregular from None
     if any(len(row) != width for row in rows):
@@ -190,7 +199,7 @@ def _split_lines(lines: list[bytes], width: int) -> list[tuple[str, ...]] | None
     return list(zip(*rows, strict=True)) or None
 
 
-def _runs(queries: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+def _iterate_stretches(queries: Sequence[str]) -> Iterator[tuple[str, int, int]]:
     """Each sequence of lines with the same query: the query, the first line and the one after the last."""
     begin = 0
     for query, stretch in groupby(queries):

@@ -24,13 +24,16 @@ def write_whole(
     """
     parts = [content] if isinstance(content, (str, bytes)) else content
     if not is_replaceable(path):
-        with path.open("ab" if path.is_file() else "wb") as file:
-            file.writelines(map(_encoded, parts))
+        # /dev/stdout may be a file that others write to as well.
+        mode = "ab" if path.is_file() else "wb"
+        with path.open(mode) as file:
+            file.writelines(map(_encode, parts))
         return
+    # In the same folder: a file is replaced in one step only within a file system.
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         with part.open("xb") as file:
-            file.writelines(map(_encoded, parts))
+            file.writelines(map(_encode, parts))
         if path.exists():
             part.chmod(path.stat().st_mode & 0o777)
         if before is not None:
@@ -51,5 +54,5 @@ def is_device(path: Path) -> bool:
     return path.is_absolute() and path.parts[1:2] == ("dev",)
 
 
-def _encoded(part: str | bytes) -> bytes:
+def _encode(part: str | bytes) -> bytes:
     return part.encode() if isinstance(part, str) else part

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from harness.files.json import each_key_once
+from harness.files.json import refuse_repeated_keys
 from harness.files.opening import TextSource
 from harness.files.records import remove_mark
 from harness.migrate.draft import Leftovers
@@ -179,7 +179,7 @@ def _list_hits(content: Json, source: TextSource, log: ClickLog) -> Sequence[Jso
 
 def _parse_json(source: TextSource, text: str, line: int) -> Json:
     try:
-        return json.loads(text, object_pairs_hook=each_key_once)
+        return json.loads(text, object_pairs_hook=refuse_repeated_keys)
     except (ValueError, RecursionError) as error:
         raise source.make_error(line, 1, f"this is not JSON: {error}") from None
 
