@@ -105,7 +105,7 @@ def save(suites: Sequence[Path], file: Path | None, force: bool, quiet: bool, **
 @file_option
 def show(suites: Sequence[Path], file: Path | None, **arguments: Any) -> None:
     """Print what baselines hold: when and from what they were made, and the mean of each measure."""
-    configs = Configs.of(make_run_options(**arguments), os.environ)
+    configs = Configs.from_options(make_run_options(**arguments), os.environ)
     found = find_given_suites(suites, arguments["root"])
     refusal = explain_baseline_refusal(file, len(found.suites))
     if refusal:

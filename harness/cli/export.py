@@ -39,6 +39,6 @@ def command(kind: str, suites: Sequence[Path], output: Path, strict: bool, **arg
     environment are written as they stand in the suite. No file is replaced.
     """
     options = make_run_options(**arguments)
-    found, configs = find_given_suites(suites, options.root), Configs.of(options, os.environ)
+    found, configs = find_given_suites(suites, options.root), Configs.from_options(options, os.environ)
     loaded = load_suites(found.suites, None, needs_judgments=False, configs=configs)
     return print_migration(export_suites(kind, loaded, output), strict=strict)

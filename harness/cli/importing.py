@@ -137,7 +137,7 @@ def command(
         documents = read_live_documents(output.parent, sources, options, environ=os.environ)
     suite = None
     if suite_path is not None:
-        suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.of(options, os.environ))
+        suite = load_suite(suite_path, None, needs_judgments=False, configs=Configs.from_options(options, os.environ))
     model = _make_click_model(click_arguments)
     migrated = import_clicks(ClickSources(kind, sources, documents), output, model, import_options, suite=suite)
     return print_migration(migrated, strict=strict)

@@ -12,7 +12,7 @@ import click
 from harness.cli.exits import COMMAND
 from harness.cli.importing import print_migration
 from harness.cli.shared_options import config_options, existing_file
-from harness.config import index_problem
+from harness.config import find_index_problem
 from harness.migrate import ImportOptions, write_drafts
 from harness.migrate.live_index import draft_suite, list_index_names
 from harness.options import RunOptions
@@ -46,7 +46,7 @@ def command(
     if index is not None:
         if not index.strip():
             raise click.UsageError("--index is empty; give the name of an index, or leave --index out to list them")
-        problem = index_problem(index)
+        problem = find_index_problem(index)
         if problem:
             raise click.UsageError(f"--index: found {index!r}, {problem}")
         return _write_suite_of_index(folder, index, queries, options)

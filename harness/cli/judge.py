@@ -136,7 +136,7 @@ def command(
     path = find_one_suite(suite, arguments["root"])
     parsed_scale = None if scale is None else parse_scale(scale)
     config_arguments = {name: arguments[name] for name in ("config", "variables", "root")}
-    configs = Configs.of(make_run_options(**config_arguments), os.environ)
+    configs = Configs.from_options(make_run_options(**config_arguments), os.environ)
     judged_suite = read_judged(path, None, configs=configs)[0].suite
     questions = fingerprint_questions(judged_suite)
     judges = read_judge_files(path, folder, questions)

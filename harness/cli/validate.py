@@ -49,7 +49,7 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any)
     with report_errors_to(open_github_step(github)):
         options = make_run_options(**arguments)
         found = find_given_suites(suites, options.root)
-        loaded_suites = load_suites(found.suites, None, configs=Configs.of(options, os.environ))
+        loaded_suites = load_suites(found.suites, None, configs=Configs.from_options(options, os.environ))
     if quiet:
         return
     for suite in loaded_suites:

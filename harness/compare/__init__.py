@@ -189,7 +189,7 @@ def prepare(request: ComparisonRequest, run: RunLoaded, environ: Mapping[str, st
         BaselineError: A baseline cannot be read.
         EngineStartError: The embedded node could not be started.
     """
-    configs = Configs.of(request.run, environ)
+    configs = Configs.from_options(request.run, environ)
     suite = request.suite
     if isinstance(suite, Path):
         from harness.suites import load_suite

@@ -7,10 +7,10 @@ prints a value that could be one. `harness.config.trust` decides which file coun
 
 from harness.config.addresses import (
     ENGINES,
-    engine_problem,
-    index_problem,
+    find_engine_problem,
+    find_index_problem,
+    find_url_problem,
     lacks_scheme,
-    url_problem,
 )
 from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
 from harness.config.trust import CONFIG_VARIABLE, Configs, find_trusted, resolve_cluster
@@ -22,11 +22,11 @@ __all__ = [
     "Config",
     "Configs",
     "config_path",
-    "engine_problem",
+    "find_engine_problem",
+    "find_index_problem",
     "find_trusted",
-    "index_problem",
+    "find_url_problem",
     "lacks_scheme",
     "read_config",
     "resolve_cluster",
-    "url_problem",
 ]

@@ -26,27 +26,27 @@ def lacks_scheme(text: str) -> bool:
     return _HOST_AND_PORT.fullmatch(text) is not None
 
 
-def url_problem(url: str) -> str | None:
+def find_url_problem(url: str) -> str | None:
     """Why *url* is not the URL of a server; the sentence never holds a login."""
     if lacks_scheme(url):
         return f"found {url!r}, expected a URL with http:// or https://, such as http://{url}"
     try:
         parts = urlsplit(url)
-        port_is_wrong = parts.port == 0
+        is_port_wrong = parts.port == 0
     except ValueError:
         return "this is not a URL; expected one such as http://localhost:9200"
     if "@" in (parts.netloc or url):
         return _NO_LOGIN
     if parts.scheme not in ("http", "https"):
         return f"found a URL that begins with {parts.scheme or url[:20]!r}, expected http:// or https://"
-    if not parts.hostname or port_is_wrong or re.search(r"\s", url):
+    if not parts.hostname or is_port_wrong or re.search(r"\s", url):
         return f"found {url!r}, expected a URL such as http://localhost:9200"
     if parts.query or parts.fragment:
         return "the URL of a server must not have ? or #; expected one such as http://localhost:9200"
     return None
 
 
-def engine_problem(text: str) -> str | None:
+def find_engine_problem(text: str) -> str | None:
     """Why *text* does not name an engine and its version."""
     match = _ENGINE.fullmatch(text.strip())
     if match and match[1] in ENGINES:
@@ -60,26 +60,26 @@ def engine_problem(text: str) -> str | None:
 _ROUNDING = re.compile("/[yMwdhHms](?=[-+{}])")
 """What rounds a date in the name of an index, as in `<logs-{now/d}>` and `<logs-{now/M-1M{yyyy.MM}}>`."""
 
-NAMED_INDEXES = "expected the name of an index before and after each comma, as an empty one may stand for all indexes"
 
-
-def index_problem(text: str) -> str | None:
+def find_index_problem(text: str) -> str | None:
     """
     What is expected in place of *text*, if it does not name an index, or several with a comma between.
 
-    >>> [index_problem(text) is None for text in ("shop,books-*", "_all", "<logs-{now/d}>", "<a-{now/M-1M{yyyy.MM}}>")]
+    >>> texts = ("shop,books-*", "_all", "<logs-{now/d}>", "<a-{now/M-1M{yyyy.MM}}>")
+    >>> [find_index_problem(text) is None for text in texts]
     [True, True, True, True]
-    >>> [index_problem(text) is None for text in (",", "..", "_scripts", "shop/_doc")]
+    >>> [find_index_problem(text) is None for text in (",", "..", "_scripts", "shop/_doc")]
     [False, False, False, False]
     """
     names = [decode_all(name).strip() for name in text.split(",")]
     if not all(names):
-        return NAMED_INDEXES
+        return "expected the name of an index before and after each comma, as an empty one may stand for all indexes"
     # such a name is a part of a path, which would lead to something else than a search
     if any(name.startswith("_") and name != "_all" and ":" not in name for name in names):
         return "expected the name of an index, which does not begin with _"
-    if {".", ".."}.intersection(part for name in names for part in split_path(name)):
-        return "expected the name of an index, not . or .. in a path"
+    for name in names:
+        if {".", ".."}.intersection(split_path(name)):
+            return "expected the name of an index, not . or .. in a path"
     # a gateway before an engine may decode a slash: POST /shop/_doc/_search would write the document `_search`
     plain = [unicodedata.normalize("NFKC", _ROUNDING.sub("", name)) for name in names]
     if any("/" in name or "\\" in name for name in plain):

@@ -1,12 +1,15 @@
-"""The line and column of each key of a TOML file, which Python's parser does not tell."""
+"""The line and column of each key of a TOML file, which Python's parser does not tell, and problems at them."""
 
 from __future__ import annotations
 
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from harness.errors import Problem
+from harness.files.opening import TextSource
 from harness.model import Mark
 
 Key = tuple[str, ...]
@@ -15,7 +18,7 @@ Key = tuple[str, ...]
 class Places(dict[Key, tuple[int, int]]):
     """Line and column of each key, by its path of names from the top."""
 
-    def mark(self, key: Key, path: str) -> Mark:
+    def find_mark(self, key: Key, path: str) -> Mark:
         """The place of *key*, or of the nearest key above it that has one."""
         while key and key not in self:
             key = key[:-1]
@@ -32,14 +35,14 @@ def find_places(text: str) -> Places:
     """
     places = Places()
     table: Key = ()
-    for line, statement in _statements(text):
+    for line, statement in _iterate_statements(text):
         content = tomllib.loads(statement)
         column = len(statement) - len(statement.lstrip()) + 1
         if statement.lstrip().startswith("["):
-            table = _header(content)
+            table = _read_header(content)
             keys: list[Key] = [table[: end + 1] for end in range(len(table))]
         else:
-            keys = [table + key for key in _keys(content)]
+            keys = [table + key for key in _iterate_keys(content)]
         for key in keys:
             places.setdefault(key, (line, column))
     return places
@@ -54,11 +57,14 @@ _TOKEN = re.compile(
 """The tokens that decide where a statement of valid TOML ends: strings, comments, brackets and line ends."""
 
 
-def _statements(text: str) -> Iterator[tuple[int, str]]:
+def _iterate_statements(text: str) -> Iterator[tuple[int, str]]:
     """Each statement with its first line: it ends with the first line outside of strings and brackets."""
     depth, begin, line = 0, 0, 1
     for token in _TOKEN.finditer(f"{text}\n"):
-        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(token[0], 0)
+        if token[0] in "[{":
+            depth += 1
+        elif token[0] in "]}":
+            depth -= 1
         if token[0] != "\n" or depth:
             continue
         statement = text[begin : token.end()]
@@ -67,7 +73,7 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         begin, line = token.end(), line + statement.count("\n")
 
 
-def _header(content: Mapping[str, Any]) -> Key:
+def _read_header(content: Mapping[str, Any]) -> Key:
     """The path of a table's header, as [a.b] gives {"a": {"b": {}}} and [[a]] gives {"a": [{}]}."""
     names: list[str] = []
     inner: Any = content
@@ -78,9 +84,28 @@ def _header(content: Mapping[str, Any]) -> Key:
     return tuple(names)
 
 
-def _keys(content: Mapping[str, Any]) -> Iterator[Key]:
+def _iterate_keys(content: Mapping[str, Any]) -> Iterator[Key]:
     """Every path in what one statement sets: dotted keys, and those of inline tables."""
     for name, value in content.items():
         yield (name,)
         if isinstance(value, Mapping):
-            yield from ((name, *rest) for rest in _keys(value))
+            for key in _iterate_keys(value):
+                yield (name, *key)
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigProblems:
+    """The problems of one harness.toml."""
+
+    source: TextSource
+    places: Places
+    found: list[Problem] = field(default_factory=list)
+
+    def note(self, key: Key, message: str) -> None:
+        """Note a problem at *key*, with an excerpt."""
+        # The excerpt ends at the =: what follows may be a secret that does not belong there.
+        mark = self.places.find_mark(key, self.source.path)
+        shown = self.source.get_line(mark.line).split("=")[0]
+        lines_before = "\n" * (mark.line - 1)
+        excerpt = TextSource(self.source.path, lines_before + shown).make_excerpt(mark.line, mark.column)
+        self.found.append(Problem(self.source.path, mark.line, mark.column, message, excerpt))

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from harness.config.places import Key, Places, find_places
+from harness.config.places import ConfigProblems, find_places
 from harness.errors import ConfigError, InputError, Problem
 from harness.files.opening import TextSource, read_source
 from harness.model import AddressOrigin, Cluster, Mark
@@ -57,52 +57,45 @@ def read_config(path: Path) -> Config:
     """
     from harness.config.shape import TOP_LEVEL, check_top_level, find_private_keys
 
-    source = _read(path)
+    source = _read_source(path)
     try:
         content = tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError([_syntax_problem(source, str(error))]) from None
+        raise ConfigError([_make_syntax_problem(source, str(error))]) from None
     except ValueError:
         raise ConfigError.at(source.path, 0, 0, "a number has too many digits") from None
     except RecursionError:
         raise ConfigError.at(source.path, 0, 0, "the nesting is too deep") from None
     places = find_places(source.text)
-    problems: list[Problem] = []
-
-    def tell(key: Key, message: str) -> None:
-        problems.append(_problem(source, places, key, message))
-
-    check_top_level(content, tell)
-    values = {key: check(content[key], tell) for key, check in TOP_LEVEL.items() if key in content}
-    if problems:
-        raise ConfigError(problems)
-    values["clusters"] = {
-        name: replace(cluster, mark=places.mark(("clusters", name), source.path), origin=AddressOrigin.CONFIGURATION)
-        for name, cluster in values.get("clusters", {}).items()
-    }
-    private_keys = tuple((key[-1], places.mark(key, source.path)) for key in find_private_keys(content))
+    problems = ConfigProblems(source, places)
+    check_top_level(content, problems)
+    values = {key: read(content[key], problems) for key, read in TOP_LEVEL.items() if key in content}
+    if problems.found:
+        raise ConfigError(problems.found)
+    clusters: dict[str, Cluster] = {}
+    for name, cluster in values.get("clusters", {}).items():
+        mark = places.find_mark(("clusters", name), source.path)
+        clusters[name] = replace(cluster, mark=mark, origin=AddressOrigin.CONFIGURATION)
+    values["clusters"] = clusters
+    private_keys = tuple((key[-1], places.find_mark(key, source.path)) for key in find_private_keys(content))
     return Config(path, **values, private_keys=private_keys)
 
 
-def _read(path: Path) -> TextSource:
+def _read_source(path: Path) -> TextSource:
+    # A line of harness.toml may hold a secret that does not belong there.
     try:
         return read_source(path, str(path), limit=_MOST_BYTES)
     except InputError as error:
         raise ConfigError([replace(problem, excerpt="") for problem in error.problems]) from None
 
 
-def _syntax_problem(source: TextSource, sentence: str) -> Problem:
+def _make_syntax_problem(source: TextSource, sentence: str) -> Problem:
     """The parser's own sentence, which ends in its place; the line is left out, as it may hold a secret."""
     match = re.fullmatch(r"(.*) \(at (?:line (\d+), column (\d+)|end of document)\)", sentence, re.DOTALL)
     if match is None:
         return Problem(source.path, 0, 0, f"this is not TOML: {sentence}")
-    line, column = (int(match[2]), int(match[3])) if match[2] else source.find_place(len(source.text))
-    return Problem(source.path, line, column, f"this is not TOML: {match[1][:1].lower()}{match[1][1:]}")
-
-
-def _problem(source: TextSource, places: Places, key: Key, message: str) -> Problem:
-    """A problem at a key. The excerpt ends at the =, as what follows may be a secret that does not belong there."""
-    mark = places.mark(key, source.path)
-    shown = source.get_line(mark.line).split("=")[0]
-    excerpt = TextSource(source.path, "\n" * (mark.line - 1) + shown).make_excerpt(mark.line, mark.column)
-    return Problem(source.path, mark.line, mark.column, message, excerpt)
+    reason = f"{match[1][:1].lower()}{match[1][1:]}"
+    line, column = source.find_place(len(source.text))
+    if match[2]:
+        line, column = int(match[2]), int(match[3])
+    return Problem(source.path, line, column, f"this is not TOML: {reason}")

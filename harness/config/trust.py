@@ -14,7 +14,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from harness.config.addresses import VARIABLE_PATTERN, lacks_scheme, url_problem
+from harness.config.addresses import VARIABLE_PATTERN, find_url_problem, lacks_scheme
 from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
 from harness.errors import ConfigError, Option, UsageError
 from harness.files.border import is_quotable
@@ -92,7 +92,7 @@ class Configs:
         self._read: dict[Path, Config] = {}
 
     @classmethod
-    def of(cls, options: RunOptions, environ: Mapping[str, str]) -> Configs:
+    def from_options(cls, options: RunOptions, environ: Mapping[str, str]) -> Configs:
         """The configuration that *options* name, else *environ*."""
         return cls(options.config, options.variables, environ=environ, root=options.root)
 
@@ -121,7 +121,7 @@ class Configs:
         is_trusted = self.path is not None and path.exists() and path.samefile(self.path)
         if is_trusted:
             return None
-        # errors name keys, and those of a file of secrets are nobody else's business
+        # Errors name keys, and those of a file of secrets are nobody else's business.
         if not is_quotable(path, [path.suffix]):
             raise ConfigError.at(str(path), 0, 0, NOT_FOLLOWED)
         return self._read_once(path)
@@ -137,8 +137,8 @@ class Configs:
         if cluster is not None and cluster.mark.path:
             paths.append(Path(cluster.mark.path))
         here = Path.cwd()
-        names = (path.relative_to(here) if path.is_relative_to(here) else path for path in paths)
-        return tuple(dict.fromkeys(map(str, names)))
+        names = [str(path.relative_to(here) if path.is_relative_to(here) else path) for path in paths]
+        return tuple(dict.fromkeys(names))
 
     def is_own_address(self, cluster: str, folder: Path) -> bool:
         """
@@ -210,13 +210,14 @@ def resolve_cluster(target: Target, configs: Configs, folder: Path, *, url: str 
     trusted = configs.read_trusted()
     address = target.cluster if url is None else url
     is_url = url is not None or "://" in address
-    if is_url and (sentence := url_problem(address)):
+    sentence = find_url_problem(address) if is_url else None
+    if sentence:
         raise UsageError(sentence)
     cluster = None
     if trusted is not None:
         cluster = _find_by_url(trusted, address) if is_url else trusted.clusters.get(address)
     if cluster is not None and trusted is not None:
-        return _resolve_files(cluster, trusted)
+        return _resolve_certificates(cluster, trusted)
     if url is not None:
         return Cluster(url, url, service=target.service, origin=AddressOrigin.COMMAND_LINE)
     beside = configs.read_beside(folder)
@@ -227,7 +228,7 @@ def resolve_cluster(target: Target, configs: Configs, folder: Path, *, url: str 
         return replace(cluster, service=target.service, origin=AddressOrigin.SUITE)
     if is_url:
         return Cluster(address, address, service=target.service, origin=AddressOrigin.SUITE)
-    raise _unknown_cluster(address, trusted, beside)
+    raise _make_unknown_cluster_error(address, trusted, beside)
 
 
 def _find_by_url(config: Config, url: str) -> Cluster | None:
@@ -250,13 +251,15 @@ def _refuse_private_keys(beside: Config) -> None:
     )
 
 
-def _unknown_cluster(name: str, trusted: Config | None, beside: Config | None) -> UsageError:
+def _make_unknown_cluster_error(name: str, trusted: Config | None, beside: Config | None) -> UsageError:
     configs = [config for config in (trusted, beside) if config is not None]
     if configs:
-        known = [cluster for config in configs for cluster in config.clusters]
-        has = f", which has {', '.join(known)}" if known else ""
+        known_names: list[str] = []
+        for config in configs:
+            known_names += config.clusters
+        has = f", which has {', '.join(known_names)}" if known_names else ""
         files = " and ".join(str(config.path) for config in configs)
-        found = f"the cluster {name!r} is not defined in {files}{has}{did_you_mean(name, known) or ';'}"
+        found = f"the cluster {name!r} is not defined in {files}{has}{did_you_mean(name, known_names) or ';'}"
     else:
         place = "in the working directory, beside the suite, or above"
         found = f"the cluster {name!r} is not defined, as there is no {CONFIG_NAME} {place};"
@@ -265,13 +268,14 @@ def _unknown_cluster(name: str, trusted: Config | None, beside: Config | None) -
     return UsageError(f"{found} give ", Option("url"), " or ", Option("embedded"), define)
 
 
-def _resolve_files(cluster: Cluster, config: Config) -> Cluster:
+def _resolve_certificates(cluster: Cluster, config: Config) -> Cluster:
     """The cluster with the paths of its certificates resolved against the folder of harness.toml."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for key in FILES_OF_A_CLUSTER:
-        if name := getattr(cluster, key):
+        name = getattr(cluster, key)
+        if name:
             path = config.path.parent / name
             if not path.is_file():
                 raise UsageError(f"{cluster.mark}: {key} of the cluster {cluster.name!r}: there is no file {path}")
-            found[key] = str(path)
-    return replace(cluster, **found) if found else cluster  # type: ignore[arg-type]
+            paths[key] = str(path)
+    return replace(cluster, **paths) if paths else cluster  # type: ignore[arg-type]

@@ -93,7 +93,7 @@ def pool_suites(
         EngineStartError: The embedded node could not be started.
     """
     run = replace(options.run, depth=options.depth, unjudged=True)
-    configs = Configs.of(run, environ)
+    configs = Configs.from_options(run, environ)
     loaded = load_suites(paths, environ, needs_judgments=False, configs=configs)
     suites = [_reopen(suite, options.reopened) for suite in loaded]
     pools = []
@@ -237,7 +237,7 @@ def lint_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    configs = Configs.of(options, environ)
+    configs = Configs.from_options(options, environ)
     suites, problems = _read_suites(paths, None if offline else environ, configs)
     judgments = sum(len(linted.judged.judged) for linted in suites)
     lint = Lint(suites=len(suites), judgments=judgments, problems=problems)

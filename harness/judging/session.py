@@ -257,7 +257,7 @@ def open_session(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
-    configs = Configs.of(options.pooling.run, environ)
+    configs = Configs.from_options(options.pooling.run, environ)
     [suite] = load_suites([path], environ, needs_judgments=False, configs=configs)
     check_on_scale(judges.values(), suite, options.scale)
     choices, judge_file = list_choices(suite, options.scale), judges[options.judge]

@@ -75,7 +75,7 @@ def open_cluster(folder: Path, options: RunOptions, environ: Mapping[str, str]) 
     """
     suite = Suite("init", str(folder / "init.relevance.yaml"), Target(), {}, (), ())
     with Connections(environ, options) as connections:
-        [cluster] = connections.open_all([suite], Configs.of(options, environ))
+        [cluster] = connections.open_all([suite], Configs.from_options(options, environ))
         if cluster.search is None:
             raise cluster.error or SearchError("the cluster could not be reached")
         if not find_dialect(cluster.search.service).has_indexes:

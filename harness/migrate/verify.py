@@ -80,7 +80,7 @@ def verify_suites(
         SearchError: The engine has no `_rank_eval`, or did not answer.
         EngineStartError: The embedded node could not be started.
     """
-    configs = Configs.of(options, environ)
+    configs = Configs.from_options(options, environ)
     suites = load_suites(paths, environ, configs=configs)
     _check_suites(suites)
     with Runner(environ, progress) as runner:

@@ -223,9 +223,9 @@ def _read_server(config: pytest.Config, values: Mapping[str, Any]) -> dict[str, 
 
 def _check_url(url: str) -> None:
     """Refuse a URL with a login early, without repeating it, as the header line prints the URL."""
-    from harness.config import url_problem
+    from harness.config import find_url_problem
 
-    sentence = url_problem(url)
+    sentence = find_url_problem(url)
     if sentence:
         raise pytest.UsageError(f"--relevance-url: {sentence}")
 

@@ -43,7 +43,7 @@ class SessionRuns:
         self.session = session
         self._cache = RunCache(self._execute, session.folder)
         self._nodes: dict[str | None, LocalNode | RemoteNode] = {}
-        self._configs = Configs.of(session.options.run, os.environ)
+        self._configs = Configs.from_options(session.options.run, os.environ)
         self._own_indexes: dict[Path, dict[str, str | None]] = {}
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from harness import __version__
-from harness.config import Configs, index_problem
+from harness.config import Configs, find_index_problem
 from harness.errors import InputError, Problem, SearchError, SuiteError, UsageError
 from harness.gate import compute_exit_status
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
@@ -172,7 +172,7 @@ class Matrix:
         if "" in self.indexes:
             raise UsageError("an index without a name was asked for")
         for index in self.indexes:
-            sentence = index_problem(index)
+            sentence = find_index_problem(index)
             if sentence:
                 raise UsageError(f"found the index {index!r}, {sentence}")
         problems = [*self._find_missing_requests(suites), *self._find_bound_suites(suites)]
@@ -324,7 +324,7 @@ class Runner(Closing):
         """The suites at *paths*, with what was read of harness.toml; contradictions of *options* are refused first."""
         from harness.suites import load_suites
 
-        configs = Configs.of(options, self._environ)
+        configs = Configs.from_options(options, self._environ)
         self._find_connections(options)
         return load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs), configs
 

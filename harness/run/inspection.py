@@ -56,7 +56,7 @@ def inspect_query(
     """
     from harness.suites import load_suite
 
-    configs = Configs.of(options, environ)
+    configs = Configs.from_options(options, environ)
     suite = _remove_thresholds(load_suite(path, environ, needs_judgments=False, configs=configs), query)
     options = replace(options, tails=True, queries=(query,))
     if documents and not find_dialect(suite.target.service).explains_scores:

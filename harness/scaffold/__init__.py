@@ -9,12 +9,12 @@ from pathlib import Path
 
 from harness.errors import UsageError
 
-__all__ = ["scaffold_files", "write_scaffold"]
+__all__ = ["list_scaffold_files", "write_scaffold"]
 
 
-def scaffold_files() -> dict[str, str]:
+def list_scaffold_files() -> dict[str, str]:
     """Each file's path, with slashes, and its text."""
-    return dict(sorted(_walk(resources.files(__name__) / "files", "")))
+    return dict(sorted(_iterate_files(resources.files(__name__) / "files", "")))
 
 
 def write_scaffold(folder: Path) -> list[Path]:
@@ -27,10 +27,10 @@ def write_scaffold(folder: Path) -> list[Path]:
     Raises:
         UsageError: one of the files exists already, and then none is written; or the folder cannot be written to.
     """
-    files = {folder / name: text for name, text in scaffold_files().items()}
-    taken = [path for path in files if path.exists() or path.is_symlink()]
-    if taken:
-        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in taken))
+    files = {folder / name: text for name, text in list_scaffold_files().items()}
+    existing = [path for path in files if path.exists() or path.is_symlink()]
+    if existing:
+        raise UsageError("\n".join(f"{path}: this is there already, and nothing was written" for path in existing))
     try:
         for path, text in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -41,9 +41,9 @@ def write_scaffold(folder: Path) -> list[Path]:
     return list(files)
 
 
-def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
+def _iterate_files(folder: Traversable, prefix: str) -> Iterator[tuple[str, str]]:
     for entry in folder.iterdir():
         if entry.is_dir():
-            yield from _walk(entry, f"{prefix}{entry.name}/")
+            yield from _iterate_files(entry, f"{prefix}{entry.name}/")
         else:
             yield f"{prefix}{entry.name}", entry.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import Any
 
-from harness.config import engine_problem
+from harness.config import find_engine_problem
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import (
     Definitions,
@@ -232,7 +232,7 @@ def parse_engine(text: str) -> Engine:
     >>> str(parse_engine("opensearch 2.19"))
     'opensearch 2.19'
     """
-    sentence = engine_problem(text)
+    sentence = find_engine_problem(text)
     if sentence:
         raise UsageError(f"invalid `engine`: {sentence}")
     kind, _, version = text.strip().partition(" ")

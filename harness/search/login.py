@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from harness.config import url_problem
+from harness.config import find_url_problem
 from harness.errors import UsageError
 from harness.masking import Masker, login_secrets
 from harness.model import Cluster
@@ -229,7 +229,7 @@ def check_url(url: str) -> str:
     Raises:
         ValueError: It is not; the message gives the remedy, and does not show a login.
     """
-    sentence = url_problem(url)
+    sentence = find_url_problem(url)
     if sentence:
         raise ValueError(sentence)
     return url

@@ -49,7 +49,7 @@ class RunInputs:
             files.append(self.options.baseline)
         configs = Configs()
         try:
-            configs = Configs.of(self.options, self.environ)
+            configs = Configs.from_options(self.options, self.environ)
             files += _list_files_of_configuration(configs)
         except HarnessError:
             # The run raises it too.

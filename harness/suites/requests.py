@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from harness.config import CONFIG_NAME, Configs, engine_problem, lacks_scheme, url_problem
+from harness.config import CONFIG_NAME, Configs, find_engine_problem, find_url_problem, lacks_scheme
 from harness.errors import ConfigError, SuiteError, UsageError
 from harness.masking import names_login
 from harness.model import (
@@ -39,11 +39,11 @@ def read_target(reading: Reading, templates: Collection[RequestTemplate]) -> Tar
         return Target(mark=reading.root.mark, service=service)
     cluster, engine = shape.cluster, shape.engine
     if isinstance(cluster, ScalarNode) and not cluster.unset and _is_address(cluster):
-        sentence = url_problem(cluster)
+        sentence = find_url_problem(cluster)
         if sentence:
             reading.problems.note_without_excerpt(cluster.mark, sentence)
     if isinstance(engine, ScalarNode) and not engine.unset:
-        sentence = engine_problem(engine)
+        sentence = find_engine_problem(engine)
         if sentence:
             reading.problems.note(engine.mark, sentence)
     return Target(

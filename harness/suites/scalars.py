@@ -16,7 +16,7 @@ from typing import Annotated, Any, NoReturn
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from harness.config import index_problem
+from harness.config import find_index_problem
 from harness.model import Json, Mark
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe, resolve, resolve_number
 
@@ -54,7 +54,7 @@ def read_text(node: Node) -> ScalarNode:
 def read_indexes(node: Node) -> ScalarNode:
     """The name of an index, or several with a comma between."""
     text = read_text(node)
-    sentence = index_problem(text)
+    sentence = find_index_problem(text)
     if sentence:
         refuse(f"found {describe(text)}, {sentence}", text.mark)
     return text

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import main
-from harness.scaffold import scaffold_files
+from harness.scaffold import list_scaffold_files
 
 PAGE = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
 STEPS = PAGE.split("### From a Quepid export to a gate\n")[1].split("\n## ")[0]
@@ -31,7 +31,7 @@ def test_the_steps_lead_where_the_page_says(opensearch_url, tmp_path, monkeypatc
         " analyzer: english}, description: {type: text, analyzer: english}}}\n"
         "queries: [{id: q, text: tent, judgments: {p07: 1}}]\n"
     )
-    Path("documents.jsonl").write_text(scaffold_files()["products/documents.jsonl"])
+    Path("documents.jsonl").write_text(list_scaffold_files()["products/documents.jsonl"])
     assert main(["run", "fixture.relevance.yaml", "--url", opensearch_url, "--allow-write"]) == 0
     index = re.search(r"index (migration-path-\S+)", capsys.readouterr().out)[1]
     ran = 0

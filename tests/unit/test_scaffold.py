@@ -7,7 +7,7 @@ import yaml
 from builders.engine import Fault, ScriptedEngine
 from harness.cli import main
 from harness.errors import UsageError
-from harness.scaffold import scaffold_files, write_scaffold
+from harness.scaffold import list_scaffold_files, write_scaffold
 from harness.suites import load_suite
 
 
@@ -60,7 +60,7 @@ def test_a_folder_that_is_a_file_is_a_sentence(tmp_path):
 
 
 def test_every_judged_document_is_in_the_catalogue():
-    files = scaffold_files()
+    files = list_scaffold_files()
     documents = [json.loads(line) for line in files["products/documents.jsonl"].splitlines()]
     ids = {document["id"] for document in documents}
     assert len(ids) == len(documents) == 24
