@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from harness.errors import SuiteError, UsageError
-from harness.suites import discovery
 from harness.suites.discovery import LEFT_OUT, FoundSuites, find_broken_links, find_suites
 
 
@@ -157,14 +156,14 @@ def test_every_folder_that_cannot_be_read_is_an_error(tmp_path, monkeypatch):
     suite(tmp_path / "a.relevance.yaml")
     for name in ("one", "two"):
         suite(tmp_path / name / "b.relevance.yaml")
-    entries = discovery._list_entries
+    scandir = os.scandir
 
     def refuse(folder):
-        if folder.name in ("one", "two"):
+        if Path(folder).name in ("one", "two"):
             raise PermissionError(13, "Permission denied")
-        return entries(folder)
+        return scandir(folder)
 
-    monkeypatch.setattr(discovery, "_list_entries", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
     with pytest.raises(SuiteError) as caught:
         find_suites([tmp_path])
     assert [str(problem) for problem in caught.value.problems] == [
