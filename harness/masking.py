@@ -84,10 +84,11 @@ class Masker:
         """*values* by the name of the variable; empty ones are ignored."""
         self._names: dict[str, str] = {}
         for name, value in values.items():
-            for form in _forms(value):
+            for form in _iterate_forms(value):
                 self._names.setdefault(form, name)
+        # Text that is already masked stays: the name of a variable may hold the value of another.
         for name in set(self._names.values()):
-            self._names.setdefault("${" + name + "}", name)  # text that is already masked stays
+            self._names.setdefault("${" + name + "}", name)
         forms = sorted(self._names, key=len, reverse=True)
         self._pattern = re.compile("|".join(map(re.escape, forms))) if forms else None
 
@@ -104,8 +105,11 @@ class Masker:
         """
         if self._pattern is None:
             return text
-        masked = self._pattern.sub(lambda match: "${" + self._names[match.group()] + "}", text)
+        masked = self._pattern.sub(self._mask_match, text)
         return CUT.sub(self._mask_beginning, masked) if ELLIPSIS in masked else masked
+
+    def _mask_match(self, match: re.Match[str]) -> str:
+        return "${" + self._names[match.group()] + "}"
 
     def _mask_beginning(self, cut: re.Match[str]) -> str:
         """The end of a text that was cut, without the beginning of a value."""
@@ -134,21 +138,22 @@ def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str
     With the passwords in the URLs of the environment's proxies. Values of fewer than `SHORTEST_SECRET` characters, such
     as the number of a tenant in a header, are left out: reports would be unreadable.
     """
-    named = {name: environ.get(name, "") for name in cluster.secret_variables}
-    found = {**_proxy_passwords(environ), **named}
-    return {name: value for name, value in found.items() if len(value) >= SHORTEST_SECRET}
+    secrets = _find_proxy_passwords(environ)
+    secrets |= {name: environ.get(name, "") for name in cluster.secret_variables}
+    return {name: value for name, value in secrets.items() if len(value) >= SHORTEST_SECRET}
 
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 
-def _proxy_passwords(environ: Mapping[str, str]) -> dict[str, str]:
-    found = {}
+def _find_proxy_passwords(environ: Mapping[str, str]) -> dict[str, str]:
+    passwords = {}
     for name in (*PROXIES, *map(str.upper, PROXIES)):
-        login, is_login, _ = environ.get(name, "").partition("://")[2].rpartition("@")
-        if is_login and ":" in login:
-            found[name] = unquote(login.partition(":")[2])
-    return found
+        address = environ.get(name, "").partition("://")[2]
+        login, at_sign, _ = address.rpartition("@")
+        if at_sign and ":" in login:
+            passwords[name] = unquote(login.partition(":")[2])
+    return passwords
 
 
 LOGIN = re.compile(
@@ -181,34 +186,44 @@ def login_values(environ: Mapping[str, str]) -> dict[str, str]:
     >>> login_values({"TENANT_TOKEN": "s3cret", "USE_AUTH": "true", "PWD": "/srv/shop", "LANG": "en_US"})
     {'TENANT_TOKEN': 's3cret'}
     """
-    return {
-        name: value
-        for name, value in environ.items()
-        if names_login(name) and not NO_LOGIN.fullmatch(name)
-        if len(value) >= SHORTEST_SECRET and value.lower() not in FLAGS
-    }
+    logins = {}
+    for name, value in environ.items():
+        is_named_like_login = names_login(name) and not NO_LOGIN.fullmatch(name)
+        may_be_secret = len(value) >= SHORTEST_SECRET and value.lower() not in FLAGS
+        if is_named_like_login and may_be_secret:
+            logins[name] = value
+    return logins
 
 
-def _forms(value: str) -> Iterator[str]:
+def _iterate_forms(value: str) -> Iterator[str]:
     """The forms of a value in output: as it is, in lower case as an analyzer makes it, and with blanks collapsed."""
     for text in dict.fromkeys((value, value.lower(), " ".join(value.split()))):
         if text:
             yield text
-            yield from _written(text)
+            yield from _iterate_encodings(text)
 
 
-def _written(text: str) -> Iterator[str]:
+def _iterate_encodings(text: str) -> Iterator[str]:
     """*text* as it is written in JSON, in a URL, in HTML and in Python."""
     encoded = json.dumps(text)[1:-1]
     yield encoded
     yield json.dumps(text, ensure_ascii=False)[1:-1]
+    # As jinja2 writes JSON into an HTML page.
     yield encoded.translate({ord(character): f"\\u{ord(character):04x}" for character in "&<>'"})
     yield repr(text)[1:-1]
     for quoted in (quote(text, safe=""), quote(text), quote_plus(text)):
         yield quoted
-        yield re.sub("%[0-9A-F]{2}", lambda match: match[0].lower(), quoted)
+        # Some servers and libraries write %2f where Python writes %2F.
+        yield _ESCAPE.sub(_lower, quoted)
     yield escape(text)
     yield escape(text, quote=False)
+
+
+_ESCAPE = re.compile("%[0-9A-F]{2}")
+
+
+def _lower(match: re.Match[str]) -> str:
+    return match[0].lower()
 
 
 Mask: TypeAlias = Callable[[str], str]
@@ -258,10 +273,10 @@ Rule: TypeAlias = Callable[[Any, Mask], Any]
 
 def redact(value: T, mask: Mask) -> T:
     """*value*, such as a run or a report, with *mask* applied to its texts, except those of `KEPT`."""
-    return _masked(value, mask)  # type: ignore[no-any-return]
+    return _mask_value(value, mask)  # type: ignore[no-any-return]
 
 
-def _masked(value: Any, mask: Mask) -> Any:
+def _mask_value(value: Any, mask: Mask) -> Any:
     """*value* masked; itself where nothing in it is, as a run has millions of values without a secret."""
     kind: type = type(value)
     if kind is str:
@@ -269,65 +284,76 @@ def _masked(value: Any, mask: Mask) -> Any:
     if kind in WITHOUT_TEXT:
         return value
     if kind is tuple or kind is list:
-        found = [_masked(one, mask) for one in value]
-        return value if all(map(is_, found, value)) else kind(found)
-    rules = _rules_of(kind)
+        masked_items = [_mask_value(item, mask) for item in value]
+        return value if all(map(is_, masked_items, value)) else kind(masked_items)
+    rules = _find_rules(kind)
     if rules is None:
-        return _masked_other(value, mask)
+        return _mask_other(value, mask)
     changed = {}
     for name, rule in rules:
-        held = getattr(value, name)
-        if held and (masked := rule(held, mask)) is not held:
+        field_value = getattr(value, name)
+        if not field_value:
+            continue
+        masked = rule(field_value, mask)
+        if masked is not field_value:
             changed[name] = masked
     return replace(value, **changed) if changed else value
 
 
-def _masked_other(value: Any, mask: Mask) -> Any:
+def _mask_other(value: Any, mask: Mask) -> Any:
     if isinstance(value, str):
+        # Words of an enum are the harness's own.
         return value if isinstance(value, Enum) else mask(value)
     if isinstance(value, Mapping):
-        return {key: _masked(item, mask) for key, item in value.items()}
+        return {key: _mask_value(item, mask) for key, item in value.items()}
     if isinstance(value, (Sequence, Set)) and not isinstance(value, bytes):
         kind = frozenset if isinstance(value, Set) else tuple
-        return kind(_masked(one, mask) for one in value)
+        return kind(_mask_value(item, mask) for item in value)
     return value
 
 
-def _with_names(values: Mapping[str, Any], mask: Mask) -> Mapping[str, Any]:
+def _mask_names(values: Mapping[str, Any], mask: Mask) -> Mapping[str, Any]:
     """*values* by names of indexes or of their shards, which are masked; a text is a fingerprint or a uuid."""
-    return {mask(name): one if isinstance(one, str) else _masked(one, mask) for name, one in values.items()}
+    masked = {}
+    for name, value in values.items():
+        masked[mask(name)] = value if isinstance(value, str) else _mask_value(value, mask)
+    return masked
 
 
-def _with_parts(values: Mapping[str, Mapping[str, str]], mask: Mask) -> Mapping[str, Mapping[str, str]]:
+def _mask_parts(values: Mapping[str, Mapping[str, str]], mask: Mask) -> Mapping[str, Mapping[str, str]]:
     """*values*, which are fingerprints, by names in two levels, which are masked."""
-    return {mask(name): _with_names(parts, mask) for name, parts in values.items()}
+    return {mask(name): _mask_names(parts, mask) for name, parts in values.items()}
 
 
-def _sort_values(values: tuple[Json, ...], mask: Mask) -> tuple[Json, ...]:
+def _mask_sort_values(values: tuple[Json, ...], mask: Mask) -> tuple[Json, ...]:
     """No values where one is masked: two that differ might be equal then, and tie."""
-    return values if _masked(values, mask) == values else ()
+    return values if _mask_value(values, mask) == values else ()
 
 
 WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
 RULES: Mapping[type, Mapping[str, Rule]] = {
-    Repeat: {"copies": _with_names},
-    Definitions: {"named": _with_parts, "matched": _with_parts},
-    IndexState: {"uuids": _with_names, "filters": _with_names, "copies": _with_names},
-    Hit: {"sort": _sort_values},
-    RankedDocument: {"sort": _sort_values},
+    Repeat: {"copies": _mask_names},
+    Definitions: {"named": _mask_parts, "matched": _mask_parts},
+    IndexState: {"uuids": _mask_names, "filters": _mask_names, "copies": _mask_names},
+    Hit: {"sort": _mask_sort_values},
+    RankedDocument: {"sort": _mask_sort_values},
 }
 """The fields that are masked in a way of their own, by class."""
 
 
 @cache
-def _rules_of(kind: type) -> tuple[tuple[str, Rule], ...] | None:
+def _find_rules(kind: type) -> tuple[tuple[str, Rule], ...] | None:
     """The fields of a dataclass that may have texts to mask, and how; None for any other class."""
     if not is_dataclass(kind):
         return None
-    kept, own = KEPT.get(kind, ()), RULES.get(kind, {})
-    names = [one.name for one in fields(kind) if one.name not in kept and not _ONLY_NUMBERS.fullmatch(str(one.type))]
-    return tuple((name, own.get(name, _masked)) for name in names)
+    kept, rules = KEPT.get(kind, ()), RULES.get(kind, {})
+    rules_by_field = []
+    for field in fields(kind):
+        has_text = not _ONLY_NUMBERS.fullmatch(str(field.type))
+        if has_text and field.name not in kept:
+            rules_by_field.append((field.name, rules.get(field.name, _mask_value)))
+    return tuple(rules_by_field)
 
 
 _ONLY_NUMBERS = re.compile(r"(int|float|bool|None)( \| (int|float|bool|None))*")
@@ -344,12 +370,12 @@ def fingerprint(value: Json) -> str:
     >>> fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
     True
     """
-    return hashlib.sha256(_canonical(value).encode("ascii")).hexdigest()[:16]
+    return hashlib.sha256(_format_canonically(value).encode("ascii")).hexdigest()[:16]
 
 
 def if_small(value: Json) -> Json:
     """*value*, to be stored with its fingerprint; None if it is larger than `LARGEST_KEPT`."""
-    return value if len(_canonical(value)) <= LARGEST_KEPT else None
+    return value if len(_format_canonically(value)) <= LARGEST_KEPT else None
 
 
 LONGEST_LIST = 64
@@ -386,6 +412,7 @@ def shorten_vector(vector: list[float]) -> Json:
     """
     try:
         digest = hashlib.sha256(struct.pack(f"<{len(vector)}d", *vector)).hexdigest()[:16]
+    # A whole number may be too large for a float.
     except OverflowError:
         return vector
     if not vector:
@@ -394,5 +421,5 @@ def shorten_vector(vector: list[float]) -> Json:
     return f"{len(vector)} numbers{first} (fingerprint {digest})"
 
 
-def _canonical(value: Json) -> str:
+def _format_canonically(value: Json) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

@@ -18,7 +18,8 @@ def exact_sum(values: Iterable[float]) -> float:
     numbers = list(values)
     try:
         return math.fsum(numbers)
-    except (OverflowError, ValueError):  # the sum is infinite, or has no value as both infinities are in it
+    # The sum is infinite, or has no value as both infinities are in it.
+    except (OverflowError, ValueError):
         return float(sum(numbers))
 
 
@@ -38,13 +39,15 @@ def mean(values: Collection[float], weights: Sequence[float] | None = None) -> f
     """
     if weights is None:
         return math.fsum(values) / len(values)
-    scaled = _at_most_one(weights)
+    scaled = _scale_down(weights)
     return math.fsum(weight * value for weight, value in zip(scaled, values, strict=True)) / math.fsum(scaled)
 
 
 def mean_of(values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """The mean of *values* by query; *weights* has the same queries, or is empty where all weigh the same."""
-    return mean(values.values(), [weights[query] for query in values] if weights else None)
+    if not weights:
+        return mean(values.values())
+    return mean(values.values(), [weights[query] for query in values])
 
 
 def weighed(values: Sequence[float], weights: Sequence[float]) -> list[float]:
@@ -56,9 +59,9 @@ def weighed(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     """
     if not are_weighted(weights):
         return list(values)
-    scaled = _at_most_one(weights)
-    typical = mean(scaled)
-    return [weight / typical * value for weight, value in zip(scaled, values, strict=True)]
+    scaled = _scale_down(weights)
+    mean_weight = mean(scaled)
+    return [weight / mean_weight * value for weight, value in zip(scaled, values, strict=True)]
 
 
 def are_weighted(weights: Iterable[float]) -> bool:
@@ -66,7 +69,7 @@ def are_weighted(weights: Iterable[float]) -> bool:
     return len(set(weights)) > 1
 
 
-def _at_most_one(weights: Sequence[float]) -> list[float]:
+def _scale_down(weights: Sequence[float]) -> list[float]:
     """*weights* divided by a power of two, which is exact and keeps sums from overflowing."""
     exponent = math.frexp(max(weights))[1]
     return [math.ldexp(weight, -exponent) for weight in weights]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
 NAMES_SHOWN = 3
@@ -23,7 +23,8 @@ def count(size: int, noun: str) -> str:
     """
     if size == 1:
         return f"1 {noun}"
-    return f"{size:,} {noun[:-1]}ies" if noun.endswith("y") else f"{size:,} {noun}s"
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{size:,} {plural}"
 
 
 def one_of(names: Iterable[str]) -> str:
@@ -98,7 +99,8 @@ def unused(wanted: str, taken: set[str], separator: str = "-") -> str:
     return name
 
 
-_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are written with these
+_JOINERS = "\u200c\u200d"
+"""Persian, Indic scripts and emoji are written with these."""
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Controls, formats such as bidirectional ones, half pairs, line and paragraph separators."""
 
@@ -157,15 +159,21 @@ def folded_id(identifier: str) -> str:
     >>> folded_id("https://www.Shop.example:443/a%20b/#top"), folded_id("http://shop.example/A B")
     ('shop.example/ab', 'shop.example/ab')
     """
-    return _without_url_form(_folded(identifier))
+    return _remove_url_form(_fold(identifier))
 
 
 def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
     """For each of *missing* the first of *known*, sorted, that differs in its form only, if any does."""
-    by_form: dict[str, str] = {}
-    for one in sorted(known, reverse=True) if missing else ():
-        by_form[folded_id(one)] = one
-    return {one: by_form[form] for one in missing if (form := folded_id(one)) in by_form}
+    if not missing:
+        return {}
+    # Sorted from the last to the first, so that the first stays.
+    by_form = {folded_id(identifier): identifier for identifier in sorted(known, reverse=True)}
+    names = {}
+    for identifier in missing:
+        form = folded_id(identifier)
+        if form in by_form:
+            names[identifier] = by_form[form]
+    return names
 
 
 def other_spellings(identifier: str) -> frozenset[str]:
@@ -176,25 +184,31 @@ def other_spellings(identifier: str) -> frozenset[str]:
     ['SKU-1', 'SKU-1 ', 'sku-1', 'sku-1 ']
     """
     forms = {identifier, identifier.strip(), "".join(identifier.split())}
-    forms |= {unicodedata.normalize(form, one) for one in forms for form in ("NFC", "NFD", "NFKC")}
-    forms |= {one.lower() for one in forms} | {one.upper() for one in forms}
-    for one in [one for one in forms if "://" in one]:
-        scheme, _, place = one.partition("://")
-        other = {"http": "https", "https": "http"}.get(scheme.lower(), scheme)
+    written = frozenset(forms)
+    for normalization in ("NFC", "NFD", "NFKC"):
+        forms |= {unicodedata.normalize(normalization, form) for form in written}
+    forms |= {form.lower() for form in forms} | {form.upper() for form in forms}
+    urls = [form for form in forms if "://" in form]
+    for url in urls:
+        scheme, _, place = url.partition("://")
+        other_scheme = {"http": "https", "https": "http"}.get(scheme.lower(), scheme)
         plain = place.partition("#")[0].rstrip("/")
-        forms |= {f"{start}://{end}" for start in (scheme, other) for end in (place, plain, f"{plain}/")}
+        for ending in (place, plain, f"{plain}/"):
+            forms |= {f"{scheme}://{ending}", f"{other_scheme}://{ending}"}
     return frozenset(forms - {""})
 
 
-def difference(one: str, other: str) -> str:
+def difference(identifier: str, other: str) -> str:
     """How two ids differ that have the same `folded_id`."""
-    steps: tuple[tuple[str, Callable[[str], str]], ...] = (
-        ("letter case", str.casefold),
-        ("blanks", _without_blanks),
-        ("Unicode normalization", _compatible),
-        ("letter case, spaces or Unicode normalization", _folded),
-    )
-    return next((name for name, fold in steps if fold(one) == fold(other)), "the form of a URL")
+    if identifier.casefold() == other.casefold():
+        return "letter case"
+    if _remove_blanks(identifier) == _remove_blanks(other):
+        return "blanks"
+    if _normalize(identifier) == _normalize(other):
+        return "Unicode normalization"
+    if _fold(identifier) == _fold(other):
+        return "letter case, spaces or Unicode normalization"
+    return "the form of a URL"
 
 
 def not_visible(document: str, target: str | None, other: str | None) -> str:
@@ -213,26 +227,29 @@ def instead(document: str, other: str | None) -> str:
     return "" if other is None else f"; {other!r} is, which differs only in {difference(document, other)}"
 
 
-def _folded(text: str) -> str:
-    """Without case and blanks; a compatibility form may hold either, and what stood beside a blank may now compose."""
-    return _compatible(_without_blanks(_compatible(_compatible(text).casefold())))
+def _fold(text: str) -> str:
+    """*text* without case and blanks."""
+    # A compatibility form may hold either, and what stood beside a blank may now compose.
+    folded = _normalize(_normalize(text).casefold())
+    return _normalize(_remove_blanks(folded))
 
 
-def _compatible(text: str) -> str:
+def _normalize(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
 
 
-def _without_blanks(text: str) -> str:
+def _remove_blanks(text: str) -> str:
     return "".join(text.split())
 
 
-def _without_url_form(text: str) -> str:
+def _remove_url_form(text: str) -> str:
     address = _SCHEME.match(text)
     if address is None:
         return text
     place = text[address.end() :].partition("#")[0].rstrip("/")
-    return _without_blanks(_ESCAPES.sub(_unescaped, _DEFAULT_PORT.sub(r"\1", place))).casefold()
+    place = _DEFAULT_PORT.sub(r"\1", place)
+    return _remove_blanks(_ESCAPES.sub(_unescape, place)).casefold()
 
 
-def _unescaped(escapes: re.Match[str]) -> str:
+def _unescape(escapes: re.Match[str]) -> str:
     return bytes.fromhex(escapes[0].replace("%", "")).decode("utf-8", "replace")
