@@ -19,6 +19,8 @@ FILE_NAME = re.compile(r"[\w…/.-]+\.(?:py|md|toml|yaml)|[\w.-]+(?:/[\w.-]+)*/|
 NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\(\))?")
 OF_A_FILE = re.compile(r"((?:`\w+`(?:, | and )?)+) (?:in|of) `([\w/]+\.py)`")
 
+HARNESS = list((ROOT / "harness").rglob("*.py"))
+
 FOLDERS = [ROOT, ROOT / "harness", ROOT / "tests" / "unit", ROOT / "tests" / "property"]
 """Where a path on the pages may begin."""
 
@@ -57,39 +59,60 @@ def exists(path: str) -> bool:
     return any(any(folder.glob(pattern)) for folder in FOLDERS)
 
 
-def list_definitions(tree: ast.AST) -> set[str]:
-    """The functions, classes, arguments, fields, variables and imported names of *tree*."""
-    names = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            names.add(node.id if isinstance(node, ast.Name) else node.attr)
-        elif isinstance(node, ast.alias):
-            names.add((node.asname or node.name).split(".")[-1])
-    return names
+class Definitions(ast.NodeVisitor):
+    """Collects functions, classes, fields, attributes, constants and imported names; no variables of functions."""
+
+    def __init__(self):
+        self.names = set()
+        self._functions = 0
+
+    def visit_FunctionDef(self, node):
+        self.names.add(node.name)
+        self._functions += 1
+        self.generic_visit(node)
+        self._functions -= 1
+
+    def visit_ClassDef(self, node):
+        self.names.add(node.name)
+        self.generic_visit(node)
+
+    def visit_Name(self, node):
+        if isinstance(node.ctx, ast.Store) and not self._functions:
+            self.names.add(node.id)
+
+    def visit_Attribute(self, node):
+        if isinstance(node.ctx, ast.Store):
+            self.names.add(node.attr)
+        self.generic_visit(node)
+
+    def visit_alias(self, node):
+        self.names.add((node.asname or node.name).split(".")[-1])
 
 
 @cache
-def definitions_of(path: Path) -> frozenset[str]:
-    return frozenset(list_definitions(ast.parse(path.read_text(encoding="utf-8"))))
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def list_definitions(path: Path) -> frozenset[str]:
+    collected = Definitions()
+    collected.visit(parse(path))
+    return frozenset(collected.names)
 
 
 @cache
 def list_known() -> frozenset[str]:
-    """What is defined anywhere in the harness and its tests, with the names of its modules and packages."""
-    paths = [*(ROOT / "harness").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    """What is defined anywhere in the harness and in unit tests, with the names of modules and packages."""
+    paths = [*HARNESS, *(ROOT / "tests" / "unit").glob("*.py"), *(ROOT / "tests" / "builders").glob("*.py")]
     modules = {path.stem for path in paths} | {path.parent.name for path in paths}
-    return frozenset(modules.union(*map(definitions_of, paths)))
+    return frozenset(modules.union(*map(list_definitions, paths)))
 
 
 @cache
 def list_words() -> frozenset[str]:
     """The texts of one word in the harness, such as keys of suites."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "harness").rglob("*.py")]
-    constants = [node.value for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    constants = [node.value for path in HARNESS for node in ast.walk(parse(path)) if isinstance(node, ast.Constant)]
     return frozenset(constant for constant in constants if isinstance(constant, str) and constant.islower())
 
 
@@ -124,7 +147,9 @@ def test_every_name_of_a_file_is_defined_there(page):
     missing = []
     for names, path in OF_A_FILE.findall(read_text(page)):
         [file] = [folder / path for folder in FOLDERS if (folder / path).exists()]
-        missing += [f"{name} in {path}" for name in CODE.findall(names) if name not in definitions_of(file) | INVENTED]
+        missing += [
+            f"{name} in {path}" for name in CODE.findall(names) if name not in list_definitions(file) | INVENTED
+        ]
     assert missing == []
 
 
@@ -133,8 +158,10 @@ def test_the_excerpts_use_what_is_defined():
     assert len(excerpts) == 5
     known = list_known() | set(dir(builtins)) | INVENTED | {"writerow", "items", "values"}
     for excerpt in excerpts:
-        own = list_definitions(excerpt)
-        used = {node.id for node in ast.walk(excerpt) if isinstance(node, ast.Name)}
-        used |= {node.attr for node in ast.walk(excerpt) if isinstance(node, ast.Attribute)}
-        used |= {node.arg for node in ast.walk(excerpt) if isinstance(node, ast.keyword) and node.arg}
-        assert used - own - known == set(), ast.unparse(excerpt)
+        used = {node.attr for node in ast.walk(excerpt) if isinstance(node, ast.Attribute)}
+        used |= {node.id for node in ast.walk(excerpt) if isinstance(node, ast.Name) and not node.id.islower()}
+        for call in ast.walk(excerpt):
+            if isinstance(call, ast.Call):
+                used |= {keyword.arg for keyword in call.keywords if keyword.arg}
+                used |= {call.func.id} if isinstance(call.func, ast.Name) else set()
+        assert used - known == set(), ast.unparse(excerpt)
