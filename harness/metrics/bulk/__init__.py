@@ -65,16 +65,19 @@ def score_batches(
         MeasureError: a grade that a gain map or a measure's scale does not hold, a score beyond what can be summed, a
             measure that has no batch formula under the profile.
     """
-    formulas = [(measure, _formula_of(measure, profile)) for measure in measures]
-    parts = [[_score(batch, *each, gain, profile) for each in formulas] for batch in batches]
-    columns = zip(*parts, strict=True) if parts else [(np.zeros(0),)] * len(measures)
-    return {
-        measure.text: np.concatenate(column) if len(column) > 1 else column[0]
-        for measure, column in zip(measures, columns, strict=True)
-    }
+    formulas = {measure: _require_formula(measure, profile) for measure in measures}
+    parts: dict[str, list[Floats]] = {measure.text: [] for measure in measures}
+    for batch in batches:
+        for measure, formula in formulas.items():
+            parts[measure.text].append(_score(batch, measure, formula, gain, profile))
+    scores: dict[str, Floats] = {}
+    for text, columns in parts.items():
+        # Most runs are one batch, which need not be copied.
+        scores[text] = columns[0] if len(columns) == 1 else np.concatenate([np.zeros(0), *columns])
+    return scores
 
 
-def _formula_of(measure: Measure, profile: Profile) -> BatchFormula:
+def _require_formula(measure: Measure, profile: Profile) -> BatchFormula:
     formula = batch_formula_of(measure, profile)
     if formula is None:
         raise MeasureError(f"{measure} is computed from ids, query by query, under the profile {profile}; use evaluate")
@@ -84,20 +87,22 @@ def _formula_of(measure: Measure, profile: Profile) -> BatchFormula:
 def _score(batch: Batch, measure: Measure, formula: BatchFormula, gain: Gain | None, profile: Profile) -> Floats:
     settings, rules = settings_of(measure, gain, profile), rules_of(profile)
     if rules.level is not None and takes_level(measure, settings):
+        # The level differs from query to query, and a batch formula has one: grades become 1 and 0.
         batch = batch.regrade(rules.level)
         settings = replace(settings, values={**settings.values, "rel": 1.0})
     condensed = batch.condense(rules.least_judged) if settings.values.get("judged_only") else batch
+    # What overflows is refused below, with a message; numpy's warning would be an error under pytest.
     with np.errstate(over="ignore", invalid="ignore"):
         values = formula(condensed, settings)
-        defined = _defined(definition_of(measure).needs, batch, settings)
-    within = np.abs(values) <= GREATEST_SCORE
-    if not within.all():
-        for beyond in values[defined & ~within].tolist():
-            check_bounds(measure, beyond)  # names the first
-    return np.where(defined, values, 0.0 if rules.zero_undefined else np.nan)
+        is_defined = _find_defined(definition_of(measure).needs, batch, settings)
+    is_in_bounds = np.abs(values) <= GREATEST_SCORE
+    if not is_in_bounds.all():
+        for value in values[is_defined & ~is_in_bounds].tolist():
+            check_bounds(measure, value)  # names the first
+    return np.where(is_defined, values, 0.0 if rules.zero_undefined else np.nan)
 
 
-def _defined(needs: Needs, batch: Batch, settings: Settings) -> NDArray[np.bool_]:
+def _find_defined(needs: Needs, batch: Batch, settings: Settings) -> NDArray[np.bool_]:
     if needs is Needs.RELEVANT:
         return batch.total(settings.level) > 0
     if needs is Needs.GAIN:

@@ -47,17 +47,20 @@ def batch_of_grades(
     Raises:
         UsageError: offsets do not fit, or a judgment is not finite.
     """
-    sizes, judged_sizes = _sizes(offsets, grades, "hits"), _sizes(judged_offsets, judged_grades, "judgments")
+    sizes = _compute_sizes(offsets, grades, "hits")
+    judged_sizes = _compute_sizes(judged_offsets, judged_grades, "judgments")
     if len(sizes) != len(judged_sizes):
         raise UsageError(f"there are hits of {len(sizes)} queries and judgments of {len(judged_sizes)}")
     if judged is not None and len(judged) != len(grades):
         raise UsageError(f"there are {len(grades)} grades and {len(judged)} marks of which are judged")
-    known = judged if judged is not None else ~np.isnan(grades) if grades.dtype.kind == "f" else None
-    at = np.arange(len(grades)) if known is None else np.flatnonzero(known)
-    query = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[at]
-    rank = at - (np.cumsum(sizes) - sizes)[query] + 1
+    if judged is None and grades.dtype.kind == "f":
+        judged = ~np.isnan(grades)
+    rows = np.arange(len(grades)) if judged is None else np.flatnonzero(judged)
+    query = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[rows]
+    # A rank counts from the first hit of its query, which stands behind all hits of the queries before.
+    rank = rows - (np.cumsum(sizes) - sizes)[query] + 1
     judged_query = np.repeat(np.arange(len(sizes), dtype=np.int32), judged_sizes)
-    return Batch(sizes, query, rank, compact(grades[at]), judged_query, compact(judged_grades))
+    return Batch(sizes, query, rank, compact(grades[rows]), judged_query, compact(judged_grades))
 
 
 def batches_of_codes(run: CodedRun, judgments: CodedJudgments, queries: int) -> Iterator[Batch]:
@@ -78,15 +81,16 @@ def batches_of_codes(run: CodedRun, judgments: CodedJudgments, queries: int) -> 
     levels, codes = distinct(compact(judgments.grade))
     if queries * documents * 2 * max(1, len(levels)) >= 2**63:
         raise UsageError(f"too many queries and documents for one integer: {queries} and codes up to {documents - 1}")
-    known_query, known_document, codes = _grouped(judgments, codes, documents, len(levels))
+    judged_query, judged_document, codes = _group_by_query(judgments, codes, documents, len(levels))
     steps = np.arange(0, queries + QUERIES_AT_ONCE, QUERIES_AT_ONCE).clip(max=queries)
-    ends, judged_ends = np.searchsorted(run.query, steps), np.searchsorted(known_query, steps)
+    ends, judged_ends = np.searchsorted(run.query, steps), np.searchsorted(judged_query, steps)
     for number, first in enumerate(steps[:-1].tolist()):
         count = int(steps[number + 1]) - first
-        mine, theirs = slice(ends[number], ends[number + 1]), slice(judged_ends[number], judged_ends[number + 1])
-        hits = _Keys(run.query[mine] - first, run.document[mine], documents)
-        known = _Keys(known_query[theirs] - first, known_document[theirs], documents)
-        yield _join(hits, known, codes[theirs], levels, count)
+        of_run = slice(ends[number], ends[number + 1])
+        of_judgments = slice(judged_ends[number], judged_ends[number + 1])
+        hits = _Keys(run.query[of_run] - first, run.document[of_run], documents)
+        judged = _Keys(judged_query[of_judgments] - first, judged_document[of_judgments], documents)
+        yield _join(hits, judged, codes[of_judgments], levels, count)
 
 
 class _Keys:
@@ -97,22 +101,25 @@ class _Keys:
         self.keys = query.astype(np.int64) * documents + document
 
 
-def _join(hits: _Keys, known: _Keys, codes: Numbers, levels: Numbers, queries: int) -> Batch:
+def _join(hits: _Keys, judged: _Keys, codes: Numbers, levels: Numbers, queries: int) -> Batch:
     """Look each hit up among the sorted judgments, whose keys hold the grades in their lowest bits."""
     bits = max(1, int(len(levels) - 1).bit_length())
-    packed = known.keys << bits | codes
+    # One sort of plain integers instead of an indirect one of three columns: scripts/bench/metrics.
+    packed = judged.keys << bits | codes
     packed.sort()
-    _refuse_twice(packed >> bits, "judgment")
-    _refuse_twice(np.sort(hits.keys), "hit")
+    _refuse_repeated(packed >> bits, "judgment")
+    _refuse_repeated(np.sort(hits.keys), "hit")
+    # With grade bits of 0, a hit comes just before its judgment.
     places = np.searchsorted(packed, hits.keys << bits)
-    found = packed.take(places, mode="clip") if len(packed) else np.full(len(places), -1)
-    at = np.flatnonzero(found >> bits == hits.keys)
+    nearest = packed.take(places, mode="clip") if len(packed) else np.full(len(places), -1)
+    rows = np.flatnonzero(nearest >> bits == hits.keys)
     sizes = np.bincount(hits.query, minlength=queries)
-    grades = levels[found[at] & (1 << bits) - 1]
-    return Batch(sizes, hits.query[at], compute_ranks(hits.query, sizes)[at], grades, known.query, levels[codes])
+    grades = levels[nearest[rows] & (1 << bits) - 1]
+    ranks = compute_ranks(hits.query, sizes)[rows]
+    return Batch(sizes, hits.query[rows], ranks, grades, judged.query, levels[codes])
 
 
-def _sizes(offsets: Numbers, values: Numbers, what: str) -> Numbers:
+def _compute_sizes(offsets: Numbers, values: Numbers, what: str) -> Numbers:
     if not len(offsets) or offsets[0] != 0 or offsets[-1] != len(values) or (offsets[1:] < offsets[:-1]).any():
         raise UsageError(
             f"the offsets of the {what} must rise from 0 to {len(values)}, one more than there are queries"
@@ -126,9 +133,8 @@ def _check_columns(run: CodedRun, judgments: CodedJudgments, queries: int) -> No
         ("judgments", (judgments.query, judgments.document, judgments.grade)),
     ):
         if len({len(column) for column in columns}) > 1:
-            raise UsageError(
-                f"the columns of the {name} differ in length: {', '.join(str(len(each)) for each in columns)}"
-            )
+            lengths = ", ".join(str(len(column)) for column in columns)
+            raise UsageError(f"the columns of the {name} differ in length: {lengths}")
         query, document = columns[:2]
         if len(query) and not (query.min() >= 0 and query.max() < queries and document.min() >= 0):
             raise UsageError(f"a code in the {name} is below 0, or a query's is not below the {queries} queries")
@@ -136,7 +142,7 @@ def _check_columns(run: CodedRun, judgments: CodedJudgments, queries: int) -> No
         raise UsageError("the run must be grouped by query, in the order of the codes")
 
 
-def _grouped(
+def _group_by_query(
     judgments: CodedJudgments, codes: Numbers, documents: int, levels: int
 ) -> tuple[Numbers, Numbers, Numbers]:
     """Query, document and code of the grade, grouped by query; sorted as one integer, which is faster than by index."""
@@ -149,6 +155,6 @@ def _grouped(
     return query, document, codes
 
 
-def _refuse_twice(keys: Numbers, what: str) -> None:
+def _refuse_repeated(keys: Numbers, what: str) -> None:
     if (keys[1:] == keys[:-1]).any():
         raise UsageError(f"a document has more than one {what} in the same query")
