@@ -49,7 +49,13 @@ def compare_rankings(reference: Sequence[str], candidate: Sequence[str], *, dept
     (0.685, 0.6667, 1.0)
     """
     first, second = tuple(reference[:depth]), tuple(candidate[:depth])
-    return RankPair(first, second, _rbo(first, second, p), _overlap(first, second, depth), _tau(first, second))
+    return RankPair(
+        first,
+        second,
+        _compute_rbo(first, second, p),
+        _compute_overlap(first, second, depth),
+        _compute_tau(first, second),
+    )
 
 
 def agreement_value(agreement: Measure, reference: Sequence[str], candidate: Sequence[str], *, depth: int) -> float:
@@ -62,10 +68,10 @@ def agreement_value(agreement: Measure, reference: Sequence[str], candidate: Seq
     cutoff = agreement.cutoff or depth
     first, second = reference[:cutoff], candidate[:cutoff]
     if agreement.name == OVERLAP:
-        return _overlap(first, second, cutoff)
+        return _compute_overlap(first, second, cutoff)
     p = dict(agreement.parameters).get("p", PERSISTENCE)
     assert isinstance(p, float)
-    return _rbo(first, second, p)
+    return _compute_rbo(first, second, p)
 
 
 def mean_agreement(
@@ -78,35 +84,36 @@ def mean_agreement(
     """
     if not pairs:
         return None
-    found = list(pairs.values())
+    rankings = list(pairs.values())
+    # Two rankings that share less than two documents have no tau, and would pull the mean to 0.
     taus = {query: pair.tau for query, pair in pairs.items() if pair.tau is not None}
     weights = weights or {}
     return Agreement(
         depth=depth,
         p=p,
-        queries=len(found),
+        queries=len(rankings),
         rbo=mean_of({query: pair.rbo for query, pair in pairs.items()}, weights),
         overlap=mean_of({query: pair.overlap for query, pair in pairs.items()}, weights),
         tau=mean_of(taus, weights) if taus else None,
         tau_queries=len(taus),
-        same_ranking=sum(pair.reference == pair.candidate for pair in found),
-        same_documents=sum(set(pair.reference) == set(pair.candidate) for pair in found),
-        same_first=sum(pair.reference[:1] == pair.candidate[:1] for pair in found),
+        same_ranking=sum(pair.reference == pair.candidate for pair in rankings),
+        same_documents=sum(set(pair.reference) == set(pair.candidate) for pair in rankings),
+        same_first=sum(pair.reference[:1] == pair.candidate[:1] for pair in rankings),
     )
 
 
-def _rbo(first: Sequence[str], second: Sequence[str], p: float) -> float:
-    """RBO; a shorter ranking ended there and shares nothing below, as in `_overlap`."""
+def _compute_rbo(first: Sequence[str], second: Sequence[str], p: float) -> float:
+    """RBO; a shorter ranking ended there and shares nothing below, as in `_compute_overlap`."""
     return rbo(first, second, p, ended=True) if first or second else 1.0
 
 
-def _overlap(first: Sequence[str], second: Sequence[str], depth: int) -> float:
+def _compute_overlap(first: Sequence[str], second: Sequence[str], depth: int) -> float:
     """The overlap, as a share of the longer ranking if both are shorter than *depth*: equal short rankings give 1."""
     longest = min(depth, max(len(first), len(second)))
     return overlap(first, second, longest) if longest else 1.0
 
 
-def _tau(first: Sequence[str], second: Sequence[str]) -> float | None:
+def _compute_tau(first: Sequence[str], second: Sequence[str]) -> float | None:
     try:
         return kendall_tau(first, second)
     except UndefinedScore:

@@ -49,13 +49,13 @@ class Number:
 
     def read(self, text: str) -> float:
         """A decimal number within the limits."""
-        value = _number(text)
+        value = _read_number(text)
         inside = self.least < value < self.greatest if self.open_ends else self.least <= value <= self.greatest
         if not inside:
-            raise MeasureError(f"expected {self._limits()}, found {text}")
+            raise MeasureError(f"expected {self._describe_limits()}, found {text}")
         return value
 
-    def _limits(self) -> str:
+    def _describe_limits(self) -> str:
         if self.greatest == inf:
             return f"a number {'above' if self.open_ends else 'of at least'} {self.least:g}"
         if self.least == -inf:
@@ -74,7 +74,7 @@ class LogBase:
         """A base as a number."""
         if text == "e":
             return e
-        value = _number(text)
+        value = _read_number(text)
         if value <= 1:
             raise MeasureError(f"expected the base of a logarithm, a number above 1 or e, found {text}")
         return value
@@ -90,7 +90,7 @@ class Choice:
     def read(self, text: str) -> str:
         """The word itself."""
         if text not in self.words:
-            raise MeasureError(f"expected {one_of(self.words)}, found {_shown(text)}{_nearest(text, self.words)}")
+            raise MeasureError(f"expected {one_of(self.words)}, found {_quote(text)}{_suggest(text, self.words)}")
         return text
 
 
@@ -103,7 +103,7 @@ class Flag:
     def read(self, text: str) -> bool:
         """``true`` or ``false``, also as Python writes them."""
         if text.lower() not in ("true", "false"):
-            raise MeasureError(f"expected true or false, found {_shown(text)}")
+            raise MeasureError(f"expected true or false, found {_quote(text)}")
         return text.lower() == "true"
 
 
@@ -116,11 +116,11 @@ class GainChoice:
     def read(self, text: str) -> Gain:
         """A gain; the table of a map is sorted by grade."""
         if text.startswith("{"):
-            return Gain(GainKind.MAP, tuple(sorted(_table(text).items())))
+            return Gain(GainKind.MAP, tuple(sorted(_read_table(text).items())))
         words = (GainKind.EXPONENTIAL.value, GainKind.LINEAR.value)
         if text not in words:
-            message = f"expected {one_of(words)} or a map such as {{0: 0, 1: 1}}, found {_shown(text)}"
-            raise MeasureError(message + _nearest(text, words))
+            message = f"expected {one_of(words)} or a map such as {{0: 0, 1: 1}}, found {_quote(text)}"
+            raise MeasureError(message + _suggest(text, words))
         return Gain(GainKind(text))
 
 
@@ -134,18 +134,22 @@ def read_gain(given: object) -> Gain:
     >>> str(read_gain("linear")), str(read_gain({0: 0, 3: 7}))
     ('linear', '{0: 0, 3: 7}')
     """
-    known = given
+    source = given
+    # A `Gain` that the user made is checked like any other: its fields may hold anything.
     if isinstance(given, Gain):
         with suppress(TypeError, ValueError):
-            known = dict(given.table) if given.kind == GainKind.MAP else str(given.kind)
-    if isinstance(known, Mapping):
-        table = {finite(grade): finite(worth) for grade, worth in known.items()}
-        found = [(grade, worth) for grade, worth in table.items() if grade is not None and worth is not None]
-        if len(found) == len(known):
-            return Gain(GainKind.MAP, tuple(sorted(found)))
-    elif isinstance(known, str):
+            source = dict(given.table) if given.kind == GainKind.MAP else str(given.kind)
+    if isinstance(source, Mapping):
+        table: dict[float, float] = {}
+        for key, value in source.items():
+            grade, gain = finite(key), finite(value)
+            if grade is not None and gain is not None:
+                table[grade] = gain
+        if len(table) == len(source):
+            return Gain(GainKind.MAP, tuple(sorted(table.items())))
+    elif isinstance(source, str):
         with suppress(MeasureError):
-            return GainChoice().read(known.strip())
+            return GainChoice().read(source.strip())
     raise UsageError(f"found {given!r} as gain, expected exponential, linear, or a map of grades as in {{0: 0, 1: 1}}")
 
 
@@ -162,16 +166,16 @@ def as_text(value: Parameter) -> str:
     return str(value)
 
 
-def _table(text: str) -> dict[float, float]:
+def _read_table(text: str) -> dict[float, float]:
     if not text.endswith("}"):
         raise MeasureError(f"expected }} at the end of the map {text}", len(text))
     table: dict[float, float] = {}
-    for entry, offset in _entries(text):
+    for entry, offset in _split_entries(text):
         grade_text, colon, gain_text = entry.partition(":")
         if not colon:
-            raise MeasureError(f"expected grade: gain in the map, found {_shown(entry.strip())}", offset)
+            raise MeasureError(f"expected grade: gain in the map, found {_quote(entry.strip())}", offset)
         try:
-            grade, gain = _number(grade_text.strip()), _number(gain_text.strip())
+            grade, gain = _read_number(grade_text.strip()), _read_number(gain_text.strip())
         except MeasureError as error:
             raise MeasureError(f"in the map, {error}", offset) from None
         if grade in table:
@@ -180,24 +184,24 @@ def _table(text: str) -> dict[float, float]:
     return table
 
 
-def _entries(text: str) -> Iterator[tuple[str, int]]:
+def _split_entries(text: str) -> Iterator[tuple[str, int]]:
     offset = 1
     for entry in text[1:-1].split(","):
         yield entry, offset + len(entry) - len(entry.lstrip())
         offset += len(entry) + 1
 
 
-def _number(text: str) -> float:
+def _read_number(text: str) -> float:
     if not NUMBER.fullmatch(text) or not isfinite(float(text)):
-        raise MeasureError(f"expected a number, found {_shown(text)}")
+        raise MeasureError(f"expected a number, found {_quote(text)}")
     return float(text) + 0.0  # -0 is 0
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     return text or "nothing"
 
 
-def _nearest(text: str, words: tuple[str, ...]) -> str:
+def _suggest(text: str, words: tuple[str, ...]) -> str:
     near = get_close_matches(text, words, n=1)
     return f"; did you mean {near[0]}?" if near else ""
 

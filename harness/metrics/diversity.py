@@ -82,13 +82,14 @@ def ideal_covers(documents: Sequence[Collection[str]], alpha: float, cutoff: int
     >>> ideal_covers([{"s"}, {"s", "t"}, {"u"}], alpha=0.5, cutoff=2) == [{"s", "t"}, {"u"}]
     True
     """
-    left = [covered for covered in documents if covered]
+    candidates = [covered for covered in documents if covered]
     seen: Counter[str] = Counter()
     order: list[Collection[str]] = []
-    while left and (cutoff is None or len(order) < cutoff):
-        worth = [exact_sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered) for covered in left]
-        order.append(left.pop(worth.index(max(worth))))
-        seen.update(order[-1])
+    while candidates and (cutoff is None or len(order) < cutoff):
+        gains = [exact_sum((1.0 - alpha) ** seen[subtopic] for subtopic in covered) for covered in candidates]
+        best = candidates.pop(gains.index(max(gains)))
+        order.append(best)
+        seen.update(best)
     return order
 
 
@@ -122,9 +123,10 @@ def err_ia(covers: Sequence[Collection[str]], subtopics: int, depth: int, alpha:
     if not subtopics:
         raise UndefinedScore("no judged document is relevant to a subtopic")
     gains = novelty_gains(covers, alpha)
-    perfect = [subtopics * (1.0 - alpha) ** rank for rank in range(depth)]
-    best = exact_sum(gain / rank for rank, gain in enumerate(perfect, start=1))
-    return exact_sum(gain / rank for rank, gain in enumerate(gains, start=1)) / best if best else 0.0
+    value = exact_sum(gain / rank for rank, gain in enumerate(gains, start=1))
+    perfect_gains = [subtopics * (1.0 - alpha) ** seen for seen in range(depth)]
+    best = exact_sum(gain / rank for rank, gain in enumerate(perfect_gains, start=1))
+    return value / best if best else 0.0
 
 
 def _err_ia(ranking: DiverseRanking, settings: Settings) -> float:
@@ -149,7 +151,7 @@ def subtopic_recall(covers: Iterable[Collection[str]], subtopics: int) -> float:
     """
     if not subtopics:
         raise UndefinedScore("no judged document is relevant to a subtopic")
-    return len({subtopic for covered in covers for subtopic in covered}) / subtopics
+    return len(frozenset().union(*covers)) / subtopics
 
 
 ST_RECALL = Definition(

@@ -17,7 +17,8 @@ from harness.model import Gain, GainKind, Parameter, Profile
 from harness.words import did_you_mean
 
 # The Rated Ranking Evaluator computes with decimals and truncates or rounds in between, counts every judged document as
-# relevant whatever its grade, and scores 1 where nothing is judged and nothing was returned.
+# relevant whatever its grade, and scores 1 where nothing is judged and nothing was returned. What looks like a mistake
+# below, such as a rounding in the middle of a formula, is what it does: its scores are to be reproduced to the digit.
 
 EXACT = Context(prec=330)
 """Enough digits for the gain of every grade whose gain is a finite float, with decimals."""
@@ -29,7 +30,7 @@ def _divide(above: Decimal, below: Decimal, places: int, rounding: str) -> Decim
     return EXACT.divide(above, below).quantize(Decimal(1).scaleb(-places), rounding, EXACT)
 
 
-def _ceil(above: Decimal, below: Decimal) -> Decimal:
+def _divide_up(above: Decimal, below: Decimal) -> Decimal:
     return _divide(above, below, 4, ROUND_CEILING)
 
 
@@ -40,37 +41,42 @@ def _gain(grade: float) -> Decimal:
         raise GradeError(f"the gain of grade {grade:g} is too large for a float", grade) from None
 
 
-def _discounted(gain: Decimal, rank: int) -> Decimal:
+def _discount(gain: Decimal, rank: int) -> Decimal:
     return _divide(gain, Decimal(log(rank + 1) / log(2)), 2, ROUND_FLOOR)
 
 
-def _found(ranking: GradedRanking) -> Decimal:
+def _count_judged(ranking: GradedRanking) -> Decimal:
     return Decimal(sum(grade is not None for grade in ranking.grades))
 
 
 def _ndcg(ranking: GradedRanking, settings: Settings) -> Decimal:
     if not ranking.grades:
-        return _of_nothing(ranking)
-    judged = ((rank, _gain(grade)) for rank, grade in enumerate(ranking.grades, 1) if grade is not None)
+        return _score_empty(ranking)
+    dcg, ideal_dcg = ZERO, ZERO
+    for rank, grade in enumerate(ranking.grades, start=1):
+        if grade is not None:
+            gain = _gain(grade)
+            # The gain at rank 1 is not rounded here, but it is in the ideal ranking.
+            dcg += gain if rank == 1 else _discount(gain, rank)
     best = sorted(ranking.judgments.values(), reverse=True)[: settings.cutoff]
-    ideal = _sum(_discounted(_gain(grade), rank) for rank, grade in enumerate(best, 1))
-    dcg = _sum(gain if rank == 1 else _discounted(gain, rank) for rank, gain in judged)
-    return _divide(dcg, ideal, 2, ROUND_FLOOR) if ideal else ZERO
+    for rank, grade in enumerate(best, start=1):
+        ideal_dcg += _discount(_gain(grade), rank)
+    return _divide(dcg, ideal_dcg, 2, ROUND_FLOOR) if ideal_dcg else ZERO
 
 
 def _precision(ranking: GradedRanking, settings: Settings) -> Decimal:
     if not ranking.grades:
-        return _of_nothing(ranking)
+        return _score_empty(ranking)
     hits = Decimal(len(ranking.grades))
     if settings.cutoff is None:
-        return _ceil(_found(ranking), hits)
-    return _divide(_found(ranking), hits, 2, ROUND_HALF_UP)
+        return _divide_up(_count_judged(ranking), hits)
+    return _divide(_count_judged(ranking), hits, 2, ROUND_HALF_UP)
 
 
 def _recall(ranking: GradedRanking, _: Settings) -> Decimal:
     if not ranking.judgments:
-        return _of_nothing_judged(ranking)
-    return _ceil(_found(ranking), Decimal(len(ranking.judgments)))
+        return _score_unjudged(ranking)
+    return _divide_up(_count_judged(ranking), Decimal(len(ranking.judgments)))
 
 
 def _f_measure(ranking: GradedRanking, settings: Settings) -> Decimal:
@@ -78,13 +84,13 @@ def _f_measure(ranking: GradedRanking, settings: Settings) -> Decimal:
     precision, recall = _precision(ranking, settings), _recall(ranking, settings)
     if not precision or not recall:
         return ZERO
-    return (ONE + weight) * _ceil(precision * recall, precision * weight + recall)
+    return (ONE + weight) * _divide_up(precision * recall, precision * weight + recall)
 
 
 def _reciprocal_rank(ranking: GradedRanking, _: Settings) -> Decimal:
     """1 / the rank of the first document of the best grade that was returned, not of the first relevant one."""
     if not ranking.judgments:
-        return _of_nothing_judged(ranking)
+        return _score_unjudged(ranking)
     positive = [grade for grade in ranking.grades if grade is not None and grade > 0]
     if not positive:
         return ZERO
@@ -93,13 +99,13 @@ def _reciprocal_rank(ranking: GradedRanking, _: Settings) -> Decimal:
 
 def _average_precision(ranking: GradedRanking, _: Settings) -> Decimal:
     if not ranking.judgments:
-        return _of_nothing_judged(ranking)
+        return _score_unjudged(ranking)
     total = Decimal(len(ranking.judgments))
     found, reached, value = ZERO, ZERO, ZERO
     for rank, grade in enumerate(ranking.grades, start=1):
         found += ONE if grade is not None else ZERO
-        recall = _ceil(found, total)
-        value += _ceil(found, Decimal(rank)) * (recall - reached)
+        recall = _divide_up(found, total)
+        value += _divide_up(found, Decimal(rank)) * (recall - reached)
         reached = recall
     return value
 
@@ -107,7 +113,7 @@ def _average_precision(ranking: GradedRanking, _: Settings) -> Decimal:
 def _err(ranking: GradedRanking, settings: Settings) -> Decimal:
     if not ranking.returned:
         return ONE
-    if not _found(ranking):
+    if not _count_judged(ranking):
         return ZERO
     top, unjudged = Decimal(repr(2.0 ** settings.number("max"))), settings.number("unjudged")
     value, trust = ZERO, ONE
@@ -118,16 +124,12 @@ def _err(ranking: GradedRanking, settings: Settings) -> Decimal:
     return value
 
 
-def _of_nothing(ranking: GradedRanking) -> Decimal:
+def _score_empty(ranking: GradedRanking) -> Decimal:
     return ZERO if ranking.judgments else ONE
 
 
-def _of_nothing_judged(ranking: GradedRanking) -> Decimal:
+def _score_unjudged(ranking: GradedRanking) -> Decimal:
     return ZERO if ranking.returned else ONE
-
-
-def _sum(terms: Iterable[Decimal]) -> Decimal:
-    return sum(terms, ZERO)
 
 
 def _as_float(formula: Callable[[GradedRanking, Settings], Decimal]) -> Formula:
@@ -252,11 +254,13 @@ def read_profile(given: object) -> Profile:
     >>> read_profile("trec") is Profile.TREC
     True
     """
-    known = [str(profile) for profile in Profile]
-    if isinstance(given, str) and given in known:
-        return Profile(given)
-    hint = did_you_mean(given, known) if isinstance(given, str) else ""
-    raise UsageError(f"found {given!r} as profile, expected one of {', '.join(known)}{hint}")
+    names = [str(profile) for profile in Profile]
+    hint = ""
+    if isinstance(given, str):
+        if given in names:
+            return Profile(given)
+        hint = did_you_mean(given, names)
+    raise UsageError(f"found {given!r} as profile, expected one of {', '.join(names)}{hint}")
 
 
 def rules_of(profile: Profile) -> Rules:
@@ -289,21 +293,22 @@ def by_score(ranking: Sequence[str], scores: Sequence[float | None]) -> Sequence
     """
     if len(ranking) != len(scores):
         raise UsageError(f"{len(ranking)} documents came with {len(scores)} scores")
-    if _falls(scores):
+    if _are_falling(scores):
         return ranking
-    known = [score for score in scores if score is not None]
-    if len(known) < len(scores):
+    numbers = [score for score in scores if score is not None]
+    if len(numbers) < len(scores):
         return ranking
-    for document, score in zip(ranking, known, strict=True):
+    for document, score in zip(ranking, numbers, strict=True):
         if isnan(score):
             raise UsageError(f"the score of document {document!r} is not a number")
-    in_bytes = (document.encode("utf-8", "surrogatepass") for document in ranking)
-    return [document for _, _, document in sorted(zip(known, in_bytes, ranking, strict=True), reverse=True)]
+    ids = (document.encode("utf-8", "surrogatepass") for document in ranking)
+    return [document for _, _, document in sorted(zip(numbers, ids, ranking, strict=True), reverse=True)]
 
 
-def _falls(scores: Sequence[float | None]) -> bool:
+def _are_falling(scores: Sequence[float | None]) -> bool:
     """Whether each score is a number below the one before it, as in a run file that was written in order."""
     if None in scores:
         return False
-    known = cast("Sequence[float]", scores)
-    return all(map(gt, known, islice(known, 1, None))) and not any(map(isnan, known[:1]))
+    numbers = cast("Sequence[float]", scores)
+    # No comparison with NaN is true, so only a single score needs a look.
+    return all(map(gt, numbers, islice(numbers, 1, None))) and not any(map(isnan, numbers[:1]))

@@ -176,7 +176,7 @@ def test_ids_of_every_kind(data, unfit):
 def test_blocks_of_any_size_and_ids_one_by_one_give_the_same(collection, at_once, depth):
     rankings, judgments = ([part[query] for query in collection[0]] for part in reversed(collection))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ids, "_by_bytes", ids._by_rank)
+        patch.setattr(ids, "_join_bytes", ids._look_up_ranks)
         expected = columns_of(batches_of_ids(rankings, judgments, depth=depth))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ids, "IDS_AT_ONCE", at_once)

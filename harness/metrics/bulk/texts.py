@@ -83,7 +83,7 @@ class Texts:
                 starts, left = starts[longer], left[longer]
             starts, left = starts + WORD, left - WORD
 
-    def hashed(self, seeds: Numbers) -> Bits:
+    def compute_hashes(self, seeds: Numbers) -> Bits:
         """A hash of each text and of the whole number in *seeds* beside it; its highest bits are its best."""
         hashes = seeds.astype(np.uint64)
         hashes *= _SEED_FACTOR
@@ -181,23 +181,28 @@ def match(hits: Documents, judged: Documents) -> Matches:
     """
     count = len(hits)
     bits = as_bits((count + len(judged)).bit_length())
-    keys = np.concatenate([hits.ids.hashed(hits.query), judged.ids.hashed(judged.query)])
+    keys = np.concatenate([hits.ids.compute_hashes(hits.query), judged.ids.compute_hashes(judged.query)])
     row = as_bits((1 << int(bits)) - 1)
     keys &= ~row
     keys |= np.arange(len(keys), dtype=np.uint64)
     keys.sort()
+    # Neighbours with equal hashes differ in the bits of their rows only.
     pairs_at = np.flatnonzero((keys[1:] ^ keys[:-1]) <= row)
-    first, second = ((keys[at] & row).astype(np.int64) for at in (pairs_at, pairs_at + 1))
-    crossing, repeated = (first < count) & (second >= count), second < count
-    again = first >= count
-    pairs = (
-        (hits, first[crossing], judged, second[crossing] - count),
-        (hits, first[repeated], hits, second[repeated]),
-        (judged, first[again] - count, judged, second[again] - count),
+    first = (keys[pairs_at] & row).astype(np.int64)
+    second = (keys[pairs_at + 1] & row).astype(np.int64)
+    # Rows of hits come before rows of judgments.
+    is_match = (first < count) & (second >= count)
+    is_repeated_hit = second < count
+    is_repeated_judgment = first >= count
+    hit, judgment = first[is_match], second[is_match] - count
+    repeated_hit = second[is_repeated_hit]
+    compared = (
+        (hits.take(hit), judged.take(judgment)),
+        (hits.take(first[is_repeated_hit]), hits.take(repeated_hit)),
+        (judged.take(first[is_repeated_judgment] - count), judged.take(second[is_repeated_judgment] - count)),
     )
-    for some, these, others, those in pairs:
-        if not some.take(these).same(others.take(those)).all():
+    for documents, others in compared:
+        if not documents.same(others).all():
             raise CannotReadInBulk
-    hit, judgment = pairs[0][1], pairs[0][3]
     order = np.argsort(hit)
-    return Matches(hit[order], judgment[order], np.sort(pairs[1][3]))
+    return Matches(hit[order], judgment[order], np.sort(repeated_hit))

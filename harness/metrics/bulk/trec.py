@@ -56,7 +56,7 @@ class TrecJudgments:
             CannotReadInBulk: a document comes twice for a query, or hashes do not distinguish ids.
         """
         joined = self._join(ranked)
-        return joined.batch(_places(joined.query, ranked, ties_by_id=ties_by_id))
+        return joined.batch(_find_places(joined.query, ranked, ties_by_id=ties_by_id))
 
     def orders_of_ties(self, ranked: TrecRankings) -> Iterator[Batch]:
         """
@@ -69,9 +69,10 @@ class TrecJudgments:
         grades = np.full(len(scores), _BELOW_ZERO)
         grades[joined.hit] = joined.grades[joined.judged]
         lowest_first = np.lexsort((grades, -scores, query))
-        query_of, score_of, grade_of = query[lowest_first], scores[lowest_first], grades[lowest_first]
-        is_tied = (query_of[1:] == query_of[:-1]) & (score_of[1:] == score_of[:-1])
-        if not (is_tied & (grade_of[1:] != grade_of[:-1])).any():
+        # Each hit and the one before it in that order.
+        sorted_query, sorted_scores, sorted_grades = query[lowest_first], scores[lowest_first], grades[lowest_first]
+        is_tied = (sorted_query[1:] == sorted_query[:-1]) & (sorted_scores[1:] == sorted_scores[:-1])
+        if not (is_tied & (sorted_grades[1:] != sorted_grades[:-1])).any():
             return
         for order in (lowest_first, np.lexsort((-grades, -scores, query))):
             places = np.empty(len(order), np.int64)
@@ -80,21 +81,24 @@ class TrecJudgments:
 
     def _join(self, ranked: TrecRankings) -> _Joined:
         """Find which hits are judged."""
-        known = self.queries
-        beyond = len(known)
-        numbers = np.array([known.get(query, beyond + at) for at, query in enumerate(ranked.queries)], np.int32)
+        # A query without judgments gets a number that no query of the judgments has.
+        beyond = len(self.queries)
+        numbers = np.array(
+            [self.queries.get(query, beyond + place) for place, query in enumerate(ranked.queries)], np.int32
+        )
         hits = Documents(np.repeat(numbers, ranked.sizes), ranked.documents)
         rows, judged_sizes = self._rows(numbers)
-        found = match(hits, self.documents.take(rows))
-        if len(found.returned_twice):
+        matches = match(hits, self.documents.take(rows))
+        if len(matches.returned_twice):
             raise CannotReadInBulk
-        local = np.arange(len(numbers), dtype=np.int32)
+        # A batch numbers its own queries from 0.
+        queries = np.arange(len(numbers), dtype=np.int32)
         return _Joined(
             ranked.sizes,
-            np.repeat(local, ranked.sizes),
-            found.hit,
-            found.judged,
-            np.repeat(local, judged_sizes),
+            np.repeat(queries, ranked.sizes),
+            matches.hit,
+            matches.judged,
+            np.repeat(queries, judged_sizes),
             self.grades[rows],
         )
 
@@ -154,23 +158,25 @@ class TrecRankings:
         return cls(queries, np.zeros(len(queries), np.int64), texts_of((), 0), np.zeros(0))
 
 
-def _places(query: Numbers, ranked: TrecRankings, *, ties_by_id: bool) -> Numbers:
+def _find_places(query: Numbers, ranked: TrecRankings, *, ties_by_id: bool) -> Numbers:
     """Where each hit stands once all are ordered by query and rank."""
     scores = ranked.scores
     places = np.arange(len(scores))
+    # Most run files are in order, and need no sort: scripts/bench/metrics.
     if ((scores[1:] < scores[:-1]) | (query[1:] != query[:-1])).all():
         return places
     order = np.lexsort((-scores, query))
     if ties_by_id:
-        for begin, end in _ties(query[order], scores[order]):
+        for begin, end in _find_ties(query[order], scores[order]):
             order[begin:end] = sorted(order[begin:end].tolist(), key=ranked.documents.__getitem__, reverse=True)
     places[order] = np.arange(len(order))
     return places
 
 
-def _ties(query: Numbers, scores: Floats) -> list[list[int]]:
+def _find_ties(query: Numbers, scores: Floats) -> list[list[int]]:
     """Each stretch of hits of one query that have the same score, by its first row and the one behind its last."""
     tied = np.concatenate([[False], (query[1:] == query[:-1]) & (scores[1:] == scores[:-1]), [False]])
+    # Where `tied` changes to True and back again, a stretch begins and ends.
     edges: list[list[int]] = (np.flatnonzero(np.diff(tied)).reshape(-1, 2) + np.array([0, 1])).tolist()
     return edges
 
@@ -197,7 +203,7 @@ def read_judgments(lines: Iterable[bytes]) -> TrecJudgments:
     query, grade = np.concatenate(queries).astype(np.int32), np.concatenate(grades)
     if not np.isfinite(grade).all():
         raise CannotReadInBulk
-    return _sorted(numbers, Documents(query, _side_by_side(documents)), compact(grade))
+    return _sort_judgments(numbers, Documents(query, _concatenate(documents)), compact(grade))
 
 
 def read_rankings(lines: Iterable[bytes]) -> Iterator[TrecRankings]:
@@ -225,16 +231,24 @@ def _numbers(texts: Texts) -> NDArray[np.float64]:
         raise CannotReadInBulk from None
 
 
-def _side_by_side(parts: Sequence[Texts]) -> Texts:
+def _concatenate(parts: Sequence[Texts]) -> Texts:
     """All texts of *parts* as texts of one content."""
-    before = np.cumsum([0, *(len(part.content) - len(PADDING) for part in parts)])
-    starts = [np.zeros(0, np.int64), *(part.starts + offset for part, offset in zip(parts, before, strict=False))]
-    lengths = [np.zeros(0, np.int64), *(part.lengths for part in parts)]
-    content = b"".join((*(part.content[: -len(PADDING)] for part in parts), PADDING))
-    return Texts(content, np.concatenate(starts), np.concatenate(lengths))
+    content: list[bytes] = []
+    # Not empty, as `concatenate` needs one.
+    starts = [np.zeros(0, np.int64)]
+    lengths = [np.zeros(0, np.int64)]
+    offset = 0
+    for part in parts:
+        # The padding before the next part is also the padding behind this one.
+        content.append(part.content[: -len(PADDING)])
+        starts.append(part.starts + offset)
+        lengths.append(part.lengths)
+        offset += len(content[-1])
+    content.append(PADDING)
+    return Texts(b"".join(content), np.concatenate(starts), np.concatenate(lengths))
 
 
-def _sorted(numbers: dict[str, int], documents: Documents, grades: Numbers) -> TrecJudgments:
+def _sort_judgments(numbers: dict[str, int], documents: Documents, grades: Numbers) -> TrecJudgments:
     if (documents.query[1:] < documents.query[:-1]).any():
         order = np.argsort(documents.query, kind="stable")
         documents, grades = documents.take(order), grades[order]
@@ -261,26 +275,26 @@ class _Fields:
 
     def column(self, number: int) -> Texts:
         """The texts of one column, from 0."""
-        return _column(self.content, self.starts, self.ends, number)
+        return _get_column(self.content, self.starts, self.ends, number)
 
     def queries(self) -> tuple[list[str], Numbers]:
         """The query of each stretch of lines that have the same one, and how many lines it has."""
-        texts = _column(self.content, self.starts, self.ends, 0).take(self.begins)
+        texts = _get_column(self.content, self.starts, self.ends, 0).take(self.begins)
         return [texts[row].decode() for row in range(len(texts))], np.diff(self.begins, append=len(self))
 
-    def without_last_query(self) -> tuple[_Fields, bytes]:
+    def split_last_query(self) -> tuple[_Fields, bytes]:
         """The rows above the last query, and its lines."""
         row = int(self.begins[-1])
         rest = self.content[int(self.starts[row, 0]) : -len(PADDING)]
         return _Fields(self.content, self.starts[:row], self.ends[:row], self.begins[:-1]), rest
 
 
-def _column(content: bytes, starts: Numbers, ends: Numbers, number: int) -> Texts:
+def _get_column(content: bytes, starts: Numbers, ends: Numbers, number: int) -> Texts:
     begins = np.ascontiguousarray(starts[:, number])
     return Texts(content, begins, ends[:, number] - begins)
 
 
-def _begins(queries: Texts) -> Numbers:
+def _find_begins(queries: Texts) -> Numbers:
     changes = ~same_text(queries.take(slice(None, -1)), queries.take(slice(1, None)))
     return np.flatnonzero(np.concatenate([np.ones(min(1, len(queries)), bool), changes]))
 
@@ -297,31 +311,34 @@ def _read_fields(lines: Iterable[bytes], width: int) -> Iterator[_Fields]:
     """
     last_query, blocks = b"", list[bytes]()
     for block in lines:
-        blocks.append(_checked(block))
+        _check_encoding(block)
+        blocks.append(block)
+        # Parsed again with what follows, a long query would cost its square: wait for as much as there is.
         if sum(map(len, blocks)) < len(last_query):
             continue
-        fields = _fields(last_query, b"".join(blocks), width)
+        fields = _find_fields(last_query, b"".join(blocks), width)
         blocks = []
         if len(fields):
-            fields, last_query = fields.without_last_query()
+            fields, last_query = fields.split_last_query()
         if len(fields):
             yield fields
-    fields = _fields(last_query, b"".join(blocks), width)
+    fields = _find_fields(last_query, b"".join(blocks), width)
     if len(fields):
         yield fields
 
 
-def _checked(lines: bytes) -> bytes:
+def _check_encoding(lines: bytes) -> None:
     if not lines.isascii():
         try:
             lines.decode()
         except UnicodeDecodeError:
             raise CannotReadInBulk from None
-    return lines
 
 
-def _fields(last_query: bytes, fresh: bytes, width: int) -> _Fields:
-    fields = _split(last_query + fresh, width) or _split(last_query + _evened(fresh), width)
+def _find_fields(last_query: bytes, fresh: bytes, width: int) -> _Fields:
+    fields = _split(last_query + fresh, width)
+    if fields is None:
+        fields = _split(last_query + _normalize_blanks(fresh), width)
     if fields is None:
         raise CannotReadInBulk
     return fields
@@ -331,29 +348,32 @@ def _split(lines: bytes, width: int) -> _Fields | None:
     """The fields of lines that all have *width* of them with one blank between two; None for any others."""
     content = b"".join((PADDING, lines, PADDING))
     codes = np.frombuffer(content, np.uint8)
+    # Blanks, tabs and newlines, and controls, which are refused below.
     ends = np.flatnonzero(codes <= _BLANK)
     if len(ends) % width:
         return None
     starts = np.empty_like(ends)
     starts[:1], starts[1:] = len(PADDING), ends[:-1] + 1
-    parting = codes[ends].reshape(-1, width)
-    between = parting[:, :-1]
-    if (parting[:, -1] != _NEWLINE).any() or ((between != _BLANK) & (between != _TAB)).any() or (starts == ends).any():
+    separators = codes[ends].reshape(-1, width)
+    inner = separators[:, :-1]
+    if (separators[:, -1] != _NEWLINE).any() or ((inner != _BLANK) & (inner != _TAB)).any() or (starts == ends).any():
         return None
-    first, behind = starts.reshape(-1, width), ends.reshape(-1, width)
-    return _Fields(content, first, behind, _begins(_column(content, first, behind, 0)))
+    field_starts, field_ends = starts.reshape(-1, width), ends.reshape(-1, width)
+    begins = _find_begins(_get_column(content, field_starts, field_ends, 0))
+    return _Fields(content, field_starts, field_ends, begins)
 
 
-def _evened(lines: bytes) -> bytes:
+def _normalize_blanks(lines: bytes) -> bytes:
     """*lines* with one blank between two columns, one newline after each line, and without blank lines."""
     codes = np.frombuffer(b"\n" + lines, np.uint8).copy()
-    white = _WHITE[codes]
-    first = white.copy()
-    first[1:] &= ~white[:-1]
-    begins = np.flatnonzero(first)
+    is_white = _WHITE[codes]
+    is_first = is_white.copy()
+    is_first[1:] &= ~is_white[:-1]
+    begins = np.flatnonzero(is_first)
+    # Of each stretch of white bytes the first one stays: a newline if there is one in it, else a blank.
     ends_line = np.logical_or.reduceat(codes == _NEWLINE, begins)
     codes[begins] = np.where(ends_line, _NEWLINE, _BLANK)
-    return codes[~white | first][1:].tobytes()
+    return codes[~is_white | is_first][1:].tobytes()
 
 
 # Digits are read eight at a time (Lemire 2021, section 2, has the same steps for one number). A number of at most
@@ -394,53 +414,60 @@ def floats_of(texts: Texts) -> NDArray[np.float64]:
     negative = np.frombuffer(texts.content, np.uint8)[texts.starts] == ord("-")
     starts, lengths = texts.starts + negative, texts.lengths - negative
     ends = starts + lengths
-    before = _before_point(texts, starts, lengths)
+    before = _count_before_point(texts, starts, lengths)
     places = np.maximum(lengths - before - 1, 0)
-    whole, sure = _digits(texts, starts + before, before)
-    fraction, too = _fraction(texts, ends, places)
+    whole, is_exact = _read_digits(texts, starts + before, before)
+    fraction, fraction_is_exact = _read_fraction(texts, ends, places)
     digits = before + places
-    sure &= too & (before <= WORD) & (places <= _MOST_PLACES) & (digits > 0) & (digits <= _MOST_DIGITS)
+    is_exact &= fraction_is_exact & (before <= WORD) & (places <= _MOST_PLACES)
+    is_exact &= (digits > 0) & (digits <= _MOST_DIGITS)
     scale = _POWERS[np.minimum(places, _MOST_PLACES)]
     mantissa = whole * scale + fraction
-    sure &= mantissa <= _EXACT
+    is_exact &= mantissa <= _EXACT
     numbers: NDArray[np.float64] = mantissa.astype(np.float64) / scale.astype(np.float64)
     np.negative(numbers, out=numbers, where=negative)
-    for row in np.flatnonzero(~sure).tolist():
-        numbers[row] = _one(texts[row])
+    for row in np.flatnonzero(~is_exact).tolist():
+        numbers[row] = _read_float(texts[row])
     return numbers
 
 
-def _one(text: bytes) -> float:
+def _read_float(text: bytes) -> float:
+    # `float` takes underscores between digits, which no TREC file has.
     number = float(text)
     if math.isnan(number) or b"_" in text:
         raise ValueError(text)
     return number
 
 
-def _before_point(texts: Texts, starts: Numbers, lengths: Numbers) -> Numbers:
+def _count_before_point(texts: Texts, starts: Numbers, lengths: Numbers) -> Numbers:
     """The number of bytes before the decimal point, if that is among the first eight bytes; else all."""
     word = texts.words_at(starts) & KEPT.take(lengths, mode="clip")
+    # A byte that is a point becomes 0, and the next line sets the high bit of each byte that is 0 (Warren, Hacker's
+    # Delight, 6-1); bytes above the lowest one may be marked too.
     word ^= _POINTS
     marks = (word - _ONES) & ~word & _HIGHS
     index = ((((marks - _ONE) & _ONES) * _ONES) >> _TO_INDEX).astype(np.int64) - 1  # bytes below the lowest mark
     return np.where(marks == 0, lengths, index)
 
 
-def _fraction(texts: Texts, ends: Numbers, places: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
-    value, sure = _digits(texts, ends, places)
-    many = np.flatnonzero(places > WORD)
-    if len(many):
-        higher, also = _digits(texts, ends[many] - WORD, np.minimum(places[many] - WORD, WORD))
-        value[many] += higher * _POWERS[WORD]
-        sure[many] &= also
-    return value, sure
+def _read_fraction(texts: Texts, ends: Numbers, places: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
+    value, is_exact = _read_digits(texts, ends, places)
+    # More places than a word has bytes: the digits before the last eight.
+    long = np.flatnonzero(places > WORD)
+    if len(long):
+        higher, higher_is_exact = _read_digits(texts, ends[long] - WORD, np.minimum(places[long] - WORD, WORD))
+        value[long] += higher * _POWERS[WORD]
+        is_exact[long] &= higher_is_exact
+    return value, is_exact
 
 
-def _digits(texts: Texts, ends: Numbers, counts: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
+def _read_digits(texts: Texts, ends: Numbers, counts: Numbers) -> tuple[Bits, NDArray[np.bool_]]:
     """The numbers in at most eight bytes before each of *ends*, and whether all of these are digits."""
+    # XOR with "0" makes each digit its value, and anything else has one of the upper four bits, at once or plus 6.
     word = texts.words_at(ends - WORD) ^ _ZEROS
     word &= ~KEPT[WORD - np.minimum(counts, WORD)]
-    sure = ((word | (word + _ABOVE_NINE)) & _NO_DIGIT) == 0
+    are_digits = ((word | (word + _ABOVE_NINE)) & _NO_DIGIT) == 0
+    # Neighbouring digits are joined to pairs, these to fours, and these to eight.
     for mask, factor, shift in _STEPS:
         word = ((word & mask) * factor) >> shift
-    return word, sure
+    return word, are_digits
