@@ -80,10 +80,11 @@ def annotate_problems(problems: Iterable[Problem]) -> list[Annotation]:
 
 
 def _annotate_suite(suite: SuiteReport, name: str) -> Iterator[Annotation]:
+    unanswered = suite.unanswered
     repeating = []
     others = []
     for verdict in suite.verdicts:
-        if only_repeats_unanswered(verdict, suite.unanswered):
+        if only_repeats_unanswered(verdict, unanswered):
             repeating.append(verdict)
         elif verdict.status in LOOKED_AT:
             others.append(verdict)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.gate.selection import interleave_blamed
@@ -74,7 +74,7 @@ def find_attention(suite: SuiteReport) -> Attention:
     return Attention(tuple(verdicts), tuple(suite.find_queries(shown)), len(all_blamed) - len(shown))
 
 
-def needs_attention(verdict: Verdict, unanswered: Collection[str]) -> bool:
+def needs_attention(verdict: Verdict, unanswered: Container[str]) -> bool:
     """
     Whether *verdict* needs attention; one that was not decided does if it blames a query.
 
@@ -90,12 +90,12 @@ def order_verdicts(verdicts: Iterable[Verdict]) -> list[Verdict]:
     return sorted(verdicts, key=lambda verdict: (is_passed_of_query(verdict), WORST_FIRST.index(verdict.status)))
 
 
-def only_repeats_unanswered(verdict: Verdict, unanswered: Collection[str]) -> bool:
+def only_repeats_unanswered(verdict: Verdict, unanswered: Container[str]) -> bool:
     """Whether *verdict* only repeats that queries had no answer, which is reported once for all of them."""
     has_no_figure = verdict.status is Status.ERROR or (
         verdict.status is Status.NOT_DECIDED and verdict.observed is None
     )
-    return has_no_figure and bool(verdict.blamed) and set(unanswered) >= set(verdict.blamed)
+    return has_no_figure and bool(verdict.blamed) and all(query in unanswered for query in verdict.blamed)
 
 
 def split_unanswered(suite: SuiteReport) -> tuple[list[Verdict], list[Verdict]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from harness.model import (
     MissingDocument,
@@ -209,14 +209,15 @@ def build_thresholds(suite: SuiteReport) -> Thresholds:
     """
     repeating, others = split_unanswered(suite)
     listed = [verdict for verdict in order_verdicts(others) if not is_passed_of_query(verdict)]
-    thresholds = [build_threshold(suite, verdict) for verdict in listed]
+    unanswered = suite.unanswered
+    thresholds = [build_threshold(suite, verdict, unanswered) for verdict in listed]
     return Thresholds(tuple(thresholds), unanswered=len(repeating), passed_of_queries=len(others) - len(listed))
 
 
-def build_threshold(suite: SuiteReport, verdict: Verdict) -> Threshold:
-    """The threshold of *verdict*, which is one of *suite*."""
+def build_threshold(suite: SuiteReport, verdict: Verdict, unanswered: Container[str]) -> Threshold:
+    """The threshold of *verdict*, which is one of *suite*, whose queries *unanswered* have no ranking."""
     return describe_verdict(
-        verdict, command=suggest_command(suite, verdict), is_explained=needs_attention(verdict, suite.unanswered)
+        verdict, command=suggest_command(suite, verdict), is_explained=needs_attention(verdict, unanswered)
     )
 
 

@@ -287,7 +287,8 @@ def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: Su
 def list_thresholds(suite: SuiteReport, most: int) -> list[Threshold]:
     """The first *most* thresholds of *suite* in the order of the document, also the passed ones of single queries."""
     _, verdicts = split_unanswered(suite)
-    return [build_threshold(suite, verdict) for verdict in order_verdicts(verdicts)[:most]]
+    unanswered = suite.unanswered
+    return [build_threshold(suite, verdict, unanswered) for verdict in order_verdicts(verdicts)[:most]]
 
 
 # ------------------------------------------------------------------------------------------------ queries

@@ -86,7 +86,7 @@ def format_failure(suite: SuiteReport, verdict: Verdict) -> str:
 
 
 def _print_failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableType]:
-    threshold = build_threshold(suite, verdict)
+    threshold = build_threshold(suite, verdict, suite.unanswered)
     yield from print_reason(threshold)
     yield from map(indent, _print_changes(suite, verdict))
     for query in suite.find_queries(verdict.blamed[:QUERIES_OF_THRESHOLD]):
