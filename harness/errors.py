@@ -62,8 +62,12 @@ class HarnessError(Exception):
     @classmethod
     def of_lines(cls, sentences: Iterable[Sentence]) -> Self:
         """An error with each of *sentences* on a line of its own."""
-        parts = [part for sentence in sentences for part in ("\n", *sentence)]
-        return cls(*parts[1:])
+        parts: list[str | Option] = []
+        for sentence in sentences:
+            if parts:
+                parts.append("\n")
+            parts += sentence
+        return cls(*parts)
 
     def __str__(self) -> str:
         return self.text(EntryPoint.PYTHON)

@@ -55,8 +55,9 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Register `--relevance-…` and the lines of the ini file, before any conftest.py is read."""
     add_options(parser)
+    # Only an earlier session of the same process has registered measures.
     measures = sys.modules.get("harness.metrics.registry")
-    if measures is not None:  # else no earlier session of the process has registered any
+    if measures is not None:
         measures.let_measures_be_replaced()
 
 
