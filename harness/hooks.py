@@ -19,7 +19,7 @@ from pluggy import PluginManager, PluginValidationError
 
 from harness import hookspecs
 from harness.errors import HookError, UsageError
-from harness.masking import Masker, login_values
+from harness.masking import Masker, find_login_values
 from harness.metrics.ranking import exact_number, finite
 from harness.model import (
     Cluster,
@@ -413,7 +413,7 @@ def _shorten_path(file: str) -> str:
 
 def _describe_error(error: BaseException) -> str:
     """The type of *error* and the first line of its text, in which logins of the environment are masked."""
-    lines = Masker(login_values(os.environ)).mask(str(error)).splitlines()
+    lines = Masker(find_login_values(os.environ)).mask(str(error)).splitlines()
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 

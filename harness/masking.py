@@ -131,7 +131,7 @@ class Masker:
         return value
 
 
-def login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
+def find_login_secrets(cluster: Cluster, environ: Mapping[str, str]) -> dict[str, str]:
     """
     The login secrets of *cluster* by the variables that hold them, if these are set; a user name is not a secret.
 
@@ -179,11 +179,11 @@ def names_login(variable: str) -> bool:
     return LOGIN.search(variable) is not None
 
 
-def login_values(environ: Mapping[str, str]) -> dict[str, str]:
+def find_login_values(environ: Mapping[str, str]) -> dict[str, str]:
     """
     The values by the names of all variables that are named like logins: what code of the user's may have read.
 
-    >>> login_values({"TENANT_TOKEN": "s3cret", "USE_AUTH": "true", "PWD": "/srv/shop", "LANG": "en_US"})
+    >>> find_login_values({"TENANT_TOKEN": "s3cret", "USE_AUTH": "true", "PWD": "/srv/shop", "LANG": "en_US"})
     {'TENANT_TOKEN': 's3cret'}
     """
     logins = {}
@@ -373,7 +373,7 @@ def fingerprint(value: Json) -> str:
     return hashlib.sha256(_format_canonically(value).encode("ascii")).hexdigest()[:16]
 
 
-def if_small(value: Json) -> Json:
+def keep_small(value: Json) -> Json:
     """*value*, to be stored with its fingerprint; None if it is larger than `LARGEST_KEPT`."""
     return value if len(_format_canonically(value)) <= LARGEST_KEPT else None
 
@@ -387,20 +387,20 @@ def is_vector(value: Json) -> bool:
     return isinstance(value, list) and len(value) >= LONGEST_LIST and set(map(type, value)) <= {int, float}
 
 
-def without_vectors(value: Json, known: Sequence[Json] = ()) -> Json:
+def shorten_vectors(value: Json, known: Sequence[Json] = ()) -> Json:
     """
     *value* with each vector as a text: a list of `LONGEST_LIST` or more numbers, and any list that is in *known*.
 
-    >>> without_vectors({"k": 5, "query_vector": [0.25] * 384})
+    >>> shorten_vectors({"k": 5, "query_vector": [0.25] * 384})
     {'k': 5, 'query_vector': '384 numbers: 0.25, 0.25, 0.25, … (fingerprint 2fc556c3a7540062)'}
     """
     if isinstance(value, Mapping):
-        return {key: without_vectors(member, known) for key, member in value.items()}
+        return {key: shorten_vectors(member, known) for key, member in value.items()}
     if not isinstance(value, list):
         return value
     if is_vector(value) or value in known:
         return shorten_vector(value)
-    return [without_vectors(item, known) for item in value]
+    return [shorten_vectors(item, known) for item in value]
 
 
 def shorten_vector(vector: list[float]) -> Json:

@@ -73,22 +73,22 @@ def grouped(pairs: Iterable[tuple[Key, Member]]) -> dict[Key, list[Member]]:
     return groups
 
 
-def shortened(text: str, length: int = 60) -> str:
+def shorten(text: str, length: int = 60) -> str:
     """
     *text*, cut to *length* characters.
 
-    >>> shortened("red running shoes", 10)
+    >>> shorten("red running shoes", 10)
     'red runni…'
     """
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def unused(wanted: str, taken: set[str], separator: str = "-") -> str:
+def choose_unused(wanted: str, taken: set[str], separator: str = "-") -> str:
     """
     *wanted*, or the first of wanted-2, wanted-3 … that is not *taken*; it is added to these.
 
     >>> taken = {"text"}
-    >>> unused("text", taken, "_"), unused("text", taken, "_"), unused("brand", taken)
+    >>> choose_unused("text", taken, "_"), choose_unused("text", taken, "_"), choose_unused("brand", taken)
     ('text_2', 'text_3', 'brand')
     """
     number, name = 1, wanted
@@ -110,11 +110,11 @@ def is_seen(character: str) -> bool:
     return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def find_nearest(name: str, known: Iterable[str]) -> str | None:
     """
     The nearest of *known* to *name*, ignoring case; None where none is near.
 
-    >>> nearest("treshold", ["threshold", "measure"])
+    >>> find_nearest("treshold", ["threshold", "measure"])
     'threshold'
     """
     by_folded = {candidate.casefold(): candidate for candidate in known}
@@ -140,7 +140,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("Mean", ["mean", "median"])
     "; did you mean 'mean'?"
     """
-    match = nearest(name, known)
+    match = find_nearest(name, known)
     return f"; did you mean {match!r}?" if match is not None else ""
 
 
@@ -152,35 +152,35 @@ _DEFAULT_PORT = re.compile(r"^([^/:]+):(?:80|443)(?=/|$)")
 _ESCAPES = re.compile(r"(?:%[0-9a-f]{2})+")
 
 
-def folded_id(identifier: str) -> str:
+def fold_id(identifier: str) -> str:
     """
     An id without differences in letter case, blanks, Unicode form, and the form of a URL.
 
-    >>> folded_id("https://www.Shop.example:443/a%20b/#top"), folded_id("http://shop.example/A B")
+    >>> fold_id("https://www.Shop.example:443/a%20b/#top"), fold_id("http://shop.example/A B")
     ('shop.example/ab', 'shop.example/ab')
     """
     return _remove_url_form(_fold(identifier))
 
 
-def other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
+def find_other_names(missing: Collection[str], known: Iterable[str]) -> dict[str, str]:
     """For each of *missing* the first of *known*, sorted, that differs in its form only, if any does."""
     if not missing:
         return {}
     # Sorted from the last to the first, so that the first stays.
-    by_form = {folded_id(identifier): identifier for identifier in sorted(known, reverse=True)}
+    by_form = {fold_id(identifier): identifier for identifier in sorted(known, reverse=True)}
     names = {}
     for identifier in missing:
-        form = folded_id(identifier)
+        form = fold_id(identifier)
         if form in by_form:
             names[identifier] = by_form[form]
     return names
 
 
-def other_spellings(identifier: str) -> frozenset[str]:
+def list_spellings(identifier: str) -> frozenset[str]:
     """
     The likely other forms of an id, to look up in an index, which finds exact ids only.
 
-    >>> sorted(other_spellings("SKU-1 "))
+    >>> sorted(list_spellings("SKU-1 "))
     ['SKU-1', 'SKU-1 ', 'sku-1', 'sku-1 ']
     """
     forms = {identifier, identifier.strip(), "".join(identifier.split())}
@@ -198,8 +198,8 @@ def other_spellings(identifier: str) -> frozenset[str]:
     return frozenset(forms - {""})
 
 
-def difference(identifier: str, other: str) -> str:
-    """How two ids differ that have the same `folded_id`."""
+def describe_difference(identifier: str, other: str) -> str:
+    """How two ids differ that have the same `fold_id`."""
     if identifier.casefold() == other.casefold():
         return "letter case"
     if _remove_blanks(identifier) == _remove_blanks(other):
@@ -211,20 +211,20 @@ def difference(identifier: str, other: str) -> str:
     return "the form of a URL"
 
 
-def not_visible(document: str, target: str | None, other: str | None) -> str:
+def describe_invisible(document: str, target: str | None, other: str | None) -> str:
     """
     A sentence that *document* is not visible through *target*, with the *other* id that differs in its form only, if
     any.
 
-    >>> not_visible("SKU-1", "products", "sku-1")
+    >>> describe_invisible("SKU-1", "products", "sku-1")
     "SKU-1 is not visible through products; 'sku-1' is, which differs only in letter case"
     """
-    return f"{document} is not visible through {target or 'the target'}{instead(document, other)}"
+    return f"{document} is not visible through {target or 'the target'}{suggest_instead(document, other)}"
 
 
-def instead(document: str, other: str | None) -> str:
+def suggest_instead(document: str, other: str | None) -> str:
     """The end of a sentence on a missing *document*: the *other*, existing id, if any."""
-    return "" if other is None else f"; {other!r} is, which differs only in {difference(document, other)}"
+    return "" if other is None else f"; {other!r} is, which differs only in {describe_difference(document, other)}"
 
 
 def _fold(text: str) -> str:

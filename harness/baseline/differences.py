@@ -12,7 +12,7 @@ from difflib import unified_diff
 
 from harness.baseline.entries import build_request_json, fingerprint_request
 from harness.gate.ties import group_ties, pair_groups, truncate_ranking
-from harness.masking import Masker, if_small
+from harness.masking import Masker, keep_small
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import measures_of
 from harness.model import (
@@ -204,7 +204,7 @@ def compare_texts(baseline: Baseline, suite: Suite, run: Run) -> tuple[TextDiff,
     before = baseline.index
     pairs: dict[str, tuple[Json, Json]] = {}
     if fingerprint_request(suite, run.request) != baseline.template:
-        pairs["request"] = (baseline.request, if_small(build_request_json(suite, run.request)))
+        pairs["request"] = (baseline.request, keep_small(build_request_json(suite, run.request)))
     if before.mapping != facts.mapping:
         pairs["mapping"] = (before.mapping_json, facts.mapping_json)
     if before.settings != facts.settings:

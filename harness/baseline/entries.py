@@ -9,7 +9,7 @@ from harness.baseline.questions import read_question, select_all_values, select_
 from harness.errors import UnansweredBaseline, UnwritableBaseline
 from harness.gate.stability import explain_changed_target
 from harness.gate.ties import compute_bands, truncate_ranking
-from harness.masking import Masker, fingerprint, if_small
+from harness.masking import Masker, fingerprint, keep_small
 from harness.metrics.score import measures_of, outcome_of
 from harness.model import (
     Baseline,
@@ -235,7 +235,7 @@ def make_baseline(suite: Suite, run: Run, scores: Sequence[Score], *, created: s
         template=fingerprint_request(suite, run.request) or "",
         index=replace(facts, mapping_json=mapping, settings_json=settings),
         queries=queries,
-        request=masker.mask_json(if_small(build_request_json(suite, run.request))),
+        request=masker.mask_json(keep_small(build_request_json(suite, run.request))),
     )
 
 

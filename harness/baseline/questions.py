@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from harness.masking import Masker, fingerprint, if_small, shorten_vector, without_vectors
+from harness.masking import Masker, fingerprint, keep_small, shorten_vector, shorten_vectors
 from harness.model import BaselineQuery, Json, Query, Question, Run, Suite
 from harness.model.baseline import TEXT
 
@@ -46,7 +46,7 @@ class UsedValues:
         values = _read_masked_values(query)
         params = self._select(values["text"], values["params"])
         params.pop(TEXT, None)
-        return Question(self.fingerprint(query), masker.mask(values["text"]), if_small(masker.mask_json(params)))
+        return Question(self.fingerprint(query), masker.mask(values["text"]), keep_small(masker.mask_json(params)))
 
     def _select(self, text: str, params: Mapping[str, Json]) -> dict[str, Json]:
         """The used ones of *text* and *params*, with vectors shortened."""
@@ -55,7 +55,7 @@ class UsedValues:
             if self.names is not None and name not in self.names:
                 continue
             is_vector = name in self.vectors and isinstance(value, list)
-            values[name] = shorten_vector(value) if is_vector else without_vectors(value)
+            values[name] = shorten_vector(value) if is_vector else shorten_vectors(value)
         return values
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from harness.errors import UsageError
 from harness.files.json import read_json_text
 from harness.options import RunOptions
-from harness.words import did_you_mean, nearest
+from harness.words import did_you_mean, find_nearest
 
 SIDE_FORMS = (
     "baseline, baseline:FILE, report:FILE, report:FILE#INDEX, run:FILE, request:NAME, index:NAME, cluster:NAME, "
@@ -171,13 +171,13 @@ def _suggest(text: str, requests: list[str]) -> str:
     """What *text* may have been meant to be, in words."""
     prefix, colon, value = text.partition(":")
     if colon:
-        word = nearest(prefix, SideWord)
+        word = find_nearest(prefix, SideWord)
         if word is None:
             return "neither a known form nor a file"
         return f"neither a known form nor a file; did you mean {f'{word}:{value}'!r}?"
     if text in requests:
         return f"no file; the request of that name is 'request:{text}'"
-    request = nearest(text, requests)
+    request = find_nearest(text, requests)
     if request is not None:
         return f"no file; did you mean 'request:{request}'?"
     return f"no file{did_you_mean(text, ALONE)}"

@@ -27,7 +27,7 @@ from harness.model import (
     Unit,
 )
 from harness.model.suite import is_in_force
-from harness.words import count, listed, not_visible
+from harness.words import count, describe_invisible, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def judge_expectation(
         # No ranking can hold a document that is not visible: "not in top 10" would pass whatever the request does.
         absent = [document for document in documents if document in checks.absent]
         if absent:
-            sentences = [not_visible(document, checks.target, checks.absent[document]) for document in absent]
+            sentences = [describe_invisible(document, checks.target, checks.absent[document]) for document in absent]
             return Finding(Status.ERROR, f"cannot be decided: {'; '.join(sentences)}", blamed=(query.id,))
     if isinstance(condition, Before):
         finding = _judge_before(condition, query, response, requested)

@@ -34,7 +34,7 @@ from harness.model import (
 )
 from harness.model.suite import is_in_force
 from harness.options import RunOptions
-from harness.words import did_you_mean, listed, unused
+from harness.words import choose_unused, did_you_mean, listed
 
 FALLS_SHORT = (Status.FAILED, Status.WARNED, Status.XFAILED, Status.NOT_DECIDED)
 """The statuses of a threshold that was measured and not met, whether it was forgiven or not decided."""
@@ -123,7 +123,7 @@ def collect_thresholds(suite: Suite) -> tuple[GatedThreshold, ...]:
         if threshold.id in seen:
             # A number that is in no other id: the first of its name, and thresholds with a number of their own, keep
             # their ids.
-            collected[place] = replace(threshold, id=unused(threshold.id, ids))
+            collected[place] = replace(threshold, id=choose_unused(threshold.id, ids))
         seen.add(threshold.id)
     return tuple(collected)
 
@@ -156,7 +156,7 @@ def assign_ids(names: Iterable[str]) -> dict[str, str]:
     for name in sorted(slugs, key=lambda name: slugs[name] != name):
         slug = slugs[name]
         is_shared = slug != name and uses[slug] > 1
-        ids[name] = unused(f"{slug}-{_digest(name)}" if is_shared else slug, taken)
+        ids[name] = choose_unused(f"{slug}-{_digest(name)}" if is_shared else slug, taken)
     return ids
 
 

@@ -45,7 +45,7 @@ from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.requests import build_request
 from harness.suites.yaml import ListNode, MappingNode, Repeat, ScalarNode, describe
-from harness.words import nearest, other_spellings
+from harness.words import find_nearest, list_spellings
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -344,7 +344,7 @@ def _search_ids(
     documents = find_documents(search, request, sorted(ids))
     spellings: set[str] = set()
     for missing in ids - documents.found:
-        spellings |= other_spellings(missing)
+        spellings |= list_spellings(missing)
     spellings -= ids
     if not spellings:
         return documents.found, documents.repeated
@@ -362,7 +362,7 @@ def _find_missing_field(cluster: OpenCluster, index: str, id_field: str) -> dict
         return {}
     if not types or id_field in types:
         return {}
-    return {index: nearest(id_field, [name for name in types if not name.startswith("_")])}
+    return {index: find_nearest(id_field, [name for name in types if not name.startswith("_")])}
 
 
 def _list_notes(linted: _LintedSuite, *, has_scale: bool) -> list[str]:

@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures, measures_of
 from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Suite
-from harness.words import did_you_mean, difference, folded_id, other_names
+from harness.words import describe_difference, did_you_mean, find_other_names, fold_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ def _find_aliases(judgments: Iterable[PlacedJudgment]) -> Iterator[JudgmentFindi
         documents.setdefault(judgment.document, judgment)
     first_by_form: dict[str, PlacedJudgment] = {}
     for document, judgment in documents.items():
-        first = first_by_form.setdefault(folded_id(document), judgment)
+        first = first_by_form.setdefault(fold_id(document), judgment)
         if first is not judgment:
             sentence = (
                 f"document {document!r} differs from {first.document!r}, judged at {first.mark}, only in "
-                f"{difference(document, first.document)}; if they are one document, use its id in the index"
+                f"{describe_difference(document, first.document)}; if they are one document, use its id in the index"
             )
             yield JudgmentFinding(judgment.mark, FindingKind.ALIAS, sentence)
 
@@ -279,12 +279,12 @@ def _find_missing(
         sentence = f"none of the {len(ids):,} judged documents is in {knowledge.places}; is this the right index?"
         yield JudgmentFinding(_find_target_mark(suite), FindingKind.MISSING_DOCUMENT, sentence)
         return
-    existing_names = other_names(ids, knowledge.existing)
+    existing_names = find_other_names(ids, knowledge.existing)
     for judgment in missing:
         name = existing_names.get(judgment.document)
         hint = ""
         if name is not None:
-            hint = f", but {name!r} is, which differs only in {difference(judgment.document, name)}"
+            hint = f", but {name!r} is, which differs only in {describe_difference(judgment.document, name)}"
         sentence = f"{judgment} is not in {knowledge.places}{hint}; remove the judgment, or restore the document"
         yield JudgmentFinding(judgment.mark, FindingKind.MISSING_DOCUMENT, sentence)
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from harness.errors import FormatError, UsageError
 from harness.judging.agreement import Pair
-from harness.masking import fingerprint, is_vector, without_vectors
+from harness.masking import fingerprint, is_vector, shorten_vectors
 from harness.model import Json, Query, Suite
 from harness.words import count, counted
 
@@ -44,7 +44,7 @@ def read_shown_params(suite: Suite, query: Query) -> dict[str, Json]:
     shown = {}
     for name, value in params.items():
         if name not in suite.vectors and not is_vector(value):
-            shown[name] = without_vectors(value)
+            shown[name] = shorten_vectors(value)
     return shown
 
 

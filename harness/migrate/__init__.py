@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from harness.errors import Problem, SuiteError, UsageError
 from harness.files.writing import write_whole
-from harness.words import unused
+from harness.words import choose_unused
 
 if TYPE_CHECKING:
     from harness.migrate.draft import Draft, Leftover
@@ -289,7 +289,7 @@ def _choose_suite_paths(output: Path, drafts: Sequence[Draft], name: str | None)
     taken: set[str] = set()
     for draft in drafts:
         stem = re.sub(r"[^\w.-]+", "-", name or draft.name or "").strip(".-")
-        paths.append(output / f"{unused(stem or 'suite', taken)}{_SUFFIX}")
+        paths.append(output / f"{choose_unused(stem or 'suite', taken)}{_SUFFIX}")
     return paths
 
 

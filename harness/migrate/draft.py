@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from harness.errors import FormatError, InputError
 from harness.migrate.json_nodes import JsonNode
 from harness.model import Json, Mark, Profile
-from harness.words import grouped, unused
+from harness.words import choose_unused, grouped
 
 
 def make_error(place: Mark, message: str) -> InputError:
@@ -189,7 +189,7 @@ class Draft:
 
     def _choose_id(self, wanted: str) -> str:
         base = "".join(character if character.isprintable() else "-" for character in wanted).strip() or "query"
-        return unused(base, self._ids)
+        return choose_unused(base, self._ids)
 
 
 def _make_slug(text: str) -> str:

@@ -13,7 +13,7 @@ from harness.errors import InputError
 from harness.files.opening import TextSource, read_source
 from harness.files.records import read_number
 from harness.model import Json, Mark
-from harness.words import shortened
+from harness.words import shorten
 
 MOST_BYTES = 512 * 2**20
 """The largest file that is imported, in bytes."""
@@ -61,7 +61,7 @@ class JsonNode:
             return "an object"
         if isinstance(self.value, list):
             return "a list"
-        return shortened(json.dumps(self.value, ensure_ascii=False))
+        return shorten(json.dumps(self.value, ensure_ascii=False))
 
     def get(self, *keys: str) -> JsonNode | None:
         """The value of the first of *keys* that the object has and whose value is not null; None if there is none."""

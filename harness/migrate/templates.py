@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from harness.migrate.exported import format_json
 from harness.model import Json, Suite
 from harness.suites.placeholders import RESERVED
-from harness.words import unused
+from harness.words import choose_unused
 
 _WORDS = ("query", "text", "q", "value", "query_text", "query_string", "query_word", "keywords")
 """Keys whose value is likely the text of the query."""
@@ -133,7 +133,7 @@ def make_param_name(wanted: str, taken: set[str]) -> str:
     base = re.sub(r"[^A-Za-z0-9_]+", "_", wanted).strip("_") or "value"
     if base[0].isdigit():
         base = f"_{base}"
-    return unused(base, taken, "_")
+    return choose_unused(base, taken, "_")
 
 
 def _fill_in_names(template: Json) -> Json:

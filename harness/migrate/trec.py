@@ -26,7 +26,7 @@ from harness.migrate.exported import Exported, strip_suite_suffix
 from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import read_table
 from harness.model import Mark, Profile, Suite
-from harness.words import shortened
+from harness.words import shorten
 
 _KINDS = ("topics", "qrels", "run")
 _TOPIC_TAG = re.compile(r"<(/?)(top|topic)(?![\w.-])([^>]*)>", re.IGNORECASE)
@@ -180,7 +180,7 @@ def _read_tagged_topics(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     """The topics of SGML or XML, whose tags need not be closed."""
     for comment in _COMMENT.finditer(source.text):
         place = Mark(source.path, *source.find_place(comment.start()))
-        draft.leave(place, "comments of the XML", first=repr(shortened(" ".join(comment[0][4:-3].split()))))
+        draft.leave(place, "comments of the XML", first=repr(shorten(" ".join(comment[0][4:-3].split()))))
     text = _DECLARATION.sub(_replace_by_blanks, _COMMENT.sub(_replace_by_blanks, source.text))
     topics = []
     for attributes, content, place in _split_topics(source, text, draft):
@@ -240,7 +240,7 @@ def _leave_between(outside: str, draft: Draft, place: Mark) -> None:
     """Note text and attributes before, between or after topics."""
     text = " ".join(re.sub(r"<[^>]*>", " ", outside).split())
     if text:
-        draft.leave(place, "text outside of topics", first=repr(shortened(text)))
+        draft.leave(place, "text outside of topics", first=repr(shorten(text)))
     for _, tag, attributes, _ in _TAG.findall(outside):
         for name, _ in _list_attributes(attributes):
             draft.leave(place, f"the attribute {name!r} of <{tag}>")
@@ -319,7 +319,7 @@ def _make_topic(source: TextSource, fields: dict[str, str], remarks: list[str], 
     if text_name in _DESCRIPTIONS:
         draft.leave(place, "that the text of a topic is its description; it has no title")
     if text_name != "" and fields[""]:
-        draft.leave(place, "text of topics outside of their tags", first=repr(shortened(fields[""])))
+        draft.leave(place, "text of topics outside of their tags", first=repr(shorten(fields[""])))
     number, text = fields[number_name], fields[text_name]
     other_fields = []
     for name, value in fields.items():

@@ -21,7 +21,7 @@ from harness.migrate.table import read_table
 from harness.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
-from harness.words import unused
+from harness.words import choose_unused
 
 _MEASURES = ["nDCG@10", "P@10", "AP@10", "Judged@10"]
 """The measures that the workbench shows for an experiment: NDCG, Precision, MAP and Coverage."""
@@ -337,7 +337,7 @@ def _read_configuration(configuration: JsonNode, draft: Draft, variables: _Varia
         else:
             body["search_pipeline"] = pipeline.text()
     wanted = configuration.need("name").text()
-    name = unused(re.sub(r"[^\w .-]+", "-", wanted).strip() or "request", set(draft.requests))
+    name = choose_unused(re.sub(r"[^\w .-]+", "-", wanted).strip() or "request", set(draft.requests))
     if name != wanted:
         draft.leave(configuration.need("name").place, f"the name {wanted!r}, which is {name!r} in the suite")
     draft.requests[name] = {"index": configuration.need("index").text(), "body": body}

@@ -41,7 +41,7 @@ from harness.report.sentences import (
     name_first,
     printable,
 )
-from harness.words import count, counted, instead, listed
+from harness.words import count, counted, listed, suggest_instead
 
 if TYPE_CHECKING:
     from harness.metrics.evaluate import Evaluation
@@ -310,7 +310,7 @@ def describe_place(missing: MissingDocument) -> str:
     """Where the document is, or why it is in no ranking, in words."""
     match missing.absence:
         case Absence.NOT_VISIBLE:
-            return f"not visible through {missing.target or 'the target'}{instead(missing.id, missing.similar)}"
+            return f"not visible through {missing.target or 'the target'}{suggest_instead(missing.id, missing.similar)}"
         case Absence.NO_MATCH:
             return "does not match"
         case Absence.COLLAPSED:

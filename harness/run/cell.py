@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from harness.errors import HookError, LoginRefused, SearchError
 from harness.gate import decide
 from harness.gate.selection import QueryFilter, Selection, interleave_blamed, list_blamed_queries
-from harness.masking import Masker, if_small, redact, without_vectors
+from harness.masking import Masker, keep_small, redact, shorten_vectors
 from harness.metrics.score import score_run
 from harness.model import (
     BaselineFile,
@@ -744,6 +744,6 @@ def _describe_requests(answered: AnsweredCell, run: Run, verdicts: Sequence[Verd
     for request in requests:
         sent = dialect.describe(request, service)
         vectors = [queries[request.query].params[name] for name in suite.vectors]
-        body = masker.mask_json(if_small(without_vectors(sent.body, vectors)))
+        body = masker.mask_json(keep_small(shorten_vectors(sent.body, vectors)))
         shown[request.query] = replace(sent, url=masker.mask(sent.url), headers={}, body=body)
     return shown

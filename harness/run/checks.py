@@ -40,7 +40,7 @@ from harness.search.batches import split_into_batches
 from harness.search.fields import list_parents
 from harness.search.lookup import find_documents, find_texts
 from harness.search.protocol import LookUpOptions
-from harness.words import count, difference, nearest, other_names, other_spellings
+from harness.words import count, describe_difference, find_nearest, find_other_names, list_spellings
 
 if TYPE_CHECKING:
     from harness.search import Dialect, Search
@@ -353,7 +353,7 @@ class TargetCheck:
             self._known.field_names = [field_name for field_name in types if not field_name.startswith("_")]
         if name in self._known.field_names:
             return None
-        return nearest(name, self._known.field_names)
+        return find_nearest(name, self._known.field_names)
 
 
 def _fail_rankings(run: Run, checks: TargetChecks) -> Run:
@@ -388,7 +388,7 @@ def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search, 
     """
     spellings: set[str] = set()
     for document in documents[:RESPELLED]:
-        spellings.update(other_spellings(document))
+        spellings.update(list_spellings(document))
     spellings.difference_update(documents)
     if not spellings:
         return {}
@@ -398,7 +398,7 @@ def find_similar(documents: Sequence[str], sent: SearchRequest, search: Search, 
         return {}
     if not isinstance(answer, Ranking):
         return {}
-    return other_names(documents, [hit.id for hit in answer.hits])
+    return find_other_names(documents, [hit.id for hit in answer.hits])
 
 
 def _may_name_fields(params: Mapping[str, Json]) -> bool:
@@ -450,7 +450,9 @@ def _describe_ids(checks: TargetChecks) -> str:
     """A misspelled id and the existing one, or examples of the ids in the target."""
     for document, similar in checks.absent.items():
         if similar is not None:
-            return f": {document!r} is not, {similar!r} is, which differs only in {difference(document, similar)}"
+            return (
+                f": {document!r} is not, {similar!r} is, which differs only in {describe_difference(document, similar)}"
+            )
     description = ""
     first_absent = next(iter(checks.absent), None)
     if first_absent is not None:

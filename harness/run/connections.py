@@ -50,11 +50,11 @@ class OpenCluster:
         A masker of values from the environment: the logins of the cluster, the variables of *suite* that may be
         secrets, and with *hooks* whatever these may have read.
         """
-        from harness.masking import Masker, login_secrets, login_values
+        from harness.masking import Masker, find_login_secrets, find_login_values
 
         # Hooks may have read any variable.
-        read_by_hooks = login_values(environ) if any(hooks.describe()) else {}
-        return Masker({**read_by_hooks, **suite.variables, **login_secrets(self.cluster, environ)})
+        read_by_hooks = find_login_values(environ) if any(hooks.describe()) else {}
+        return Masker({**read_by_hooks, **suite.variables, **find_login_secrets(self.cluster, environ)})
 
 
 SECONDS_TO_IDENTIFY = 1.0

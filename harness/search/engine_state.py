@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from harness.errors import SearchError
-from harness.masking import fingerprint, if_small
+from harness.masking import fingerprint, keep_small
 from harness.model import Failure, IndexFacts, IndexState, Json, ShardCopy
 from harness.search.answers import find_missing_shards, read_json
 from harness.search.connection import Answer, Connection
@@ -41,8 +41,8 @@ def read_facts(connection: Connection, index: str | None, retries: Retries) -> I
         settings=None if settings is None else fingerprint(settings),
         documents=documents,
         missing=tuple(name for name, fact in facts.items() if fact is None),
-        mapping_json=if_small(mapping),
-        settings_json=if_small(settings),
+        mapping_json=keep_small(mapping),
+        settings_json=keep_small(settings),
     )
 
 

@@ -23,7 +23,7 @@ from harness.search.connection import Connection
 from harness.search.hits import MalformedAnswer, make_excerpt, read_id
 from harness.search.msearch import describe_shards, make_single_search, select_shard_params
 from harness.search.score_parts import LONGEST_CLAUSE, find_score_parts
-from harness.words import nearest
+from harness.words import find_nearest
 
 LEFT_OUT = frozenset({
     "_source", "aggregations", "aggs", "collapse", "docvalue_fields", "fields", "highlight", "min_score", "post_filter",
@@ -97,7 +97,9 @@ class _Explainer:
                 return self._add_doubt(explanation, hit)
             visible = self._find_visible(document)
             if visible is None:
-                return Explanation(document, Explained.INVISIBLE, nearest=nearest(document, known_ids - {document}))
+                return Explanation(
+                    document, Explained.INVISIBLE, nearest=find_nearest(document, known_ids - {document})
+                )
             return self._explain_unmatched(document, visible)
         except (SearchError, MalformedAnswer, UsageError) as error:
             return Explanation(document, Explained.UNKNOWN, rank=rank, reason=str(error))

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from harness.config import find_url_problem
 from harness.errors import UsageError
-from harness.masking import Masker, login_secrets
+from harness.masking import Masker, find_login_secrets
 from harness.model import Cluster
 
 
@@ -162,7 +162,7 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
         encoded = {**encoded, cluster.proxy_password_env: _encode_basic(proxy.username, proxy.password)}
     return Login(
         headers | authorization,
-        login_secrets(cluster, environ),
+        find_login_secrets(cluster, environ),
         encoded,
         key_password=environ.get(cluster.client_key_password_env or ""),
         proxy=proxy,

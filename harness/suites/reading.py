@@ -19,7 +19,7 @@ from harness.masking import SHORTEST_SECRET
 from harness.model import Mark
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, compose, describe, resolve
-from harness.words import shortened
+from harness.words import shorten
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
 _SHORTEST_NUMBER = 8
@@ -135,7 +135,7 @@ def _may_be_secret(value: str) -> bool:
 def _describe_malformed(scalar: ScalarNode, start: int) -> str:
     end = scalar.find("}", start)
     found = scalar[start : end + 1] if end >= 0 else scalar[start:]
-    return f"found {shortened(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; write a literal ${{ as $${{"
+    return f"found {shorten(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; write a literal ${{ as $${{"
 
 
 AShape = TypeVar("AShape", bound=Shape)

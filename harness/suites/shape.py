@@ -29,7 +29,7 @@ from harness.suites.scalars import (
     refuse,
 )
 from harness.suites.yaml import ListNode, MappingNode, Node, ScalarNode, describe
-from harness.words import did_you_mean, nearest, one_of, unknown_key
+from harness.words import did_you_mean, find_nearest, one_of, unknown_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class UnknownKey:
     @property
     def meant(self) -> str | None:
         """The key that was probably meant."""
-        return nearest(self.key, self.known)
+        return find_nearest(self.key, self.known)
 
     def __str__(self) -> str:
         return unknown_key(self.key, self.known)
@@ -150,7 +150,7 @@ class LineShape(Shape):
         if not isinstance(node, MappingNode) or len(node) != 1:
             return None
         [(key, value)] = node.items()
-        if not isinstance(value, ScalarNode) or value.empty or nearest(key, cls.list_keys()):
+        if not isinstance(value, ScalarNode) or value.empty or find_nearest(key, cls.list_keys()):
             return None
         line = f"{key} {value}"
         if not line.isprintable():

@@ -20,7 +20,7 @@ from harness.files.border import conceal
 from harness.files.opening import TextSource
 from harness.files.yaml import choose_yaml_loader
 from harness.model import Mark
-from harness.words import shortened
+from harness.words import shorten
 
 
 class ScalarNode(str):
@@ -118,7 +118,7 @@ def describe(node: Node) -> str:
         return "a mapping"
     if isinstance(node, ListNode):
         return "a list"
-    return "nothing" if node.empty else repr(shortened(node.raw))
+    return "nothing" if node.empty else repr(shorten(node.raw))
 
 
 _NULLS = {"", "~", "null", "Null", "NULL"}

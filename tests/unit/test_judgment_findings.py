@@ -19,7 +19,7 @@ from harness.judging.findings import (
 )
 from harness.metrics import parse_measure
 from harness.model import FindingKind, Gain, GainKind, Mark, Profile, Query, Suite, Target
-from harness.words import difference, folded_id, other_spellings
+from harness.words import describe_difference, fold_id, list_spellings
 
 TARGET = Target(index="products", mark=Mark("s.relevance.yaml", 2, 1))
 
@@ -267,7 +267,7 @@ def test_ids_that_differ_in_their_form_only_are_aliases(one, other, what):
     judged = judged_suite(judgment(one), judgment(other, line=2), judgment(other, line=3, query="q2"))
     [message] = [message for kind, _, message in found(judged) if kind == "alias"]
     assert message.startswith(f"document {other!r} differs from {one!r}, judged at j.csv:1:1, only in {what}; ")
-    assert difference(one, other) == difference(other, one) == what
+    assert describe_difference(one, other) == describe_difference(other, one) == what
 
 
 @pytest.mark.parametrize(
@@ -293,19 +293,19 @@ def test_two_that_the_index_both_holds_are_two_documents():
 @given(st.text())
 def test_folding_is_idempotent_where_there_is_no_escape(text):
     plain = text.replace("%", "").replace("://", "")
-    assert folded_id(folded_id(plain)) == folded_id(plain)
+    assert fold_id(fold_id(plain)) == fold_id(plain)
 
 
 @given(st.text(min_size=1))
 def test_an_id_is_among_its_own_spellings_and_all_of_them_fold_to_it_where_it_is_plain(text):
-    assert text in other_spellings(text)
+    assert text in list_spellings(text)
     if text.isascii() and "://" not in text:
-        assert {folded_id(one) for one in other_spellings(text)} <= {folded_id(text)}
+        assert {fold_id(one) for one in list_spellings(text)} <= {fold_id(text)}
 
 
 @pytest.mark.parametrize(("one", "other", "what"), ALIASES[:4] + ALIASES[6:7])
 def test_the_likely_spellings_are_looked_for(one, other, what):
-    assert other in other_spellings(one) or one in other_spellings(other), what
+    assert other in list_spellings(one) or one in list_spellings(other), what
 
 
 def test_findings_are_sorted_by_place():

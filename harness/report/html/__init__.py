@@ -73,7 +73,7 @@ from harness.report.sentences import (
     name_mean,
     printable,
 )
-from harness.words import count, grouped, shortened
+from harness.words import count, grouped, shorten
 
 SCRIPT = "report.js"
 
@@ -96,7 +96,7 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         loader=FunctionLoader(_read_template), autoescape=True, undefined=StrictUndefined, finalize=_make_printable
     )
     made.filters |= {
-        "clipped": shortened,
+        "clipped": shorten,
         "counted": count,
         "tally": format_tally,
         "grade_text": format_grade,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.report.sentences import printable
-from harness.words import count, shortened
+from harness.words import count, shorten
 
 # Text from servers and indexes, escaped.
 
@@ -35,7 +35,7 @@ def escape(text: str, *, most: int | None = None) -> str:
 
 def escape_inside(text: str, *, most: int | None = None) -> str:
     """As `escape`, of a text that is not at the start of a line, such as that of a cell."""
-    shown = printable(text if most is None else shortened(text, most))
+    shown = printable(text if most is None else shorten(text, most))
     parts = []
     end = 0
     for found in _TRIGGER.finditer(shown):

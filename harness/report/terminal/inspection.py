@@ -12,7 +12,7 @@ from rich import table as rich_table
 from rich.console import RenderableType
 from rich.text import Text
 
-from harness.masking import without_vectors
+from harness.masking import shorten_vectors
 from harness.model import (
     Contributions,
     Explained,
@@ -97,7 +97,7 @@ def _print_request(inspection: QueryInspection) -> Iterator[RenderableType]:
     yield Text("request as sent", style="bold")
     yield printable(f"  {sent.method} {sent.url}")
     if sent.body is not None:
-        body = json.dumps(without_vectors(sent.body), indent=2, ensure_ascii=False)
+        body = json.dumps(shorten_vectors(sent.body), indent=2, ensure_ascii=False)
         yield indent(Text("\n".join(map(printable, body.splitlines()))))
     yield Text()
     yield printable(format_curl(sent))
