@@ -186,7 +186,7 @@ def _add_size(draft: Draft, request: JsonNode, k: int) -> None:
 
 
 def _take_summary(draft: Draft, request: JsonNode) -> None:
-    fields = [one.text() for one in _list_elements(request.get("summary_fields"))]
+    fields = [field.text() for field in _list_elements(request.get("summary_fields"))]
     if fields and draft.title_field is None:
         draft.title_field = fields[0]
     others = [name for name in fields if name != draft.title_field]
