@@ -1,9 +1,11 @@
 """The judging page in a browser: graded by keyboard, told to screen readers, at any width."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from builders.golden import hold
 from builders.pages import contrasts
 from builders.reports import HOSTILE
 from harness.judging.judge_file import JudgeFile
@@ -11,6 +13,8 @@ from harness.judging.page import JudgingServer
 from harness.judging.session import GradeChoice, Session
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
+
+OUTPUTS = Path(__file__).parents[1] / "golden" / "outputs"
 
 QUERIES = (Query("shoes", "red shoes", {"season": "summer"}), Query("boots", "rubber boots" + HOSTILE))
 CHOICES = (
@@ -55,6 +59,26 @@ def serve(browser):
     for one in (*contexts, *servers):
         one.close()
     assert [one for one in complaints if "the server responded with a status" not in one] == []
+
+
+def test_judging_page(serve, session, pytestconfig):
+    """What a judge reads from the first document to the grades in the suite, as text."""
+    page = serve(session)
+
+    def read_page():
+        return "".join(f"{line.rstrip()}\n" for line in page.inner_text("body").splitlines() if line.strip())
+
+    texts = {"1-first-document": read_page()}
+    press(page, "3")
+    wait_for(page, "perfect")
+    texts["2-next-document"] = read_page()
+    press(page, "1", "0")
+    wait_for(page, "All documents are graded")
+    texts["3-all-graded"] = read_page()
+    press(page, "w", "Enter")
+    wait_for(page, "wrote 3 new grades")
+    texts["4-written"] = read_page()
+    hold(OUTPUTS / "test_judging_page", texts, update=pytestconfig.getoption("update_golden"))
 
 
 def press(page, *keys):

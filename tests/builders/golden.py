@@ -16,9 +16,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree
 
+import pytest
+
 from harness import __version__
 
-__all__ = ["REMEDY", "difference", "json_lines", "junit_lines", "masked", "page_lines", "read", "rewrite"]
+__all__ = ["REMEDY", "difference", "hold", "json_lines", "junit_lines", "masked", "page_lines", "read", "rewrite"]
 
 REMEDY = "pytest tests/golden --update-golden"
 WIDTH = 160
@@ -129,6 +131,15 @@ class _Page(HTMLParser):
 def read(folder: Path) -> dict[str, str]:
     """What *folder* holds, by name."""
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*"))}
+
+
+def hold(folder: Path, outputs: Mapping[str, str], *, update: bool) -> None:
+    """Fail the test if *folder* holds anything but *outputs*; write them there first if *update*."""
+    if update:
+        rewrite(folder, outputs)
+    differences = difference(folder, outputs)
+    if differences:
+        pytest.fail(f"{differences}\n\nWhere the change is meant: {REMEDY}", pytrace=False)
 
 
 def rewrite(folder: Path, outputs: Mapping[str, str]) -> None:

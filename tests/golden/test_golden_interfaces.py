@@ -1,4 +1,4 @@
-"""What others hold on to: commands and options, names of the Python API, schemas of what is written."""
+"""What others hold on to: commands and options, and names of the Python API."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ import typing
 from enum import Enum
 from pathlib import Path
 
-import harness.api
-from builders.golden import json_lines
-from harness.cli import main
+import harness.api as harness_api
 
-OUTPUTS = Path(__file__).parent / "outputs"
+HERE = Path(__file__).parent
 COMMANDS = (
     "", "run", "show", "validate", "verify", "baseline", "baseline save", "baseline show", "baseline diff",
     "judgments", "judgments pool", "judgments lint", "judge", "import", "init", "engine", "engine up", "engine down",
@@ -20,36 +18,26 @@ COMMANDS = (
 )  # fmt: skip
 
 
-def test_help(harness, golden):
-    golden({f"harness {command}".strip().replace(" ", "-"): harness(*command.split(), "-h") for command in COMMANDS})
+def test_interfaces(harness, inner_pytest, golden):
+    """The help of each command, the options and the fixture of pytest, and the signatures of the Python API."""
+    helps = "\n".join(harness(*command.split(), "-h") for command in COMMANDS)
+    names = "".join(f"{line}\n" for name in sorted(harness_api.__all__) for line in describe(name))
+    golden({"commands": helps, "pytest": describe_plugin(inner_pytest), "python": names})
 
 
-def test_pytest_options(inner_pytest, golden):
+def describe_plugin(inner_pytest):
     """Only our own lines of pytest's help, and the fixture."""
     lines = inner_pytest("--help").splitlines(keepends=True)
-    begin = next(at for at, line in enumerate(lines) if line.startswith("search relevance suites"))
-    end = next(at for at in range(begin, len(lines)) if not lines[at].strip())
+    begin = next(number for number, line in enumerate(lines) if line.startswith("search relevance suites"))
+    end = next(number for number in range(begin, len(lines)) if not lines[number].strip())
     ini = [line for line in lines[end:] if line.startswith("  relevance_")]
-    fixture = inner_pytest("--fixtures", "-q")
-    [known] = re.findall(r"^relevance (\[session scope\]).*\n((?:    .*\n|\n(?=    ))*)", fixture, re.MULTILINE)
-    golden({"options": "".join([*lines[begin:end], *ini]), "fixture": "relevance " + "\n".join(known)})
+    fixtures = inner_pytest("--fixtures", "-q")
+    [fixture] = re.findall(r"^relevance (\[session scope\]).*\n((?:    .*\n|\n(?=    ))*)", fixtures, re.MULTILINE)
+    return "".join([*lines[begin:end], *ini, "\nrelevance ", "\n".join(fixture)])
 
 
-def test_schemas(capsys, golden):
-    found = {}
-    for name in ("suite", "report", "comparison", "inspection"):
-        assert main(["schema", *([] if name == "suite" else [f"--{name}"])]) == 0
-        found[f"{name}.json"] = json_lines(capsys.readouterr().out)
-    golden(found)
-
-
-def test_api(golden):
-    """Public names, their arguments with defaults and types, and the public members of classes."""
-    golden({"names": "".join(f"{line}\n" for name in sorted(harness.api.__all__) for line in described(name))})
-
-
-def described(name):
-    value = getattr(harness.api, name)
+def describe(name):
+    value = getattr(harness_api, name)
     if typing.is_typeddict(value):
         return [name, *(f"  {key}: {_type_text(kind)}" for key, kind in value.__annotations__.items())]
     if inspect.isclass(value) and issubclass(value, Enum):
@@ -74,7 +62,7 @@ def test_no_output_is_kept_that_no_test_gives():
     """A test holds its own folder; here, that each folder has its test."""
     tests = {
         name
-        for path in Path(__file__).parent.glob("test_*.py")
+        for path in (*HERE.glob("test_*.py"), HERE.parent / "browser" / "test_judging_page.py")
         for name in re.findall(r"^def (test_\w+)\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
-    assert {path.name for path in OUTPUTS.iterdir()} - tests == set()
+    assert {path.name for path in (HERE / "outputs").iterdir()} - tests == set()
