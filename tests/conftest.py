@@ -20,7 +20,8 @@ from harness.pytest_plugin.node import NodeHost
 pytest_plugins = ["pytester"]
 
 # Two workers and an engine share a machine: how long an example takes proves nothing.
-settings.register_profile("tests", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Hypothesis takes 100 examples by default; half of them keep .ci/run short.
+settings.register_profile("tests", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("tests")
 
 

@@ -368,23 +368,25 @@ def test_the_suffix_tells_the_form(name, form):
     assert detect_format(Path(name)) is form
 
 
-LINES = b"\n" * 17 * 2**20
+LINES = b"\n" * 2 * 2**20
 
 
 @pytest.mark.parametrize(
     ("name", "pack", "content", "message"),
     [
-        ("lines.qrels.gz", gzip.compress, LINES, "unpacks to more than 16 MB, 200 times its size"),
-        ("lines.csv.zst", zstandard.compress, LINES, "unpacks to more than 16 MB, 200 times its size"),
+        ("lines.qrels.gz", gzip.compress, LINES, "unpacks to more than 1 MB, 200 times its size"),
+        ("lines.csv.zst", zstandard.compress, LINES, "unpacks to more than 1 MB, 200 times its size"),
         (
             "line.qrels.gz",
             partial(gzip.compress, compresslevel=1),
-            random.Random(7).randbytes(2**20).hex().encode() * 9,
-            "a line of it has more than 16 MB",
+            random.Random(7).randbytes(2**16).hex().encode() * 9,
+            "a line of it has more than 1 MB",
         ),
     ],
 )
-def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path, name, pack, content, message):
+def test_a_small_file_that_unpacks_to_much_is_refused(tmp_path, monkeypatch, name, pack, content, message):
+    monkeypatch.setattr("harness.files.opening.MOST_UNPACKED", 2**20)
+    monkeypatch.setattr("harness.files.opening.LONGEST_LINE", 2**20)
     (tmp_path / name).write_bytes(pack(content))
     with pytest.raises(FormatError, match=message):
         read_judgments(tmp_path / name)
