@@ -16,7 +16,7 @@ import psutil
 import pytest
 import requests
 
-from harness.embedded import DEFAULT_VERSION, EmbeddedNode, down, find_running, start, status, up, versions
+from harness.embedded import DEFAULT_VERSION, EmbeddedNode, start, versions
 from harness.embedded.jars import cache_folder
 from harness.embedded.process import launch
 from harness.errors import EngineStartError
@@ -155,23 +155,3 @@ def test_a_node_that_is_killed_leaves_nothing_once_its_parent_ends() -> None:
     with start() as running:
         psutil.Process(running.pid).kill()
     assert not running.home.exists()
-
-
-def test_up_status_and_down(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "jars").symlink_to(cache_folder() / "jars")
-    monkeypatch.setenv("RELEVANCE_CACHE_DIR", str(tmp_path))
-    code = "from harness.embedded import up; print(up().pid)"
-    pid = int(subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, capture_output=True).stdout)
-    try:
-        state = find_running(DEFAULT_VERSION)
-        assert state is not None
-        assert state.pid == pid
-        assert status() == (state,)
-        assert up() == state
-        assert requests.get(state.url, timeout=60).ok
-    finally:
-        stopped = down()
-    assert stopped == (state,)
-    assert not psutil.pid_exists(pid)
-    assert not state.home.exists()
-    assert status() == ()

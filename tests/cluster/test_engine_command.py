@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import requests
 
@@ -39,12 +40,16 @@ def test_a_node_is_started_found_shown_and_stopped(engine: Command) -> None:
     assert requests.get(url, timeout=60).json()["version"]["number"].startswith("2.19.")
 
     assert engine("up", "--engine-version", "2.19", "--quiet").stdout == f"{url}\n"
-    assert engine("status").stdout.startswith(f"OpenSearch 2.19 at {url}, process ")
+    status = engine("status").stdout
+    assert status.startswith(f"OpenSearch 2.19 at {url}, process ")
+    process = int(re.findall(r"process (\d+)", status)[0])
+    assert psutil.pid_exists(process)
     elsewhere = engine("up", "--engine-version", "2.19", "--port", "9")
     assert elsewhere.returncode == 2
     assert f"already runs at {url}" in elsewhere.stderr
 
     assert engine("down").stdout == f"stopped OpenSearch 2.19 at {url}\n"
+    assert not psutil.pid_exists(process)
     with pytest.raises(requests.ConnectionError):
         requests.get(url, timeout=60)
 
