@@ -299,7 +299,7 @@ def told(
     status = main(["run", "shop.relevance.yaml", "--url", url])
     printed = capsys.readouterr().out
     assert status == broken.status, printed
-    assert broken.said in one_line("\n".join(printed.splitlines()[:10])), printed
+    assert broken.said in one_line("\n".join(printed.splitlines()[:14])), printed
     assert broken.below in one_line(printed), printed
     assert "Traceback" not in printed
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
