@@ -1,5 +1,5 @@
 """
-Set-ups that are broken, each in one way: what the first twenty lines of output say, the exit status, and JUnit's message.
+Set-ups that are broken, each in one way: what the first screen of output says, the exit status, and JUnit's message.
 
 The ranking is the cause in none of them, so that each has to be told by its own.
 """
@@ -49,7 +49,7 @@ Call = Callable[..., Any]
 @dataclass(frozen=True)
 class Broken:
     """
-    One set-up: *said* is in the first twenty lines, *below* anywhere in the output, *junit* in the message of an item that
+    One set-up: *said* is on the first screen, *below* anywhere in the output, *junit* in the message of an item that
     did not pass; every item passed where it is None. *arrange* changes the index, and names what is searched instead.
     """
 
