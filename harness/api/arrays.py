@@ -70,7 +70,7 @@ def evaluate_arrays(
     return {text: columns[measure.text] for text, measure in parsed.items()}
 
 
-class Column(Protocol):
+class FrameColumn(Protocol):
     """One column of a frame."""
 
     def to_list(self) -> list[Any]:
@@ -84,7 +84,7 @@ class Frame(Protocol):
     def columns(self) -> Any:
         """The names of its columns."""
 
-    def __getitem__(self, name: str) -> Column:
+    def __getitem__(self, name: str) -> FrameColumn:
         """A column by name."""
 
 

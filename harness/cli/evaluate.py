@@ -14,7 +14,7 @@ from harness.errors import UsageError
 from harness.files.partitions import join_evaluations, list_partitions
 from harness.files.runs import FileOptions, evaluate_files, list_gains, read_measures
 from harness.metrics import read_gain
-from harness.metrics.evaluate import Evaluation
+from harness.metrics.evaluate import RunScores
 from harness.model import Profile
 from harness.report.json import dump_scores
 from harness.report.run_sentences import describe_left_out
@@ -100,7 +100,7 @@ def command(
         show(print_scores(evaluation, options.measures, list_gains(options), per_query=per_query))
 
 
-def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> Evaluation:
+def _score(qrels: Path, run: Path, options: FileOptions, scheduler: str | None) -> RunScores:
     """
     The scores of a file, or of all files of a folder.
 

@@ -22,7 +22,7 @@ from harness.config import CONFIG_VARIABLE, find_trusted
 from harness.errors import HarnessError, SearchError, UsageError, missing_package
 from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, evaluate_files
-from harness.metrics.evaluate import Evaluation
+from harness.metrics.evaluate import RunScores
 from harness.options import FLAG, OPTIONS, SENDING_OPTIONS, RunOptions, Shard
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def send_part(folder: str, words: Sequence[str], suites: Sequence[str], part: st
         return PartAnswer(process.returncode, process.stderr.strip(), content)
 
 
-def score_on_scheduler(address: str, parts: Sequence[Partition], options: FileOptions) -> list[Evaluation]:
+def score_on_scheduler(address: str, parts: Sequence[Partition], options: FileOptions) -> list[RunScores]:
     """
     The scores of each of *parts*, computed on the workers of the scheduler at *address*, which have the files.
 
@@ -141,7 +141,7 @@ def score_on_scheduler(address: str, parts: Sequence[Partition], options: FileOp
     return answers
 
 
-def score_part(folder: Path, part: Partition, options: FileOptions) -> Evaluation | str:
+def score_part(folder: Path, part: Partition, options: FileOptions) -> RunScores | str:
     """The scores of *part*, whose paths start from *folder*, or what is wrong with it; runs on a worker."""
     try:
         return evaluate_files(folder / part.judgments, folder / part.run, options)

@@ -26,7 +26,7 @@ from harness.config import Configs
 from harness.means import are_weighted
 from harness.metrics.score import measures_of
 from harness.model import Measure, Suite
-from harness.report.sentences import format_number, printable
+from harness.report.sentences import format_value, printable
 from harness.suites import load_suites
 from harness.words import count
 
@@ -99,5 +99,5 @@ def _describe_groups(suite: Suite) -> list[str]:
     weights = [query.weight for query in suite.queries]
     # A weight of a variable has no value here: variables need not be set.
     if are_weighted(weights) and not any(map(math.isnan, weights)):
-        lines.append(f"weights: from {format_number(min(weights))} to {format_number(max(weights))}")
+        lines.append(f"weights: from {format_value(min(weights))} to {format_value(max(weights))}")
     return lines

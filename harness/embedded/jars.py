@@ -44,7 +44,7 @@ class DownloadProgress(Protocol):
 def download_progress(stream: TextIO | None = None) -> DownloadProgress:
     """The progress for *stream*, by default standard error."""
     out = stream or sys.stderr
-    return BarProgress(out) if out.isatty() else LineProgress(out)
+    return DownloadBar(out) if out.isatty() else DownloadLines(out)
 
 
 class SilentProgress:
@@ -59,7 +59,7 @@ class SilentProgress:
         """Nothing is shown."""
 
 
-class LineProgress:
+class DownloadLines:
     """Prints a line at the beginning, one every quarter, one at the end."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -89,7 +89,7 @@ class LineProgress:
         print(line, file=self._stream, flush=True)
 
 
-class BarProgress:
+class DownloadBar:
     """A bar with bytes, speed and remaining time."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 
 from harness.errors import UsageError
-from harness.metrics.evaluate import Evaluation
+from harness.metrics.evaluate import RunScores
 from harness.words import listed
 
 SHOWN = 5
@@ -52,7 +52,7 @@ def list_partitions(judgments: Path, run: Path) -> list[Partition]:
     return [Partition(judgment_files[name], path) for name, path in runs.items()]
 
 
-def join_evaluations(partitions: Sequence[Partition], evaluations: Sequence[Evaluation]) -> Evaluation:
+def join_evaluations(partitions: Sequence[Partition], evaluations: Sequence[RunScores]) -> RunScores:
     """
     The scores of a whole run.
 
@@ -83,7 +83,7 @@ def join_evaluations(partitions: Sequence[Partition], evaluations: Sequence[Eval
         elsewhere = set(evaluation.missing) & returned
         for measure, values in evaluation.scores.items():
             scores[measure].update({query: value for query, value in values.items() if query not in elsewhere})
-    return Evaluation(
+    return RunScores(
         evaluations[0].profile,
         scores,
         tuple(missing),
@@ -105,13 +105,13 @@ def _list_files(folder: Path) -> dict[Path, Path]:
     return {name: folder / name for name in names}
 
 
-def _list_returned(evaluation: Evaluation) -> set[str]:
+def _list_returned(evaluation: RunScores) -> set[str]:
     """The queries that the run of a part has."""
     scored = set(chain.from_iterable(evaluation.scores.values()))
     return (scored - set(evaluation.missing)) | set(evaluation.unjudged)
 
 
-def _list_judged(evaluation: Evaluation) -> set[str]:
+def _list_judged(evaluation: RunScores) -> set[str]:
     scored = set(chain.from_iterable(evaluation.scores.values()))
     return (scored | set(evaluation.missing)) - set(evaluation.unjudged)
 
@@ -130,7 +130,7 @@ def _check_whole(queries_of_files: Mapping[str, set[str]], what: str) -> None:
         files |= dict.fromkeys(queries, file)
 
 
-def _check_together(parts: Sequence[tuple[Partition, Evaluation]]) -> None:
+def _check_together(parts: Sequence[tuple[Partition, RunScores]]) -> None:
     """Refuse a query whose judgments are not in the file that belongs to its hits."""
     files: dict[str, str] = {}
     for part, evaluation in parts:

@@ -21,7 +21,7 @@ from harness.files.opening import RUNS, FileFormat, FileProblems, Record, detect
 from harness.files.records import read_number, read_pairs
 from harness.files.trec import Irregular, read_blocks, read_rankings_in_bulk
 from harness.metrics import definition_of, gain_in_force, is_of_novelty, parse_measure
-from harness.metrics.evaluate import Evaluation, evaluate, evaluate_novelty, evaluate_trec
+from harness.metrics.evaluate import RunScores, evaluate, evaluate_novelty, evaluate_trec
 from harness.metrics.registry import batch_formula_of
 from harness.metrics.ties import find_tie_ranges
 from harness.model import Gain, Measure, Profile
@@ -127,7 +127,7 @@ class FileScorer:
     profile: Profile
     complete: bool = False
 
-    def score(self, run: Path) -> Evaluation:
+    def score(self, run: Path) -> RunScores:
         """
         The scores of a run file.
 
@@ -138,7 +138,7 @@ class FileScorer:
         """
         return self._score_in_bulk(run) or self._score_dicts(run)
 
-    def _score_in_bulk(self, run: Path) -> Evaluation | None:
+    def _score_in_bulk(self, run: Path) -> RunScores | None:
         """The scores, computed in bulk; None where the lines have to be read one by one."""
         judged = self._bulk_judgments if _is_large_trec(run) else None
         if judged is None:
@@ -194,7 +194,7 @@ class FileScorer:
             StoredJudgments({}, read_subtopic_judgments(path)) if of_novelty else StoredJudgments(read_judgments(path))
         )
 
-    def _score_dicts(self, run: Path) -> Evaluation:
+    def _score_dicts(self, run: Path) -> RunScores:
         # A mistake in the judgments is told before one in the run.
         judgments, stored = self._stored_judgments, read_run(run)
         # trec_eval sorts by score and then by id, so its profile takes the scores and needs no ranges for ties.
@@ -215,7 +215,7 @@ class FileScorer:
         rankings: Mapping[str, Sequence[str]],
         measures: Sequence[Measure],
         scores: Mapping[str, Sequence[float | None]] | None = None,
-    ) -> Evaluation:
+    ) -> RunScores:
         """
         The scores of rankings in memory.
 
@@ -303,7 +303,7 @@ def list_gains(options: FileOptions) -> dict[str, str]:
     return gains
 
 
-def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> Evaluation:
+def evaluate_files(judgments: Path, run: Path, options: FileOptions) -> RunScores:
     """
     Score a run file.
 

@@ -44,7 +44,7 @@ from harness.suites.grades import list_judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.reading import NamedFile
 from harness.suites.requests import build_request
-from harness.suites.yaml import ListNode, MappingNode, Repeat, ScalarNode, describe
+from harness.suites.yaml import ListNode, MappingNode, RepeatedKey, ScalarNode, describe
 from harness.words import find_nearest, list_spellings
 
 if TYPE_CHECKING:
@@ -416,7 +416,7 @@ def read_judged(
     return judged_suite, loaded.fixture_file
 
 
-def _list_repeats(root: MappingNode) -> list[tuple[str, Repeat]]:
+def _list_repeats(root: MappingNode) -> list[tuple[str, RepeatedKey]]:
     """Documents that are judged twice in a query's own `judgments` in the suite, with the query's id."""
     queries = root.find_child("queries")
     if not isinstance(queries, ListNode):
@@ -431,7 +431,7 @@ def _list_repeats(root: MappingNode) -> list[tuple[str, Repeat]]:
     return repeats
 
 
-def _read_repeats(repeats: Iterable[tuple[str, Repeat]], loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
+def _read_repeats(repeats: Iterable[tuple[str, RepeatedKey]], loaded: LoadedSuite) -> Iterator[PlacedJudgment]:
     """The judgments that YAML would drop, as their key stands twice; what is no grade becomes a problem of *loaded*."""
     for query, repeat in repeats:
         if not isinstance(repeat.value, ScalarNode):

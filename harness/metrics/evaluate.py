@@ -36,7 +36,7 @@ WORTH_NUMPY = 5_000
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class RunScores:
     """
     The scores of a run.
 
@@ -91,7 +91,7 @@ def evaluate(
     profile: Profile = Profile.STANDARD,
     scores: Scores | None = None,
     complete: bool = False,
-) -> Evaluation:
+) -> RunScores:
     """
     Score every query of a run.
 
@@ -129,7 +129,7 @@ def evaluate(
             score = partial(score_query, measure, gain=gain, profile=profile)
             values = _score_one_by_one(score, ranked, judged)
         by_query[measure.text] = dict(zip(queries, values, strict=True))
-    return Evaluation(profile, by_query, missing, unjudged, _name_summed(measures))
+    return RunScores(profile, by_query, missing, unjudged, _name_summed(measures))
 
 
 def _select_queries(
@@ -207,7 +207,7 @@ def evaluate_trec(
     gain: Gain | None = None,
     profile: Profile = Profile.STANDARD,
     complete: bool = False,
-) -> Evaluation:
+) -> RunScores:
     """
     Score every query of a TREC run, each ranked by score; the result equals that of `evaluate`.
 
@@ -241,7 +241,7 @@ def evaluate_trec(
             del values[query]
         by_query[text] = values
     ranges = _find_ranges(by_query, lines.tied_values)
-    return Evaluation(profile, by_query, missing, unjudged, _name_summed(measures), ranges)
+    return RunScores(profile, by_query, missing, unjudged, _name_summed(measures), ranges)
 
 
 @dataclass(slots=True)
@@ -310,7 +310,7 @@ def evaluate_novelty(
     profile: Profile = Profile.STANDARD,
     scores: Scores | None = None,
     complete: bool = False,
-) -> Evaluation:
+) -> RunScores:
     """
     Score every query of a run whose queries have several meanings.
 
@@ -332,4 +332,4 @@ def evaluate_novelty(
     for measure in measures:
         score = partial(score_diverse_query, measure, profile=profile)
         by_query[measure.text] = dict(zip(queries, _score_one_by_one(score, ranked, judged), strict=True))
-    return Evaluation(profile, by_query, missing, unjudged)
+    return RunScores(profile, by_query, missing, unjudged)

@@ -19,7 +19,7 @@ from harness.files.opening import TextSource
 from harness.files.records import remove_mark
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
-from harness.migrate.table import Row, Table, read_table
+from harness.migrate.table import InputTable, TableRow, read_table
 from harness.model import Json, Mark
 
 CLICKS = ("click", "click_through")
@@ -339,12 +339,12 @@ class _Columns:
     document: str
     position: str | None
 
-    def read_pair(self, row: Row) -> Pair:
+    def read_pair(self, row: TableRow) -> Pair:
         """The query and the document of *row*, without the marks for spreadsheets."""
         return remove_mark(row.need(self.query)), remove_mark(row.need(self.document))
 
 
-def _take_counts(table: Table, columns: _Columns, clicks: str, log: ClickLog) -> None:
+def _take_counts(table: InputTable, columns: _Columns, clicks: str, log: ClickLog) -> None:
     """Add lines with numbers of impressions and clicks; without impressions, each line is one."""
     impressions = table.column(*_IMPRESSIONS)
     for row in table.rows:
@@ -358,7 +358,7 @@ def _take_counts(table: Table, columns: _Columns, clicks: str, log: ClickLog) ->
         log.add(query, document, position, shown=shown, clicked=clicked)
 
 
-def _take_events(table: Table, columns: _Columns, action: str, log: ClickLog, actions: Sequence[str]) -> None:
+def _take_events(table: InputTable, columns: _Columns, action: str, log: ClickLog, actions: Sequence[str]) -> None:
     """Add lines that are impressions or clicks, by search if there is a column for it."""
     search_id = table.column(*_SEARCHES)
     searches: dict[tuple[str, str], _Search] = {}
@@ -388,7 +388,7 @@ def _take_events(table: Table, columns: _Columns, action: str, log: ClickLog, ac
         _count_search(search, log, has_impressions=True)
 
 
-def _read_position(row: Row, columns: _Columns, log: ClickLog, *, shown: bool, in_search: bool) -> int | None:
+def _read_position(row: TableRow, columns: _Columns, log: ClickLog, *, shown: bool, in_search: bool) -> int | None:
     """
     The position of an event; None for an impression (*shown*) without one, which does not count.
 
@@ -406,7 +406,7 @@ def _read_position(row: Row, columns: _Columns, log: ClickLog, *, shown: bool, i
     return 1
 
 
-def _read_count(row: Row, column: str) -> int:
+def _read_count(row: TableRow, column: str) -> int:
     """The whole number in *column*; true is 1, false 0."""
     text = row.cells[column].strip().lower()
     if text in ("true", "false"):

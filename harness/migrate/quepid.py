@@ -23,7 +23,7 @@ from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, format_json
 from harness.migrate.json_nodes import JsonNode, parse_json, parse_members, read_node
 from harness.migrate.ltr import read_ltr
-from harness.migrate.table import Table, format_csv, is_unwritable, read_table
+from harness.migrate.table import InputTable, format_csv, is_unwritable, read_table
 from harness.migrate.templates import convert_placeholders, format_template
 from harness.model import Json, Mark, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
@@ -94,7 +94,7 @@ def _add_remarks(query: DraftQuery, entry: JsonNode) -> None:
             _remark(query, label, note.text())
 
 
-def _read_csv(table: Table, draft: Draft) -> None:
+def _read_csv(table: InputTable, draft: Draft) -> None:
     """Read the ratings of a case, the information needs of its queries, or a book."""
     text = table.need("query", "Query Text")
     document, rating = table.column("docid", "doc_id", "Doc ID"), table.column("rating")
@@ -123,7 +123,7 @@ def _read_csv(table: Table, draft: Draft) -> None:
     table.leave_unread(draft.leftovers)
 
 
-def _find_judges(table: Table) -> list[str]:
+def _find_judges(table: InputTable) -> list[str]:
     """The columns of a book's judges: those after the first two that contain only ratings."""
     judges = []
     for column in table.columns[2:]:

@@ -17,7 +17,7 @@ from harness.files.records import mark_as_text, mark_encoding, remove_mark
 from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json_lines, simplify_number, strip_suite_suffix
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.migrate.table import Row, format_csv, is_unwritable, read_table
+from harness.migrate.table import TableRow, format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Query, Suite
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
@@ -120,7 +120,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
     table.leave_unread(draft.leftovers)
 
 
-def _read_cell(row: Row, column: str | None) -> str:
+def _read_cell(row: TableRow, column: str | None) -> str:
     """The text in *column* without blanks around it and without the mark for spreadsheets; "" without a column."""
     return remove_mark(row.cells[column].strip()) if column else ""
 

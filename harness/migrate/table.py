@@ -20,7 +20,7 @@ from harness.model import Mark
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One row; *cells* maps each column to its text, "" if the row has no such cell."""
 
     source: TextSource
@@ -65,12 +65,12 @@ class Row:
 
 
 @dataclass(slots=True)
-class Table:
+class InputTable:
     """The rows of a file, and its *columns* as written in the header; *used* are the columns that were read."""
 
     source: TextSource
     columns: list[str]
-    rows: list[Row]
+    rows: list[TableRow]
     used: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
 
@@ -131,7 +131,7 @@ def _normalize_name(name: str) -> str:
     return re.sub(r"[\s_-]+", "", name).lower()
 
 
-def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
+def read_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:
     """
     Read a CSV file, with commas, semicolons or tabs as separators.
 
@@ -144,7 +144,7 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
     """
     source = read_import(path)
     rows = csv.reader(io.StringIO(source.text, newline=""), strict=True, delimiter=_detect_separator(source))
-    table: Table | None = None
+    table: InputTable | None = None
     next_line = 1
     try:
         for cells in rows:
@@ -156,7 +156,7 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> Table:
                 has_header = len(cells) != len(header) or read_number(cells[-1].strip()) is None
                 columns = [cell.strip() for cell in cells] if has_header else list(header)
                 _check_header(source, columns, line)
-                table = Table(source, columns, [])
+                table = InputTable(source, columns, [])
                 if has_header:
                     continue
             table.rows.append(_make_row(table, cells, line))
@@ -181,13 +181,13 @@ def _check_header(source: TextSource, columns: Sequence[str], line: int) -> None
         raise source.make_error(line, 1, f"the header names {', '.join(repeated)} twice")
 
 
-def _make_row(table: Table, cells: Sequence[str], line: int) -> Row:
+def _make_row(table: InputTable, cells: Sequence[str], line: int) -> TableRow:
     # Spreadsheets write separators behind the last cell, and leave them out behind the last one with a text.
     if any(cell.strip() for cell in cells[len(table.columns) :]):
         message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
         raise table.source.make_error(line, 1, message)
     padded = [*cells, *[""] * len(table.columns)]
-    return Row(table.source, line, dict(zip(table.columns, padded, strict=False)))
+    return TableRow(table.source, line, dict(zip(table.columns, padded, strict=False)))
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

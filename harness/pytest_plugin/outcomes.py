@@ -146,7 +146,7 @@ class SuiteSource(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedSuite:
+class FinishedSuiteIndex:
     """A suite that ran, by the ids of its thresholds and queries; *reference* is that of thresholds on a drop."""
 
     finished: FinishedSuite
@@ -170,7 +170,7 @@ class LoneQueries:
         """
         self._source = source
         self._today = today
-        self._loaded: LoadedSuite | None = None
+        self._loaded: FinishedSuiteIndex | None = None
 
     def find_shortfall(self, threshold: str, query: str) -> Verdict | None:
         """
@@ -206,7 +206,7 @@ class LoneQueries:
             return None
         return contributions_of(loaded.finished.suite, loaded.queries[query], ranking)
 
-    def _load(self) -> LoadedSuite:
+    def _load(self) -> FinishedSuiteIndex:
         if self._loaded is None:
             finished = self._source.load()
             thresholds = {}
@@ -214,7 +214,7 @@ class LoneQueries:
                 if gated.query is None:
                     thresholds[gated.id] = gated.threshold
             queries = {query.id: query for query in finished.suite.queries}
-            self._loaded = LoadedSuite(finished, self._source.find_reference(finished), thresholds, queries)
+            self._loaded = FinishedSuiteIndex(finished, self._source.find_reference(finished), thresholds, queries)
         return self._loaded
 
 

@@ -39,7 +39,7 @@ from harness.report.document import (
     Rankings,
     Span,
     Table,
-    Threshold,
+    ThresholdLine,
     Thresholds,
     Tone,
     make_name,
@@ -113,7 +113,7 @@ def build_comparison_thresholds(verdicts: Sequence[Verdict]) -> Thresholds:
     return Thresholds(thresholds, unanswered=0, passed_of_queries=len(verdicts) - len(listed))
 
 
-def describe_compared_verdict(verdict: Verdict) -> Threshold:
+def describe_compared_verdict(verdict: Verdict) -> ThresholdLine:
     """The threshold of *verdict*."""
     return describe_verdict(verdict, command="", is_explained=verdict.status in LOOKED_AT)
 

@@ -159,7 +159,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Threshold:
+class ThresholdLine:
     """
     One threshold and its verdict.
 
@@ -185,7 +185,7 @@ class Thresholds:
     single queries: there may be thousands, and none needs a look.
     """
 
-    thresholds: tuple[Threshold, ...]
+    thresholds: tuple[ThresholdLine, ...]
     unanswered: int
     passed_of_queries: int
 
@@ -195,7 +195,7 @@ class Thresholds:
         return not (self.thresholds or self.unanswered or self.passed_of_queries)
 
     @property
-    def explained(self) -> list[Threshold]:
+    def explained(self) -> list[ThresholdLine]:
         """Those that need attention."""
         return [threshold for threshold in self.thresholds if threshold.needs_attention]
 

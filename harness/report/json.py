@@ -30,7 +30,7 @@ from harness.model import (
 )
 
 if TYPE_CHECKING:
-    from harness.metrics.evaluate import Evaluation
+    from harness.metrics.evaluate import RunScores
 
 
 # A format follows a dataclass of `harness.model`, field by field. Its version is under ``schema``; a file of another
@@ -231,7 +231,7 @@ dumps_verification = _VERIFICATION_FORM.dumps
 verification_schema = _VERIFICATION_FORM.schema
 
 
-def dump_scores(evaluation: Evaluation, measures: Mapping[str, Measure], *, complete: bool = False) -> str:
+def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, complete: bool = False) -> str:
     """
     ``{"profile": …, "measures": {"nDCG@10": {"mean": x, "queries": {"q1": x}}}}``, null where a score is undefined.
 

@@ -39,7 +39,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class OverviewRow:
     """
     One cell.
 
@@ -65,7 +65,7 @@ class Overview:
     """
 
     measures: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[OverviewRow, ...]
     requests: bool
     indexes: bool
     gains: tuple[str, ...]
@@ -140,7 +140,7 @@ def describe_overview(cells: Overview) -> Iterator[str]:
         yield f"gain {cells.gains[0]}"
 
 
-def _is_weighted(row: Row) -> bool:
+def _is_weighted(row: OverviewRow) -> bool:
     return any(summary.weighted for summary in row.suite.summaries)
 
 
@@ -182,11 +182,11 @@ def _list_measures(cells: Iterable[SuiteReport]) -> tuple[str, ...]:
     return tuple(measures)
 
 
-def _make_row(suite: SuiteReport, figures: Mapping[str, Figure]) -> Row:
+def _make_row(suite: SuiteReport, figures: Mapping[str, Figure]) -> OverviewRow:
     statuses = [verdict.status for verdict in suite.verdicts]
     held, failed = sum(status in HELD for status in statuses), statuses.count(Status.FAILED)
     errors = sum(status.is_undecided for status in statuses)
-    return Row(suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
+    return OverviewRow(suite, figures, held, failed, errors, len(statuses) - held - failed - errors)
 
 
 def _compare_cells(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:

@@ -39,7 +39,7 @@ from harness.report.document import (
     Span,
     SuiteSection,
     Table,
-    Threshold,
+    ThresholdLine,
     Thresholds,
     Tone,
     make_name,
@@ -86,12 +86,12 @@ from harness.report.sentences import (
     describe_caveat,
     describe_waiver,
     format_hit_score,
-    format_number,
-    format_observed,
     format_required,
     format_score,
     format_tally,
-    name_mean,
+    format_value,
+    format_verdict_figure,
+    name_mean_column,
 )
 from harness.words import count
 
@@ -214,14 +214,14 @@ def build_thresholds(suite: SuiteReport) -> Thresholds:
     return Thresholds(tuple(thresholds), unanswered=len(repeating), passed_of_queries=len(others) - len(listed))
 
 
-def build_threshold(suite: SuiteReport, verdict: Verdict, unanswered: Container[str]) -> Threshold:
+def build_threshold(suite: SuiteReport, verdict: Verdict, unanswered: Container[str]) -> ThresholdLine:
     """The threshold of *verdict*, which is one of *suite*, whose queries *unanswered* have no ranking."""
     return describe_verdict(
         verdict, command=suggest_command(suite, verdict), is_explained=needs_attention(verdict, unanswered)
     )
 
 
-def describe_verdict(verdict: Verdict, *, command: str, is_explained: bool) -> Threshold:
+def describe_verdict(verdict: Verdict, *, command: str, is_explained: bool) -> ThresholdLine:
     """The threshold of *verdict* with its figures and its reason."""
     details = [verdict.reason]
     if verdict.left_out:
@@ -229,9 +229,9 @@ def describe_verdict(verdict: Verdict, *, command: str, is_explained: bool) -> T
     waiver = describe_waiver(verdict)
     if waiver is not None:
         details.append(f"waived: {waiver}")
-    return Threshold(
+    return ThresholdLine(
         verdict=verdict,
-        observed=format_observed(verdict),
+        observed=format_verdict_figure(verdict),
         required=format_required(verdict),
         caveat=describe_caveat(verdict),
         details=tuple(details),
@@ -247,7 +247,7 @@ def build_measures_table(suite: SuiteReport) -> Table:
     """A row for each measure; the gain only where it is not that of the suite."""
     is_compared = any(summary.change for summary in suite.summaries)
     has_gains = any(summary.gain not in (suite.gain, "") for summary in suite.summaries)
-    headings = [name_mean(weighted=any(summary.weighted for summary in suite.summaries))]
+    headings = [name_mean_column(weighted=any(summary.weighted for summary in suite.summaries))]
     headings += ["median", "least", "greatest", "counted", "left out"]
     if is_compared:
         headings.append("vs baseline")
@@ -270,7 +270,7 @@ def build_measures_table(suite: SuiteReport) -> Table:
 
 def build_tags_table(tags: TagTable) -> Table:
     """A row for each tag, with its share of the weights where these differ."""
-    columns = [Column(f"{name_mean(weighted=tags.weighted)} by tag"), Column("queries", SCORE)]
+    columns = [Column(f"{name_mean_column(weighted=tags.weighted)} by tag"), Column("queries", SCORE)]
     if tags.weighted:
         columns.append(Column("weight", SCORE))
     columns += [Column(measure, SCORE, is_name=True) for measure in tags.measures]
@@ -413,7 +413,7 @@ def build_ranking_table(query: QueryReport) -> Table:
         if old_rank:
             row.append(make_words(old_rank.get(document.id, ""), Tone.STRONG))
         row += [make_name(document.id), make_grade_cell(document)]
-        row += [make_words(format_number(document.gain)), make_words(format_hit_score(document.score))]
+        row += [make_words(format_value(document.gain)), make_words(format_hit_score(document.score))]
         if has_ties:
             row.append(make_words("tied" if document.tied else ""))
         if has_titles:

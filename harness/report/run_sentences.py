@@ -34,17 +34,17 @@ from harness.report.sentences import (
     count_queries,
     format_change,
     format_matching,
-    format_number,
     format_score,
     format_span,
     format_tally,
+    format_value,
     name_first,
     printable,
 )
 from harness.words import count, counted, listed, suggest_instead
 
 if TYPE_CHECKING:
-    from harness.metrics.evaluate import Evaluation
+    from harness.metrics.evaluate import RunScores
 
 
 THRESHOLDS_NAMED = 5
@@ -414,13 +414,13 @@ def count_hidden_lines(diff: TextDiff) -> str:
 
 def format_grade(document: RankedDocument | MovedDocument | MissingDocument) -> str:
     """The grade, or that there is none: unjudged is not grade 0."""
-    return UNJUDGED if document.grade is None else format_number(document.grade)
+    return UNJUDGED if document.grade is None else format_value(document.grade)
 
 
 # Queries that the scores of a run file do not count.
 
 
-def describe_left_out(evaluation: Evaluation, *, complete: bool) -> Iterator[str]:
+def describe_left_out(evaluation: RunScores, *, complete: bool) -> Iterator[str]:
     """Sentences on the queries that the means do not count."""
     if evaluation.missing:
         missing = printable(count_queries(evaluation.missing, "judged query"))

@@ -75,12 +75,12 @@ def format_p(value: float) -> str:
     return "< 0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
-def name_mean(*, weighted: bool) -> str:
+def name_mean_column(*, weighted: bool) -> str:
     """The heading of a column of means."""
     return "mean (weighted)" if weighted else "mean"
 
 
-def format_number(value: float | None) -> str:
+def format_value(value: float | None) -> str:
     """A grade, a gain or a required number: whole ones in full, others with six significant digits."""
     if value is None:
         return "–"
@@ -89,7 +89,7 @@ def format_number(value: float | None) -> str:
     return f"{value:.6g}"
 
 
-def format_observed(verdict: Verdict) -> str:
+def format_verdict_figure(verdict: Verdict) -> str:
     """
     The observed number of *verdict* with its unit, and enough decimals to distinguish it from the required one.
 
@@ -118,14 +118,14 @@ def format_required(verdict: Verdict) -> str:
     The unit of a drop or a p-value, which the observed number has already, is left out.
     """
     if verdict.required is None:
-        return format_number(None)
+        return format_value(None)
     if verdict.unit in _NO_SCORES:
-        return format_number(verdict.required)
+        return format_value(verdict.required)
     if verdict.unit is Unit.RANK:
         return f"rank {verdict.operator} {verdict.required:g}"
     if verdict.unit is Unit.SHARE:
-        return f"{format_number(verdict.required * 100)}%"
-    return _with_unit(format_number(verdict.required), verdict.required, verdict.unit)
+        return f"{format_value(verdict.required * 100)}%"
+    return _with_unit(format_value(verdict.required), verdict.required, verdict.unit)
 
 
 _MISSED: Mapping[Operator, str] = {
@@ -149,7 +149,7 @@ def format_figures(verdict: Verdict) -> str:
         return f"{Status.XPASSED}: {verdict.threshold}"
     if verdict.status not in (Status.FAILED, Status.XFAILED, Status.WARNED) or verdict.operator is None:
         return ""
-    observed = format_observed(verdict)
+    observed = format_verdict_figure(verdict)
     if verdict.unit not in (Unit.RANK, Unit.HITS):
         if verdict.observed is None or verdict.required is None:
             return ""
@@ -167,8 +167,8 @@ def describe_caveat(verdict: Verdict) -> str:
 
 
 def format_span(verdict: Verdict, ends: tuple[float, float]) -> str:
-    """The least and the greatest observed number of *verdict*, as `format_observed` has each."""
-    return " to ".join(format_observed(replace(verdict, observed=end)) for end in ends)
+    """The least and the greatest observed number of *verdict*, as `format_verdict_figure` has each."""
+    return " to ".join(format_verdict_figure(replace(verdict, observed=end)) for end in ends)
 
 
 def _share_text(share: float, beside: float | None) -> str:
@@ -186,7 +186,7 @@ def _rank_text(verdict: Verdict) -> str:
     """The rank, or that a document has none, where the verdict was decided on that."""
     if verdict.observed is not None:
         return f"rank {verdict.observed:g}"
-    return "no rank" if verdict.counted else format_number(None)
+    return "no rank" if verdict.counted else format_value(None)
 
 
 def describe_waiver(verdict: Verdict) -> str | None:
@@ -214,12 +214,8 @@ def _with_unit(text: str, value: float | None, unit: Unit | None) -> str:
 
 def _observed(verdict: Verdict) -> str:
     observed, required = verdict.observed, verdict.required
-    if (
-        verdict.unit is not None
-        and verdict.unit not in _NO_SCORES
-        and format_number(observed) != format_number(required)
-    ):
-        return format_number(observed)
+    if verdict.unit is not None and verdict.unit not in _NO_SCORES and format_value(observed) != format_value(required):
+        return format_value(observed)
     if observed is None or not math.isfinite(observed):
         return format_score(observed)
     if float(observed).is_integer() and (verdict.measure is None or verdict.unit in _ONE_OF):

@@ -48,7 +48,7 @@ LARGE_ANSWER = 512 * 1024
 
 
 @dataclass(slots=True)
-class Batch:
+class SearchBatch:
     """The searches of one request."""
 
     entries: list[Entry]
@@ -101,9 +101,9 @@ class Batches:
         self._others: deque[Entry] = deque()
         """Those that were read and come last, see `_read_next`."""
         self._are_templates: bool | None = None
-        self._parts: list[Batch] = []
+        self._parts: list[SearchBatch] = []
         """Parts of divided batches."""
-        self._again: deque[Batch] = deque()
+        self._again: deque[SearchBatch] = deque()
         """Batches that are sent again, when they are due."""
         self._unanswered = searches
         self._under_way = 0
@@ -124,7 +124,7 @@ class Batches:
         """The most searches of the next batch."""
         return self._size
 
-    def take(self) -> Batch | None:
+    def take(self) -> SearchBatch | None:
         """
         The next batch, which `release` follows; None if nothing is left.
 
@@ -144,19 +144,19 @@ class Batches:
                 self._changed.wait()
             return None
 
-    def _next(self) -> Batch | None:
+    def _next(self) -> SearchBatch | None:
         """Parts of a batch first, then searches that were not sent yet, then what is sent again; None without any."""
         if self._parts:
             return self._cut(self._parts.pop(), self._parts)
         if self._fresh:
-            return Batch(self._cut_fresh())
+            return SearchBatch(self._cut_fresh())
         if not self._again:
             return None
         earliest = min(self._again, key=lambda batch: batch.due)
         self._again.remove(earliest)
         return self._cut(earliest, self._again)
 
-    def _cut(self, batch: Batch, rest: list[Batch] | deque[Batch]) -> Batch:
+    def _cut(self, batch: SearchBatch, rest: list[SearchBatch] | deque[SearchBatch]) -> SearchBatch:
         """*batch* as far as the size allows; what is left goes to *rest*."""
         if len(batch.entries) <= self._size:
             return batch
@@ -219,7 +219,9 @@ class Batches:
         with self._changed:
             self._size = min(self._size, FEWEST)
 
-    def release(self, *, answered: int = 0, parts: Sequence[Batch] = (), again: Sequence[Batch] = ()) -> None:
+    def release(
+        self, *, answered: int = 0, parts: Sequence[SearchBatch] = (), again: Sequence[SearchBatch] = ()
+    ) -> None:
         """
         Record the result of a batch.
 

@@ -23,7 +23,7 @@ from harness.search.answers import (
     read_retry_after,
     wrap_single_answer,
 )
-from harness.search.batches import FEWEST, Batch, Batches
+from harness.search.batches import FEWEST, Batches, SearchBatch
 from harness.search.connection import (
     NDJSON,
     PLAIN_JSON,
@@ -50,11 +50,11 @@ class BatchResult:
     """The result of a batch: *responses* by place, *parts* to send next, batches to send *again* when they are due."""
 
     responses: Mapping[int, Response] = field(default_factory=dict)
-    parts: Sequence[Batch] = ()
-    again: Sequence[Batch] = ()
+    parts: Sequence[SearchBatch] = ()
+    again: Sequence[SearchBatch] = ()
 
 
-SentBatch: TypeAlias = tuple[Batch, Answer | BatchResult]
+SentBatch: TypeAlias = tuple[SearchBatch, Answer | BatchResult]
 """A batch, with its answer if that is still to be read."""
 
 
@@ -113,13 +113,13 @@ class BatchSender:
         except BaseException as error:  # it is the caller's, whatever it is
             sent_batches.put(error)
 
-    def _conclude(self, batch: Batch, sent: Answer | BatchResult) -> Mapping[int, Response]:
+    def _conclude(self, batch: SearchBatch, sent: Answer | BatchResult) -> Mapping[int, Response]:
         """The responses that *batch* has; the rest is sent again."""
         result = self._read_answer(batch, sent) if isinstance(sent, Answer) else sent
         self._batches.release(answered=len(result.responses), parts=result.parts, again=result.again)
         return result.responses
 
-    def _send(self, batch: Batch) -> Answer | BatchResult:
+    def _send(self, batch: SearchBatch) -> Answer | BatchResult:
         """Send *batch*; returns the answer if it has to be read, else the result."""
         if batch.entries[0].refusal is not None:
             return _answer_all(batch, batch.entries[0].refusal)
@@ -151,7 +151,7 @@ class BatchSender:
             return answer
         return self._handle_refusal(batch, answer)
 
-    def _handle_refusal(self, batch: Batch, answer: Answer) -> BatchResult:
+    def _handle_refusal(self, batch: SearchBatch, answer: Answer) -> BatchResult:
         """The result of *batch* after an *answer* that is an error of the whole batch."""
         failure = read_failure(answer)
         if answer.status in BUSY:
@@ -163,7 +163,7 @@ class BatchSender:
             self._batches.record_refusal(len(batch.entries))
         return self._divide(batch, failure, f"status {answer.status}")
 
-    def _read_answer(self, batch: Batch, answer: Answer) -> BatchResult:
+    def _read_answer(self, batch: SearchBatch, answer: Answer) -> BatchResult:
         """The responses in *answer*; the searches that the engine was too busy for are sent again."""
         if batch.entries[0].path:
             answer = wrap_single_answer(answer)
@@ -189,9 +189,9 @@ class BatchSender:
         if not retried:
             return BatchResult(concluded)
         self._batches.record_refusal(len(batch.entries), least=FEWEST)
-        return BatchResult(concluded, again=[Batch(retried, batch.attempt + 1, due)])
+        return BatchResult(concluded, again=[SearchBatch(retried, batch.attempt + 1, due)])
 
-    def _handle_overload(self, batch: Batch, failure: Failure, server_pause: float | None) -> BatchResult:
+    def _handle_overload(self, batch: SearchBatch, failure: Failure, server_pause: float | None) -> BatchResult:
         """The server was too busy for all: half of them may not be too much, after a pause."""
         self._batches.record_refusal(len(batch.entries))
         self._health.record_outage(failure, seen=batch.outages, server_pause=server_pause)
@@ -200,7 +200,7 @@ class BatchSender:
             return self._divide(batch, failure, cause)
         return self._repeat(batch, failure, cause)
 
-    def _handle_loss(self, batch: Batch, error: EngineUnreachable) -> BatchResult:
+    def _handle_loss(self, batch: SearchBatch, error: EngineUnreachable) -> BatchResult:
         """A connection that could not be opened; or was closed, which a proxy may do to a large request."""
         failure = self._health.record_loss(error)
         is_closed = isinstance(error, ConnectionClosed)
@@ -210,7 +210,9 @@ class BatchSender:
         self._health.record_outage(failure, seen=batch.outages, is_away=not is_closed)
         return self._repeat(batch, failure, CLOSED if is_closed else UNREACHABLE)
 
-    def _handle_silence(self, batch: Batch, failure: Failure, *, is_alive: bool, answers_before: int) -> BatchResult:
+    def _handle_silence(
+        self, batch: SearchBatch, failure: Failure, *, is_alive: bool, answers_before: int
+    ) -> BatchResult:
         """
         No answer in time: give up if the server answers nothing else; if it does, one search may be slow.
 
@@ -233,7 +235,7 @@ class BatchSender:
         self._batches.record_refusal(len(batch.entries))
         return self._divide(batch, failure, TIMEOUT)
 
-    def _divide(self, batch: Batch, failure: Failure, cause: str, due: float = 0.0) -> BatchResult:
+    def _divide(self, batch: SearchBatch, failure: Failure, cause: str, due: float = 0.0) -> BatchResult:
         """Send *batch* again in halves; *failure* is the response of a single search, or if nothing more is sent."""
         if self._health.given_up is not None:
             return _answer_all(batch, self._health.given_up)
@@ -242,9 +244,9 @@ class BatchSender:
         self._note_cause(batch, cause)
         # Neighbors may share an error, such as one brand's: every other search goes into the same half.
         halves = (batch.entries[::2], batch.entries[1::2])
-        return BatchResult(parts=[Batch(half, due=due) for half in halves])
+        return BatchResult(parts=[SearchBatch(half, due=due) for half in halves])
 
-    def _repeat(self, batch: Batch, failure: Failure, cause: str) -> BatchResult:
+    def _repeat(self, batch: SearchBatch, failure: Failure, cause: str) -> BatchResult:
         """Send *batch* again as it is, as often as the retries allow, when the server may be asked again."""
         if self._health.given_up is not None:
             return _answer_all(batch, self._health.given_up)
@@ -256,14 +258,14 @@ class BatchSender:
                 failed = RetriableResponse(failure, may_retry=True)
                 return _answer_all(batch, failed.with_attempts(batch.attempt))
         self._note_cause(batch, cause)
-        return BatchResult(again=[Batch(batch.entries, attempt)])
+        return BatchResult(again=[SearchBatch(batch.entries, attempt)])
 
-    def _note_cause(self, batch: Batch, cause: str) -> None:
+    def _note_cause(self, batch: SearchBatch, cause: str) -> None:
         """Keep why the searches of *batch* are sent again."""
         for entry in batch.entries:
             self._health.resent[entry.place] = cause
 
 
-def _answer_all(batch: Batch, response: Response) -> BatchResult:
+def _answer_all(batch: SearchBatch, response: Response) -> BatchResult:
     """Each search of *batch* has *response*."""
     return BatchResult({entry.place: response for entry in batch.entries})

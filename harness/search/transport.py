@@ -62,14 +62,14 @@ class TransportConnection:
     A node that did not answer is asked again when no other is left, or all others did not answer after it.
     """
 
-    def __init__(self, nodes: list[Node], login: Login, timeout: float) -> None:
+    def __init__(self, nodes: list[LimitedNode], login: Login, timeout: float) -> None:
         self.nodes = len(nodes)
         self._urls = ", ".join(_format_url(node.config) for node in nodes)
         self._headers = {"accept": PLAIN_JSON, **login.headers}
         self._timeout = timeout
         self.mask = login.make_masker()
         self._alive = nodes
-        self._away: list[Node] = []
+        self._away: list[LimitedNode] = []
         self._turn = count()
         self._lock = Lock()
         self._has_answered = False
@@ -91,14 +91,14 @@ class TransportConnection:
         self._has_answered = True
         return answer
 
-    def _next(self) -> Node:
+    def _next(self) -> LimitedNode:
         """The nodes that answer take turns; if there is none, the one that did not answer for the longest time."""
         with self._lock:
             if not self._alive:
                 return self._away[0]
             return self._alive[next(self._turn) % len(self._alive)]
 
-    def _mark(self, node: Node, *, is_alive: bool) -> None:
+    def _mark(self, node: LimitedNode, *, is_alive: bool) -> None:
         """Record whether *node* answered; one that did not goes to the end of those that are asked last."""
         with self._lock:
             if node in self._alive:
@@ -112,7 +112,7 @@ class TransportConnection:
             else:
                 self._away.append(node)
 
-    def _make_error(self, error: Exception, node: Node, seconds: float, sent: int) -> EngineUnreachable:
+    def _make_error(self, error: Exception, node: LimitedNode, seconds: float, sent: int) -> EngineUnreachable:
         """The error for the user after *error* of a request of *sent* bytes to *node*."""
         is_late = isinstance(error, (ReadTimeoutError, ConnectTimeoutError, TimeoutError))
         if is_late and not isinstance(error, NewConnectionError):
@@ -129,7 +129,7 @@ class TransportConnection:
             node.close()
 
 
-class Node(Urllib3HttpNode):
+class LimitedNode(Urllib3HttpNode):
     """A node whose answers are limited in size, also after decompression, and in time."""
 
     def __init__(
@@ -220,10 +220,10 @@ def _make_cloud_url(cloud_id: str) -> str:
     return f"https://{address[0]}:{address[1]}"
 
 
-def _make_node(url: str, cluster: Cluster, login: Login) -> Node:
+def _make_node(url: str, cluster: Cluster, login: Login) -> LimitedNode:
     config = url_to_node_config(check_url(url), use_default_ports_for_scheme=True)
     refuse_address(url, cluster.origin)
-    return Node(config, make_tls_options(cluster, login, url), login.find_proxy(url), origin=cluster.origin)
+    return LimitedNode(config, make_tls_options(cluster, login, url), login.find_proxy(url), origin=cluster.origin)
 
 
 def _format_url(node: NodeConfig) -> str:

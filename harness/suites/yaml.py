@@ -79,7 +79,7 @@ class MappingNode(dict[ScalarNode, Any]):
     def __init__(self, mark: Mark, pairs: Iterable[tuple[ScalarNode, Any]] = ()) -> None:
         super().__init__(pairs)
         self.mark = mark
-        self.repeats: list[Repeat] = []
+        self.repeats: list[RepeatedKey] = []
 
     def find_key(self, text: str) -> ScalarNode:
         """The key *text* with its mark."""
@@ -104,7 +104,7 @@ Node: TypeAlias = ScalarNode | MappingNode | ListNode
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class RepeatedKey:
     """A pair with a duplicate *key*, and its *problem*."""
 
     key: ScalarNode
@@ -384,7 +384,7 @@ class _Composer:
         message = f"the key {str(key)!r} occurs twice, first in line {first.line}, column {first.column}"
         problem = self.source.make_problem(key.mark.line, key.mark.column, message)
         self.problems.append(problem)
-        mapping.repeats.append(Repeat(key, value, problem))
+        mapping.repeats.append(RepeatedKey(key, value, problem))
 
     def _check_key(self, node: Node) -> ScalarNode | None:
         """*node* if it can be a key, else None, and a problem."""

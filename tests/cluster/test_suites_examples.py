@@ -13,7 +13,7 @@ from harness.model import Outcome, QueryReport, Report, Status, SuiteReport
 from harness.report.attention import is_passed_of_query, order_verdicts
 from harness.report.json import loads_report
 from harness.report.overview import build_overview, format_compared
-from harness.report.sentences import format_observed, format_score
+from harness.report.sentences import format_score, format_verdict_figure
 
 ROOT = Path(__file__).parents[2]
 FAILING = "suites/failing/products.failing.yaml"
@@ -102,7 +102,7 @@ def test_the_observed_values_of_a_page_are_those_of_the_run(products, page, requ
     session = lines[end - len(shown) : end]
     for line, verdict in zip(session, shown, strict=True):
         assert f" {verdict.threshold} " in line
-        assert "latency" in verdict.threshold or line.endswith(f"  {format_observed(verdict)}"), line
+        assert "latency" in verdict.threshold or line.endswith(f"  {format_verdict_figure(verdict)}"), line
 
 
 def test_requests_are_put_beside_each_other_as_the_walkthrough_shows_them(engine_url):

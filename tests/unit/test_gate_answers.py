@@ -28,7 +28,7 @@ from harness.model import (
     UnresolvedCondition,
     Waiver,
 )
-from harness.report.sentences import format_observed, format_required
+from harness.report.sentences import format_required, format_verdict_figure
 
 DEPTH = 5
 
@@ -80,11 +80,11 @@ def expect(text, response, depth=DEPTH):
 def test_where_documents_stand(text, hits, status, reason, figures):
     verdict = expect(text, ranking(hits))
     assert (verdict.status, verdict.reason) == (status, reason)
-    assert f"{format_observed(verdict)}; {format_required(verdict)}" == figures
+    assert f"{format_verdict_figure(verdict)}; {format_required(verdict)}" == figures
 
 
 def test_a_rank_that_is_not_known_is_no_absent_one():
-    assert format_observed(expect("x in top 8", ranking("abcde"))) == "–"
+    assert format_verdict_figure(expect("x in top 8", ranking("abcde"))) == "–"
 
 
 @pytest.mark.parametrize("k", [6, 8])

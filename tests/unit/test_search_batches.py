@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Failure, FailureKind
-from harness.search.batches import Batch, Batches
+from harness.search.batches import Batches, SearchBatch
 from harness.search.msearch import Entry, join_lines
 from harness.search.server_health import Clock, Retries, ServerHealth
 
@@ -173,7 +173,7 @@ class TestShrinking:
         batches = batches_of(searches(102), health())
         first = batches.take()
         assert first is not None
-        batches.release(parts=[Batch(first.entries[:1])], again=[Batch(first.entries[1:])])
+        batches.release(parts=[SearchBatch(first.entries[:1])], again=[SearchBatch(first.entries[1:])])
 
         assert [next_size(batches) for _ in range(3)] == [1, 2, 99]
         assert batches.take() is None

@@ -36,7 +36,7 @@ from harness.report.attention import (
     order_verdicts,
     split_unanswered,
 )
-from harness.report.document import SuiteSection, Threshold, join_spans
+from harness.report.document import SuiteSection, ThresholdLine, join_spans
 from harness.report.html.charts import (
     Bin,
     Strip,
@@ -67,10 +67,10 @@ from harness.report.run_sentences import (
 )
 from harness.report.sentences import (
     format_matching,
-    format_number,
     format_score,
     format_tally,
-    name_mean,
+    format_value,
+    name_mean_column,
     printable,
 )
 from harness.words import count, grouped, shorten
@@ -102,10 +102,10 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "grade_text": format_grade,
         "joined": join_spans,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join returns markup, which is not made printable again
-        "mean_heading": lambda weighted: name_mean(weighted=weighted),
+        "mean_heading": lambda weighted: name_mean_column(weighted=weighted),
         "meter_marks": place_meter,
         "number": lambda count: "–" if count is None else f"{count:,}",
-        "plain": format_number,
+        "plain": format_value,
         "plotted": plot_bins,
         "score": format_score,
         "shade": choose_shade,
@@ -218,7 +218,7 @@ class SuiteView:
     section: SuiteSection
     suite: SuiteReport
     status: Status
-    thresholds: Sequence[Threshold]
+    thresholds: Sequence[ThresholdLine]
     anchors: Mapping[str, str]
     bins: Mapping[str, tuple[Bin, ...]]
     queries: tuple[QueryView, ...]
@@ -284,7 +284,7 @@ def _make_suite_view(anchor: str, section: SuiteSection, address: str, suite: Su
     )
 
 
-def list_thresholds(suite: SuiteReport, most: int) -> list[Threshold]:
+def list_thresholds(suite: SuiteReport, most: int) -> list[ThresholdLine]:
     """The first *most* thresholds of *suite* in the order of the document, also the passed ones of single queries."""
     _, verdicts = split_unanswered(suite)
     unanswered = suite.unanswered

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from harness.model import MovedDocument, QueryReport, RankedDocument, Unit, Verdict
 from harness.report.run_sentences import format_grade
-from harness.report.sentences import format_number
+from harness.report.sentences import format_value
 
 # The distribution of a measure's scores over the queries.
 
@@ -134,7 +134,7 @@ class Whisker:
 
 def format_edge(value: float) -> str:
     """An end of an interval with four decimals."""
-    return format_number(round(value, 4))
+    return format_value(round(value, 4))
 
 
 def plot_bins(bins: Sequence[Bin], mean: float | None, edge: Callable[[float], str] = format_edge) -> Plot:
@@ -181,7 +181,7 @@ def draw_whisker(low: float, high: float, point: float, end: float) -> Whisker |
     """An interval and its *point* on an axis from -*end* to *end*; None where one of the numbers is not finite."""
     if not all(map(math.isfinite, (low, high, point))):
         return None
-    return Whisker(_place(low, end), _place(high, end), _place(point, end), format_number(end))
+    return Whisker(_place(low, end), _place(high, end), _place(point, end), format_value(end))
 
 
 def _place(value: float, end: float) -> float:
@@ -251,7 +251,7 @@ def make_strip(query: QueryReport, greatest: float, depth: int) -> Strip:
 
 def _shorten_grade(grade: float) -> str:
     """A grade in a cell of three characters."""
-    text = format_number(grade)
+    text = format_value(grade)
     return text[1:4] if text.startswith("0.") else text[:3]
 
 

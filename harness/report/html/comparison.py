@@ -25,7 +25,7 @@ from harness.report.comparison_sentences import (
     mark_change,
     mark_left,
 )
-from harness.report.document import Threshold
+from harness.report.document import ThresholdLine
 from harness.report.html import (
     Limits,
     describe_omitted,
@@ -43,14 +43,14 @@ from harness.report.html.charts import (
     plot_bins,
     round_up,
 )
-from harness.report.sentences import format_difference, format_number, format_p
+from harness.report.sentences import format_difference, format_p, format_value
 from harness.words import grouped
 
 # The queries on the page of a comparison: those that thresholds blame first, then those that moved most.
 
 
 @dataclass(frozen=True, slots=True)
-class QueryView:
+class ComparedQueryView:
     """
     One query: a row of the table with its *deltas* by measure, and if *detailed* its two rankings.
 
@@ -71,7 +71,7 @@ class QueryView:
 
 def make_query_views(
     report: ComparisonReport, names: Sequence[str], tags: Sequence[str], limits: Limits
-) -> tuple[QueryView, ...]:
+) -> tuple[ComparedQueryView, ...]:
     """A view of each query of *report*, with a difference for each of *names* and the places of its tags in *tags*."""
     blamed: set[str] = set()
     for verdict in report.verdicts:
@@ -86,7 +86,7 @@ def make_query_views(
     numbered = sorted(enumerate(report.queries, start=1), key=lambda pair: pair[1].id not in blamed)
     views = []
     for place, (number, query) in enumerate(numbered[: limits.rows]):
-        view = QueryView(
+        view = ComparedQueryView(
             anchor=f"q{number}",
             query=query,
             change=classify_change(query),
@@ -163,9 +163,9 @@ class ComparisonView:
     spreads: tuple[SpreadView, ...]
     rbo: tuple[Bin, ...]
     overlap: tuple[Bin, ...]
-    thresholds: Sequence[Threshold]
+    thresholds: Sequence[ThresholdLine]
     anchors: Mapping[str, str]
-    queries: tuple[QueryView, ...]
+    queries: tuple[ComparedQueryView, ...]
     names: tuple[str, ...]
     changes: Mapping[Change, int]
     tags: tuple[str, ...]
@@ -277,7 +277,7 @@ def _make_comparison_environment() -> Environment:
 
 def _plot_spread(view: SpreadView) -> Plot:
     mean = view.tested.row.difference if view.tested else None
-    return plot_bins(view.bins, mean, lambda edge: format_number(float(f"{edge:.4g}")))
+    return plot_bins(view.bins, mean, lambda edge: format_value(float(f"{edge:.4g}")))
 
 
 def _draw_whisker(view: MeasureView) -> Whisker | None:

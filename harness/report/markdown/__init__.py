@@ -19,7 +19,7 @@ from harness.report.document import (
     Span,
     SuiteSection,
     Table,
-    Threshold,
+    ThresholdLine,
     Thresholds,
     Tone,
 )
@@ -174,7 +174,7 @@ def print_thresholds(thresholds: Thresholds) -> Iterator[str]:
         yield f"{count(thresholds.passed_of_queries, 'threshold')} of single queries passed"
 
 
-def _print_threshold(threshold: Threshold) -> list[str]:
+def _print_threshold(threshold: ThresholdLine) -> list[str]:
     verdict = threshold.verdict
     status = f"**{verdict.status.upper()}**" if verdict.status in LOOKED_AT else str(verdict.status)
     named = format_code(verdict.threshold)

@@ -28,7 +28,7 @@ from harness.report.document import (
     QuerySection,
     Rankings,
     Table,
-    Threshold,
+    ThresholdLine,
     Thresholds,
     Tone,
 )
@@ -237,7 +237,7 @@ def print_unanswered(thresholds: Thresholds) -> Text:
     return Text.assemble(("ERROR", STATUSES[Status.ERROR]), f"  {size}: no query has an answer")
 
 
-def _list_thresholds(thresholds: Iterable[Threshold]) -> rich_table.Table:
+def _list_thresholds(thresholds: Iterable[ThresholdLine]) -> rich_table.Table:
     table = make_table(rich_table.Column(no_wrap=True), rich_table.Column(overflow="fold", ratio=1), align_right(""))
     table.show_header = False
     for threshold in thresholds:
@@ -249,7 +249,7 @@ def _list_thresholds(thresholds: Iterable[Threshold]) -> rich_table.Table:
     return table
 
 
-def name_threshold(threshold: Threshold) -> Text:
+def name_threshold(threshold: ThresholdLine) -> Text:
     """The threshold as written, with the query that it belongs to."""
     verdict = threshold.verdict
     text = make_text(verdict.threshold)
@@ -258,7 +258,7 @@ def name_threshold(threshold: Threshold) -> Text:
     return text
 
 
-def print_reason(threshold: Threshold) -> Iterator[RenderableType]:
+def print_reason(threshold: ThresholdLine) -> Iterator[RenderableType]:
     """The threshold with its place, and why it has its verdict."""
     verdict = threshold.verdict
     place = printable(str(verdict.mark))
@@ -267,13 +267,13 @@ def print_reason(threshold: Threshold) -> Iterator[RenderableType]:
         yield indent(make_text(detail))
 
 
-def print_command(threshold: Threshold) -> Iterator[RenderableType]:
+def print_command(threshold: ThresholdLine) -> Iterator[RenderableType]:
     """The command that shows the worst query, on one line to copy; none where there is no such query."""
     if threshold.command:
         yield f"  next: {printable(threshold.command)}"
 
 
-def print_quiet_lines(title: str, thresholds: Iterable[Threshold]) -> Iterator[Text]:
+def print_quiet_lines(title: str, thresholds: Iterable[ThresholdLine]) -> Iterator[Text]:
     """A line for each threshold that needs attention, which begins with the *title* of the suite."""
     for threshold in thresholds:
         status = threshold.verdict.status

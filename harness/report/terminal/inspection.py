@@ -48,7 +48,7 @@ from harness.report.run_document import (
     make_ranking_columns,
 )
 from harness.report.run_sentences import describe_causes, describe_query, find_old_ranks
-from harness.report.sentences import format_difference, format_hit_score, format_number, format_score, printable
+from harness.report.sentences import format_difference, format_hit_score, format_score, format_value, printable
 from harness.report.terminal import (
     align_right,
     indent,
@@ -228,7 +228,7 @@ def format_contributions(query: QueryReport, contributions: Contributions) -> st
 
 
 def _list_figures(rank: RankContribution) -> list[Cell]:
-    texts = (format_number(rank.gain), format_score(rank.discount), format_score(rank.adds), format_score(rank.loses))
+    texts = (format_value(rank.gain), format_score(rank.discount), format_score(rank.adds), format_score(rank.loses))
     return [make_words(text) for text in texts]
 
 
@@ -296,7 +296,7 @@ def _lay_out_parts(explanation: Explanation) -> rich_table.Table:
 def _format_length(part: ScorePart) -> str:
     if part.length is None:
         return ""
-    return f"{format_number(part.length)} ({format_score(part.average_length, 1)})"
+    return f"{format_value(part.length)} ({format_score(part.average_length, 1)})"
 
 
 def _format_factors(part: ScorePart) -> str:

@@ -12,12 +12,12 @@ from rich.text import Text
 from harness.baseline.entries import group_by_state
 from harness.means import are_weighted, mean
 from harness.model import Baseline, Measure
-from harness.report.sentences import format_number, format_score, name_mean, printable
+from harness.report.sentences import format_score, format_value, name_mean_column, printable
 from harness.report.terminal import Fitting, align_right, make_table, make_text
 from harness.words import count, listed
 
 if TYPE_CHECKING:
-    from harness.metrics.evaluate import Evaluation
+    from harness.metrics.evaluate import RunScores
 
 
 # Baselines.
@@ -72,7 +72,7 @@ def _lay_out_means(baseline: Baseline) -> RenderableType:
             moved_by_ties.setdefault(measure, []).append(name)
     table = make_table(
         "measure",
-        align_right(name_mean(weighted=is_weighted(baseline))),
+        align_right(name_mean_column(weighted=is_weighted(baseline))),
         align_right("queries"),
         "moved by ties",
     )
@@ -86,7 +86,7 @@ def _lay_out_means(baseline: Baseline) -> RenderableType:
 
 
 def print_scores(
-    evaluation: Evaluation, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
+    evaluation: RunScores, measures: Mapping[str, Measure], gains: Mapping[str, str], *, per_query: bool
 ) -> Iterator[RenderableType]:
     """The profile, and a line per measure under its requested text; with *per_query* a line per query before."""
     yield Text(f"profile {evaluation.profile}")
@@ -107,19 +107,19 @@ def print_scores(
             yield Text(f"{text}: {least} to {greatest} over the orders of ties, which move {moved}", style="yellow")
 
 
-def _list_figures(evaluation: Evaluation, measure: Measure, *, has_sums: bool) -> Iterator[str]:
+def _list_figures(evaluation: RunScores, measure: Measure, *, has_sums: bool) -> Iterator[str]:
     """The mean, the sum where any measure has one, and the numbers of queries counted and not counted."""
     values = evaluation.values(measure.text)
     yield format_score(evaluation.mean(measure.text))
     if measure.text in evaluation.summed:
-        yield format_number(evaluation.sum(measure.text))
+        yield format_value(evaluation.sum(measure.text))
     elif has_sums:
         yield ""
     yield f"{len(values):,}"
     yield f"{len(evaluation.scores[measure.text]) - len(values):,}"
 
 
-def _lay_out_scores(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+def _lay_out_scores(evaluation: RunScores, measures: Mapping[str, Measure]) -> RenderableType:
     table = make_table("query", *(Column(Text(text), justify="right") for text in measures))
     scores = [evaluation.scores[measure.text] for measure in measures.values()]
     # Each measure has the same queries.
@@ -128,7 +128,7 @@ def _lay_out_scores(evaluation: Evaluation, measures: Mapping[str, Measure]) -> 
     return table
 
 
-def _list_scores(evaluation: Evaluation, measures: Mapping[str, Measure]) -> RenderableType:
+def _list_scores(evaluation: RunScores, measures: Mapping[str, Measure]) -> RenderableType:
     """A line per query and measure, where a column for each measure takes too many."""
     table = make_table("query", "measure", align_right("score"))
     scores = {text: evaluation.scores[measure.text] for text, measure in measures.items()}

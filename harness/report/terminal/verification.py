@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
-from harness.report.sentences import format_difference, format_score, name_mean, printable, printable_lines
+from harness.report.sentences import format_difference, format_score, name_mean_column, printable, printable_lines
 from harness.report.terminal import align_right, indent, make_table, make_text
 from harness.words import count, listed
 
@@ -75,7 +75,7 @@ def print_verification(verification: Verification) -> Iterator[RenderableType]:
 
 
 def _lay_out_means(verification: Verification) -> RenderableType:
-    mean = name_mean(weighted=verification.weighted)
+    mean = name_mean_column(weighted=verification.weighted)
     table = make_table("measure", *map(align_right, (mean, "_rank_eval", "queries", "different")))
     for measure in verification.measures:
         means = (format_score(measure.ours), format_score(measure.theirs))

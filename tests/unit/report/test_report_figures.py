@@ -5,10 +5,10 @@ import pytest
 from harness.model import Operator, Status, Unit, Verdict, Waiver
 from harness.report.sentences import (
     format_figures,
-    format_number,
-    format_observed,
     format_required,
     format_score,
+    format_value,
+    format_verdict_figure,
     printable,
 )
 
@@ -30,11 +30,11 @@ def verdict(observed, required, measure="nDCG@10"):
     ],
 )
 def test_an_observed_number_never_looks_like_the_required_one_unless_it_is(observed, required, text):
-    assert format_observed(verdict(observed, required)) == text
+    assert format_verdict_figure(verdict(observed, required)) == text
 
 
 def test_a_whole_score_has_decimals():
-    assert format_observed(verdict(1.0, 3)) == "1.0000"
+    assert format_verdict_figure(verdict(1.0, 3)) == "1.0000"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_a_whole_score_has_decimals():
 )
 def test_a_figure_with_a_unit_names_it(observed, required, texts):
     latency = Verdict("id", "text", Status.FAILED, "", observed, required, unit=Unit.MILLISECONDS)
-    assert (format_observed(latency), format_required(latency)) == texts
+    assert (format_verdict_figure(latency), format_required(latency)) == texts
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_figure_with_a_unit_names_it(observed, required, texts):
 )
 def test_a_share_is_in_per_cent_and_never_looks_like_the_required_one_unless_it_is(observed, required, texts):
     share = Verdict("id", "text", Status.FAILED, "", observed, required, unit=Unit.SHARE)
-    assert (format_observed(share), format_required(share)) == texts
+    assert (format_verdict_figure(share), format_required(share)) == texts
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_a_share_is_in_per_cent_and_never_looks_like_the_required_one_unless_it_
 )
 def test_one_of_a_kind_is_no_many(unit, texts):
     counted = Verdict("id", "text", Status.FAILED, "", 1, 3, unit=unit)
-    assert (format_observed(counted), format_required(counted)) == texts
+    assert (format_verdict_figure(counted), format_required(counted)) == texts
 
 
 def test_a_number_of_queries_is_no_score_though_it_is_what_was_required():
     worse = Verdict("id", "worse RR by 0 <= 1 query", Status.PASSED, "", 1.0, 1.0, measure="RR", unit=Unit.QUERIES)
-    assert (format_observed(worse), format_required(worse)) == ("1 query", "1 query")
+    assert (format_verdict_figure(worse), format_required(worse)) == ("1 query", "1 query")
 
 
 def test_a_score_has_no_unit():
@@ -94,7 +94,7 @@ def test_a_score_has_four_decimals(value, text):
     [(3.0, "3"), (2.5, "2.5"), (1073741823.0, "1073741823"), (1 / 3, "0.333333"), (-1.0, "-1"), (None, "–")],
 )
 def test_a_grade_has_the_decimals_it_needs(value, text):
-    assert format_number(value) == text
+    assert format_value(value) == text
 
 
 @pytest.mark.parametrize(
