@@ -118,6 +118,7 @@ def command(
             else:
                 journal = _open_journal(options, outputs)
                 report = _run_here(found.suites, options, matrix, journal, quiet=quiet)
+    # From here on there is a report to give: an error while it is written does not remove what is written already.
     status = give_report(report, step, outputs, as_json=as_json, quiet=quiet)
     # The journal stays until the report is written: a run whose report is lost goes on with it.
     if journal is not None:

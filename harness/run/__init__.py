@@ -356,6 +356,8 @@ class Runner(Closing):
             cluster = clusters.get(selection.suite.path)
             for cell in self._list_cells(selection, options, loaded.matrix, cluster):
                 record = self._open_record(cell, selection, loaded)
+                # Only problems of this suite are kept for the end. What the caller raises while it decides on the cell
+                # is not raised in here.
                 try:
                     with ExitStack() as resources:
                         if cluster is not None and cluster.search is not None:

@@ -467,6 +467,8 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
                 elif streamed.resent:
                     resent[query] = streamed.resent
     except LoginRefused as error:
+        # The engine refused all requests, maybe only because of the checks among them: what has no ranking counts as
+        # refused, and `send_without_checks` sends it again.
         if not plan.checks:
             raise
         refused = Failure(FailureKind.ERROR, str(error))
@@ -640,6 +642,8 @@ def conclude_cell(
 
     cell = answered.cell
     selection, options, masker = cell.selection, cell.options, cell.masker
+    # `decide` takes the whole suite: a threshold that is over queries which were not selected stays undecided. Scores
+    # and the report are of the selected queries.
     suite, selected = selection.suite, selection.selected
     run = answered.mask_run()
     scores = score_run(selected, run)
