@@ -99,7 +99,7 @@ class Header:
         return replace(state, uuids=dict.fromkeys(state.uuids, ""), newest=None)
 
 
-KINDS: Mapping[str, tuple[type, ...]] = {
+OPTION_TYPES: Mapping[str, tuple[type, ...]] = {
     "embedded": (bool,), "allow_write": (bool,), "no_checks": (bool,), "listed_addresses": (bool,), "tags": (list,),
     "queries": (list,), "budget": (int, float), "warm_up": (int,), "variables": (list,), "requests": (list,),
     "indexes": (list,), "all_requests": (bool,),
@@ -115,7 +115,7 @@ def find_problem(header: Header) -> str:
         for name, value in given.items():
             if name not in known:
                 return f"found {name!r} in {what}, expected one of {', '.join(known)}"
-            has_known_type = type(value) in KINDS.get(name, (str,))
+            has_known_type = type(value) in OPTION_TYPES.get(name, (str,))
             if isinstance(value, list) and not all(isinstance(text, str) for text in value):
                 has_known_type = False
             if not has_known_type:

@@ -8,7 +8,7 @@ import pytest
 from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_at, set_index, suite_text
 from harness.cli import main
 from harness.options import COUNT, FLAG, IDS, OPTIONS, SECONDS, SENDING_OPTIONS, TAGS, VARIABLES
-from harness.run.header import KINDS, MATRIX
+from harness.run.header import MATRIX, OPTION_TYPES
 
 REPORT, WHOLE = Path("merged.json"), Path("whole.json")
 
@@ -325,4 +325,4 @@ def test_the_type_of_every_option_of_a_part_is_known():
     for name in SENDING_OPTIONS:
         kind = OPTIONS[name].kind
         if kind in types and name not in MATRIX:
-            assert KINDS[name] == types[kind]
+            assert OPTION_TYPES[name] == types[kind]
