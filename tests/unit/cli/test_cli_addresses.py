@@ -98,7 +98,7 @@ def test_an_address_that_is_none_of_a_suites_ends_with_2(
 
 def test_nor_does_a_hook_make_its_client(engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
-    monkeypatch.setattr(Hooks, "client", lambda _, cluster: asked.append(cluster))
+    monkeypatch.setattr(Hooks, "make_client", lambda _, cluster: asked.append(cluster))
     write("http://169.254.1.2:9200")
     assert run() == 2
     assert run("--listed-addresses") == 2
