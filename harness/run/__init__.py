@@ -21,7 +21,7 @@ from harness.run.cell import (
     Cell,
     FinishedSuite,
     Progress,
-    Services,
+    SharedState,
     answer_cell,
     answer_without_connection,
     conclude_cell,
@@ -350,7 +350,7 @@ class Runner(Closing):
         clusters = self._open_clusters(connections, selections, loaded)
         options = replace(options, hooks=connections.hooks)
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-        services = Services(builds, Targets(), self._progress)
+        shared_state = SharedState(builds, Targets(), self._progress)
         problems: dict[Problem, None] = {}
         for selection in selections:
             cluster = clusters.get(selection.suite.path)
@@ -361,10 +361,10 @@ class Runner(Closing):
                 try:
                     with ExitStack() as resources:
                         if cluster is not None and cluster.search is not None:
-                            yield answer_cell(cell, services, record, cluster.search, resources)
+                            yield answer_cell(cell, shared_state, record, cluster.search, resources)
                         else:
                             error = None if cluster is None else cluster.error
-                            yield answer_without_connection(cell, services, record, error)
+                            yield answer_without_connection(cell, shared_state, record, error)
                 except InputError as error:
                     problems.update(dict.fromkeys(error.problems))
         if problems:

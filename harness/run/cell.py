@@ -137,7 +137,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Services:
+class SharedState:
     """What the cells of a run share: the indexes that were built, what is known of targets, and the progress."""
 
     builds: FixtureBuilds
@@ -228,7 +228,7 @@ def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> Rerun:
 
 
 def answer_cell(
-    cell: Cell, services: Services, record: RunRecord, search: Search, resources: ExitStack
+    cell: Cell, shared_state: SharedState, record: RunRecord, search: Search, resources: ExitStack
 ) -> AnsweredCell:
     """
     Send the queries of *cell*; decide nothing.
@@ -237,7 +237,7 @@ def answer_cell(
 
     Args:
         cell: The queries, and how to send them.
-        services: What the cells of a run share.
+        shared_state: What the cells of a run share.
         record: Has an earlier run of the same cell, whose rankings are not requested again, and keeps this one.
         search: An open connection.
         resources: Closes the point in time that the suite may search.
@@ -245,22 +245,22 @@ def answer_cell(
     Raises:
         UsageError: The journal cannot be written.
     """
-    start_progress(cell, services, record.earlier)
+    start_progress(cell, shared_state, record.earlier)
     if record.is_whole:
-        reused = reuse_recorded_run(cell, services, record, search)
+        reused = reuse_recorded_run(cell, shared_state, record, search)
         if reused is not None:
             return reused
-        start_progress(cell, services, None)
+        start_progress(cell, shared_state, None)
     target = OpenTarget(cell.suite, search, search, TargetWatch(None, budget=cell.options.budget))
     try:
-        target = resources.enter_context(open_target(cell, services, search))
-        earlier = begin_record(cell, services, record, target)
-        plan = plan_first_pass(cell, services, target)
-        run = send_first_pass(cell, services, record, plan, target)
+        target = resources.enter_context(open_target(cell, shared_state, search))
+        earlier = begin_record(cell, shared_state, record, target)
+        plan = plan_first_pass(cell, shared_state, target)
+        run = send_first_pass(cell, shared_state, record, plan, target)
         run = join_runs(run, earlier)
         run = search_open_tails(cell, run, earlier, target)
         run = add_facts_and_titles(cell, run, target)
-        run = repeat_searches(cell, services, run, target)
+        run = repeat_searches(cell, shared_state, run, target)
     except SearchError as error:
         run = make_failed_run(cell, target.suite, search.engine, error, record.earlier)
     record.end(run)
@@ -268,12 +268,12 @@ def answer_cell(
 
 
 def answer_without_connection(
-    cell: Cell, services: Services, record: RunRecord, error: SearchError | None
+    cell: Cell, shared_state: SharedState, record: RunRecord, error: SearchError | None
 ) -> AnsweredCell:
     """Each selected query of *cell* fails with *error*, which is None where no query is selected."""
-    start_progress(cell, services, record.earlier)
+    start_progress(cell, shared_state, record.earlier)
     if record.is_whole:
-        reused = reuse_recorded_run(cell, services, record, None)
+        reused = reuse_recorded_run(cell, shared_state, record, None)
         if reused is not None:
             return reused
     engine = NOT_ASKED if error is None else Engine("not reached")
@@ -287,19 +287,21 @@ def mark_hooked(cell: Cell, run: Run) -> Run:
     return replace(run, hooked=cell.options.hooks.has_search_hooks)
 
 
-def start_progress(cell: Cell, services: Services, earlier: Run | None) -> None:
+def start_progress(cell: Cell, shared_state: SharedState, earlier: Run | None) -> None:
     """Say how many queries are about to be sent, with their repeats."""
-    if services.progress is None:
+    if shared_state.progress is None:
         return
     queries = cell.selection.active.queries
     rankings = pick_rankings(earlier)
     unanswered = [query for query in queries if query.id not in rankings]
-    services.progress.suite_started(
+    shared_state.progress.suite_started(
         cell.selection.suite, len(unanswered) + cell.repeats * len(queries), cell.options.chosen()
     )
 
 
-def reuse_recorded_run(cell: Cell, services: Services, record: RunRecord, search: Search | None) -> AnsweredCell | None:
+def reuse_recorded_run(
+    cell: Cell, shared_state: SharedState, record: RunRecord, search: Search | None
+) -> AnsweredCell | None:
     """
     The earlier run of *record*, unchanged, with *search* for look-ups if the target is the same.
 
@@ -315,7 +317,7 @@ def reuse_recorded_run(cell: Cell, services: Services, record: RunRecord, search
     if own_index is not None and cell.masker.mask(own_index) == earlier.index:
         earlier = replace(earlier, index=own_index)  # a journal has it masked
     engine = NOT_ASKED if search is None else search.engine
-    state = read_state_now(cell, services, record, search, earlier.index)
+    state = read_state_now(cell, shared_state, record, search, earlier.index)
     if not record.confirm_target(engine, state):
         search = None
     if record.earlier is None:
@@ -329,7 +331,7 @@ def reuse_recorded_run(cell: Cell, services: Services, record: RunRecord, search
 
 
 def read_state_now(
-    cell: Cell, services: Services, record: RunRecord, search: Search | None, index: str | None
+    cell: Cell, shared_state: SharedState, record: RunRecord, search: Search | None, index: str | None
 ) -> IndexState | None:
     """The state of *index*, the target of an earlier run; a fixture is built first, unless nothing is to be sent."""
     from harness.suites.requests import move_to_index
@@ -339,7 +341,7 @@ def read_state_now(
     suite = cell.suite
     if record.asks:
         try:
-            suite = build_fixture(suite, services, search)
+            suite = build_fixture(suite, shared_state, search)
         except SearchError:
             return None
     if suite.target.index is None:
@@ -350,14 +352,14 @@ def read_state_now(
 
 
 @contextmanager
-def open_target(cell: Cell, services: Services, search: Search) -> Iterator[OpenTarget]:
+def open_target(cell: Cell, shared_state: SharedState, search: Search) -> Iterator[OpenTarget]:
     """
     The target of *cell* until the end of the block: its fixture built, its point in time open, its first state read.
 
     Raises:
         SearchError: The fixture or the point in time cannot be had.
     """
-    suite = build_fixture(cell.suite, services, search)
+    suite = build_fixture(cell.suite, shared_state, search)
     with open_point_in_time(suite, cell.options.request, search) as pinned:
         watch = watch_cell(cell, suite, pinned)
         watch.read_state()
@@ -365,11 +367,11 @@ def open_target(cell: Cell, services: Services, search: Search) -> Iterator[Open
         yield OpenTarget(suite, pinned, cell.options.hooks.wrap(pinned, sent), watch, sent)
 
 
-def build_fixture(suite: Suite, services: Services, search: Search) -> Suite:
+def build_fixture(suite: Suite, shared_state: SharedState, search: Search) -> Suite:
     """*suite* on the index of its fixture, if it has one."""
     if suite.fixture is None:
         return suite
-    return retarget(suite, services.builds.index_of(suite, suite.fixture, search))
+    return retarget(suite, shared_state.builds.index_of(suite, suite.fixture, search))
 
 
 def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
@@ -383,7 +385,7 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
     return watch_target(suite, request, search, references=references, budget=budget)
 
 
-def begin_record(cell: Cell, services: Services, record: RunRecord, target: OpenTarget) -> Run | None:
+def begin_record(cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget) -> Run | None:
     """
     The earlier run that this one continues; None without one, or if its target is another by now.
 
@@ -393,34 +395,36 @@ def begin_record(cell: Cell, services: Services, record: RunRecord, target: Open
     earlier = record.begin(target.search.engine, target.watch.first_state)
     if had_earlier and earlier is None:
         # More queries are sent than was said.
-        start_progress(cell, services, None)
+        start_progress(cell, shared_state, None)
     return earlier
 
 
-def plan_first_pass(cell: Cell, services: Services, target: OpenTarget) -> SearchPlan:
+def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -> SearchPlan:
     """The requests for all queries, and those that check the target."""
     plan = plan_searches(target.suite, cell.search_options)
     if not cell.is_checked:
         return plan
     searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.hooked)
-    check = services.targets.prepare_check(cell.selection.suite, searches, target.watch.first_state)
+    check = shared_state.targets.prepare_check(cell.selection.suite, searches, target.watch.first_state)
     return replace(plan, check=check)
 
 
-def send_first_pass(cell: Cell, services: Services, record: RunRecord, plan: SearchPlan, target: OpenTarget) -> Run:
+def send_first_pass(
+    cell: Cell, shared_state: SharedState, record: RunRecord, plan: SearchPlan, target: OpenTarget
+) -> Run:
     """Send *plan*, except for the queries that the earlier run of *record* has a ranking of."""
     needed = NeededHits(target.hooked, plan)
     kept = pick_rankings(record.earlier)
     warm_up(cell, plan, needed, kept, target.watch)
-    source = RecordedSearch(follow(services, target, needed), record, kept)
+    source = RecordedSearch(follow(shared_state, target, needed), record, kept)
     with gc_paused():
         return send_plan(plan, source, target)
 
 
-def follow(services: Services, target: OpenTarget, source: ResponseSource) -> ResponseSource:
+def follow(shared_state: SharedState, target: OpenTarget, source: ResponseSource) -> ResponseSource:
     """*source*, whose responses are counted, and between which the state of the target is read."""
     watched = WatchedSearch(source, target.watch)
-    return watched if services.progress is None else CountedSearch(watched, services.progress.queries_done)
+    return watched if shared_state.progress is None else CountedSearch(watched, shared_state.progress.queries_done)
 
 
 def warm_up(
@@ -588,7 +592,7 @@ def add_titles(cell: Cell, run: Run, search: Search | None, budget: float | None
     return look_up_titles(cell.selection.suite, run, search, documents, budget=budget)
 
 
-def repeat_searches(cell: Cell, services: Services, run: Run, target: OpenTarget) -> Run:
+def repeat_searches(cell: Cell, shared_state: SharedState, run: Run, target: OpenTarget) -> Run:
     """*run* with its repeats, and with the states that its target was in."""
     if not run.has_rankings:
         return run
@@ -596,7 +600,7 @@ def repeat_searches(cell: Cell, services: Services, run: Run, target: OpenTarget
     for number in range(2, cell.repeats + 2):
         # Each repeat has a preference of its own, so that other copies of a shard may answer.
         preference = f"{PREFERENCE}-{number}"
-        responses = repeat_once(cell, services, run, target, preference)
+        responses = repeat_once(cell, shared_state, run, target, preference)
         failures = [response for response in responses.values() if isinstance(response, Failure)]
         if target.watch.seconds_left is not None and any(failure.kind is FailureKind.NOT_RUN for failure in failures):
             break  # the budget left no time for all queries
@@ -606,7 +610,7 @@ def repeat_searches(cell: Cell, services: Services, run: Run, target: OpenTarget
 
 
 def repeat_once(
-    cell: Cell, services: Services, run: Run, target: OpenTarget, preference: str
+    cell: Cell, shared_state: SharedState, run: Run, target: OpenTarget, preference: str
 ) -> Mapping[str, Response]:
     """The responses to the searches of *run*, sent again with *preference*."""
     options = cell.search_options
@@ -614,7 +618,7 @@ def repeat_once(
     try:
         plan = plan_searches(target.suite, replace(options, further=further, titles=False, preference=preference))
         with gc_paused():
-            again = send_plan(plan, follow(services, target, NeededHits(target.hooked, plan)), target)
+            again = send_plan(plan, follow(shared_state, target, NeededHits(target.hooked, plan)), target)
         if cell.needs_tails:
             again = search_tails(
                 target.suite, again, target.hooked, budget=target.watch.seconds_left, preference=preference

@@ -16,7 +16,7 @@ from harness.run.cell import (
     FinishedSuite,
     OpenTarget,
     Progress,
-    Services,
+    SharedState,
     answer_cell,
     answer_without_connection,
     conclude_cell,
@@ -61,13 +61,13 @@ def answered_by(
     """*cell*, answered by *search*, or failed with an error; its connection is open until the end of the block."""
     options = cell.options
     builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
-    services = Services(builds, targets or Targets(), progress)
+    shared_state = SharedState(builds, targets or Targets(), progress)
     record = record or Rerun()
     with ExitStack() as resources:
         if isinstance(search, Exception):
-            yield answer_without_connection(cell, services, record, search)
+            yield answer_without_connection(cell, shared_state, record, search)
         else:
-            yield answer_cell(cell, services, record, search, resources)
+            yield answer_cell(cell, shared_state, record, search, resources)
 
 
 def finish(suite: Suite, search: Search, options: RunOptions) -> FinishedSuite:
