@@ -49,7 +49,6 @@ from harness.run.notes import describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
 from harness.run.report import DecidedRun, ReportDetails, assemble
 from harness.run.streams import (
-    WITHOUT_FURTHER_HIT,
     CountedSearch,
     NeededHits,
     RecordedSearch,
@@ -153,7 +152,7 @@ class OpenTarget:
     """The queries that run, on that index."""
     search: Search
     """For checks, look-ups and states."""
-    hooked: Search
+    query_search: Search
     """For requests of queries, which hooks may change."""
     watch: TargetWatch
     sent: dict[str, SearchRequest] = field(default_factory=dict)
@@ -404,7 +403,7 @@ def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -
     plan = plan_searches(target.suite, cell.search_options)
     if not cell.is_checked:
         return plan
-    searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.hooked)
+    searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.query_search)
     check = shared_state.targets.prepare_check(cell.selection.suite, searches, target.watch.first_state)
     return replace(plan, check=check)
 
@@ -413,7 +412,7 @@ def send_first_pass(
     cell: Cell, shared_state: SharedState, record: RunRecord, plan: SearchPlan, target: OpenTarget
 ) -> Run:
     """Send *plan*, except for the queries that the earlier run of *record* has a ranking of."""
-    needed = NeededHits(target.hooked, plan)
+    needed = NeededHits(target.query_search, plan)
     kept = pick_rankings(record.earlier)
     warm_up(cell, plan, needed, kept, target.watch)
     source = RecordedSearch(follow(shared_state, target, needed), record, kept)
@@ -452,8 +451,7 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
         SearchError: No query could be sent at all.
     """
     begun = time.perf_counter()
-    checked: dict[int, Response] = {}
-    responses: dict[str, Response] = {}
+    responses_by_place: dict[int, Response] = {}
     resent: dict[str, str] = {}
     window_is_full = False
     requests = [*plan.checks, *plan.requests]
@@ -461,26 +459,27 @@ def send_plan(plan: SearchPlan, source: ResponseSource, target: OpenTarget) -> R
         # Closed at once where an interrupt ends the loop: nothing more is sent then.
         with closing(source.stream(requests, budget=target.watch.seconds_left)) as stream:
             for streamed in stream:
+                responses_by_place[streamed.place] = streamed.response
                 if streamed.place < len(plan.checks):
-                    checked[streamed.place] = streamed.response
                     continue
-                query = requests[streamed.place].query
-                responses[query] = streamed.response
-                if streamed.resent == WITHOUT_FURTHER_HIT:
+                # A full window is a fact of the index, which a run keeps as such: the request does not count as resent.
+                if streamed.lacks_further_hit:
                     window_is_full = True
                 elif streamed.resent:
-                    resent[query] = streamed.resent
+                    resent[requests[streamed.place].query] = streamed.resent
     except LoginRefused as error:
         # The engine refused all requests, maybe only because of the checks among them: what has no ranking counts as
         # refused, and `send_without_checks` sends it again.
         if not plan.checks:
             raise
         refused = Failure(FailureKind.ERROR, str(error))
-        checked = dict.fromkeys(range(len(plan.checks)), refused)
-        for request in plan.requests:
-            if not isinstance(responses.get(request.query), Ranking):
-                responses[request.query] = refused
-    answers_of_checks = [checked[place] for place in range(len(plan.checks))]
+        for place in range(len(requests)):
+            if place < len(plan.checks) or not isinstance(responses_by_place.get(place), Ranking):
+                responses_by_place[place] = refused
+    answers_of_checks = [responses_by_place[place] for place in range(len(plan.checks))]
+    responses: dict[str, Response] = {}
+    for place, request in enumerate(plan.requests, start=len(plan.checks)):
+        responses[request.query] = responses_by_place[place]
     responses |= send_without_checks(plan, source, answers_of_checks, responses, target.watch)
     queries = [query.id for query in plan.suite.queries]
     run = Run(
@@ -571,7 +570,7 @@ def search_open_tails(cell: Cell, run: Run, earlier: Run | None, target: OpenTar
     if earlier is not None and earlier.tails is not None:
         kept = pick_rankings(earlier)
         suite = replace(suite, queries=tuple(query for query in suite.queries if query.id not in kept))
-    return search_tails(suite, run, target.hooked, budget=target.watch.seconds_left)
+    return search_tails(suite, run, target.query_search, budget=target.watch.seconds_left)
 
 
 def add_facts_and_titles(cell: Cell, run: Run, target: OpenTarget) -> Run:
@@ -618,10 +617,10 @@ def repeat_once(
     try:
         plan = plan_searches(target.suite, replace(options, further=further, titles=False, preference=preference))
         with gc_paused():
-            again = send_plan(plan, follow(shared_state, target, NeededHits(target.hooked, plan)), target)
+            again = send_plan(plan, follow(shared_state, target, NeededHits(target.query_search, plan)), target)
         if cell.needs_tails:
             again = search_tails(
-                target.suite, again, target.hooked, budget=target.watch.seconds_left, preference=preference
+                target.suite, again, target.query_search, budget=target.watch.seconds_left, preference=preference
             )
     except SearchError as error:
         return dict.fromkeys(run.responses, Failure(FailureKind.ERROR, str(error)))

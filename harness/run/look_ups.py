@@ -150,8 +150,8 @@ def locate_worst(
         return {}, ["the ranks of missing documents are unknown: there is no connection"]
     if budget is not None and budget <= 0:
         return {}, ["the ranks of missing documents are unknown: the time budget of the run is used up"]
-    hooked = options.hooks.wrap(search)
-    located, reason = locate_missing(suite, run, hooked, queries[:QUERIES_LOCATED], hooks=options.hooks)
+    query_search = options.hooks.wrap(search)
+    located, reason = locate_missing(suite, run, query_search, queries[:QUERIES_LOCATED], hooks=options.hooks)
     if reason:
         return located, [f"the ranks of missing documents are unknown: {add_window_hint(reason)}"]
     return located, []

@@ -39,10 +39,6 @@ class Recorder(Protocol):
         """Keep the *response* to *query*."""
 
 
-WITHOUT_FURTHER_HIT = "the index refused one hit more"
-"""Why a request was sent again without the hit that a run asks for beyond those that it needs."""
-
-
 @dataclass(frozen=True, slots=True)
 class NeededHits:
     """
@@ -88,10 +84,10 @@ class NeededHits:
             for streamed in stream:
                 place = places[streamed.place]
                 del refused[place]
-                yield replace(streamed, place=place, resent=WITHOUT_FURTHER_HIT)
+                yield replace(streamed, place=place, lacks_further_hit=True)
         # What was not answered the second time stays refused.
         for streamed in refused.values():
-            yield replace(streamed, resent=WITHOUT_FURTHER_HIT)
+            yield replace(streamed, lacks_further_hit=True)
 
     @property
     def _dialect(self) -> Dialect:

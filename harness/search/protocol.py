@@ -227,6 +227,8 @@ class StreamedResponse:
     response: Response
     resent: str = ""
     """Why the request was sent again, such as "status 429" or "connection closed"; empty if it was sent once."""
+    lacks_further_hit: bool = False
+    """Whether the index refused the hit that a run asks for beyond those that it needs."""
 
 
 ResponseStream: TypeAlias = Generator[StreamedResponse, None, None]
