@@ -220,11 +220,19 @@ def _restore_order(changed: Ranking, before: Response) -> Ranking:
         changed = replace(changed, exact_scores=True)
     is_sorted = any(hit.sort is not None for hit in hits_before.values())
     ids = dict.fromkeys(hit.id for hit in changed.hits)
-    ids_before = [document for document in hits_before if document in ids]
-    if list(ids) == ids_before:
-        if not is_sorted:
-            return changed
+    keeps_order = list(ids) == [document for document in hits_before if document in ids]
+    # What orders the hits now; a hook that drops hits keeps the order of the others, one that adds hits does not:
+    #
+    #   order    sort values before   scores    ordered by
+    #   kept     yes                  any       the sort values before
+    #   kept     no                   any       the scores
+    #   other    yes                  any       unknown: by anything but the sort values
+    #   other    no                   kept      unknown: by anything but the scores
+    #   other    no                   changed   the scores, which are the hook's own
+    if keeps_order and is_sorted:
         return replace(changed, hits=tuple(replace(hit, sort=hits_before[hit.id].sort) for hit in changed.hits))
+    if keeps_order:
+        return changed
     if is_sorted or keeps_scores:
         return replace(changed, hits=tuple(replace(hit, sort=()) for hit in changed.hits), tail=())
     return changed

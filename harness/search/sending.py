@@ -216,19 +216,26 @@ class BatchSender:
         """
         No answer in time: give up if the server answers nothing else; if it does, one search may be slow.
 
-        Where no batch was answered since this one was sent, *answers_before* being their number then, no search of its
-        own is the cause: a node may be stopped, and the cluster takes half a minute to go on without it.
+        Args:
+            batch: What was not answered.
+            failure: The response of a single search.
+            is_alive: Whether something answered, as a proxy does that timed out itself.
+            answers_before: The number of answers when *batch* was sent.
         """
         no_time = self._health.seconds()
         if isinstance(no_time, Failure):
             return _answer_all(batch, no_time)
         self._health.record_timeout(failure)
-        if self._health.given_up is None and not is_alive:
-            # A node that answers anything shows that this request is slow, and not the server.
-            is_alive = has_living_node(self._connection, SECONDS_ALIVE, self._health)
-            if not is_alive:
-                self._health.given_up = failure
-        if 0 < answers_before == self._health.answers and self._batches.under_way > 1:
+        # A node that answers anything shows that this request is slow, and not the server.
+        may_be_away = self._health.given_up is None and not is_alive
+        if may_be_away and not has_living_node(self._connection, SECONDS_ALIVE, self._health):
+            self._health.given_up = failure
+        # The server had answered before *batch* was sent, and has answered none of the batches under way since: no
+        # search of this one is the cause. A node may be stopped, and the cluster takes half a minute to go on without
+        # it. Before the first answer, or with a single batch under way, its own searches may well be the cause.
+        had_answered = answers_before > 0
+        has_answered_since = self._health.answers > answers_before
+        if had_answered and not has_answered_since and self._batches.under_way > 1:
             self._batches.probe()
             self._health.record_outage(failure, seen=batch.outages)
             return self._repeat(batch, failure, TIMEOUT)
