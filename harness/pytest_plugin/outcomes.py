@@ -159,7 +159,9 @@ class LoneQueries:
     """
     Judges queries one by one, as the gate would if each were the only one.
 
-    The suite is loaded when the first query is judged: most outcomes follow from the report alone.
+    A verdict on many queries has one status and blames some; what it would be of one query alone is not in the report.
+    So the gate decides again, on the run that is there. The suite is loaded when the first query is judged: most
+    outcomes follow from the report alone.
     """
 
     def __init__(self, source: SuiteSource, today: date) -> None:
@@ -182,7 +184,7 @@ class LoneQueries:
         loaded = self._load()
         if threshold not in loaded.thresholds or query not in loaded.queries:
             return None
-        # Its own thresholds have items of their own, and its xfail is applied to the outcome: see `_apply_waiver`.
+        # Its own thresholds have items of their own, and its xfail is applied to the outcome: see `_decide_item`.
         lone_query = replace(loaded.queries[query], thresholds=(), xfail=None)
         suite = replace(loaded.finished.suite, queries=(lone_query,), thresholds=(loaded.thresholds[threshold],))
         run = _take_query(loaded.finished.run, query)
@@ -357,6 +359,31 @@ class ItemOutcome:
     """For JUnit XML."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Decision:
+    """The *status* of an item and its *reason*, with the *verdicts* that decided it; none where its query did."""
+
+    status: Status
+    reason: str
+    verdicts: Sequence[Verdict] = ()
+
+
+# What decides an item, the first that applies:
+#
+# 1. The suite was changed after its items were planned: an error, as a verdict without an item would be lost.
+# 2. Queries without an answer that no item names: an error of the first item that runs, as the command exits with 3.
+# 3. The item's query has no answer: an error, unless a verdict says so.
+# 4. The verdicts, in the order of WORST_FIRST: the item's own, and those of shared thresholds that concern its query.
+#    A shared verdict that says nothing about the query is decided a second time, for the query alone.
+# 5. Without a verdict the outcome of the query: skipped, undefined, or passed.
+#
+# The xfail of the query then turns a failure by 4 or 5 into an expected one, and a pass into an unexpected one.
+#
+# The gate knows none of this: it decides thresholds over a whole suite. Items are what pytest adds: with
+# `--relevance-each-query` one per query, also of queries without a threshold of their own, planned before the suite
+# runs, and deselected or skipped by `-k`, by markers and by a conftest.py.
+
+
 def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
     """
     Read the outcome of *item* from a report.
@@ -373,38 +400,84 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
     if indexed.unexpected:
         return ItemOutcome(Status.ERROR, f"no item is about {', '.join(indexed.unexpected)}: {CHANGED}")
 
-    status, reason = _find_status(item, verdicts, query, indexed.unstable)
-    decisive = [verdict for verdict in verdicts if verdict.status is status]
-    status = _apply_waiver(status, item, decisive)
-    if not reason:
-        reasons = [verdict.reason for verdict in decisive]
-        if status is Status.FAILED:
-            reasons += indexed.causes
-        reason = "\n".join(reasons)
+    decision = _decide_item(item, query, verdicts, indexed)
     if indexed.missing and item.name == indexed.teller:
-        # The exit status of the command is 3 then, whether the thresholds hold or not.
-        does_hold = not status.is_undecided and status is not Status.FAILED
-        reason = indexed.missing if does_hold else f"{indexed.missing}\n{reason}"
-        status = Status.ERROR
+        decision = _add_missing(decision, indexed.missing)
 
     sections: list[tuple[str, str]] = []
-    if status.is_undecided or status in (Status.FAILED, Status.XFAILED):
-        sections = _list_sections(item, decisive, query, indexed)
+    if decision.status.is_undecided or decision.status in (Status.FAILED, Status.XFAILED):
+        sections = _list_sections(item, decision.verdicts, query, indexed)
     waiver = item.xfail
     if waiver is None:
-        waiver = next((verdict.waiver for verdict in decisive if verdict.waiver), None)
-    headlines = [format_figures(verdict) for verdict in decisive]
-    properties = list_properties(status, verdicts, query, report)
+        waiver = next((verdict.waiver for verdict in decision.verdicts if verdict.waiver), None)
+    headlines = [format_figures(verdict) for verdict in decision.verdicts]
+    properties = list_properties(decision.status, verdicts, query, report)
     return ItemOutcome(
-        status=status,
-        reason=reason,
-        brief=_refer_to_cause(report) if status is Status.ERROR else "",
+        status=decision.status,
+        reason=decision.reason,
+        brief=_refer_to_cause(report) if decision.status is Status.ERROR else "",
         headline="; ".join(headline for headline in headlines if headline),
         sections=tuple(sections),
         waiver=waiver,
         # The item has some since it was planned, and JUnit XML would have them twice.
         properties=tuple(entry for entry in properties if entry not in item.properties),
     )
+
+
+def _decide_item(
+    item: PlannedItem, query: QueryReport | None, verdicts: Sequence[Verdict], indexed: IndexedReport
+) -> _Decision:
+    """Decide *item*, which has *verdicts*, by the list above from its third line on."""
+    statuses = {verdict.status for verdict in verdicts}
+    # Where the query has thresholds of its own only, these say what becomes of a missing answer.
+    needs_answer = item.shared or not item.verdicts
+    if query is not None and needs_answer and Status.ERROR not in statuses:
+        if query.outcome.is_unanswered:
+            return _Decision(Status.ERROR, f"query {query.id}: {query.outcome}: {query.reason}")
+        if indexed.unstable.get(query.id) is Instability.UNANSWERED:
+            return _Decision(Status.ERROR, f"query {query.id}: a repeat has no ranking of it")
+
+    if verdicts:
+        status = next(status for status in WORST_FIRST if status in statuses)
+        decisive = [verdict for verdict in verdicts if verdict.status is status]
+        reason = "\n".join(verdict.reason for verdict in decisive)
+    else:
+        status, reason = _read_query_outcome(item, query)
+        decisive = []
+
+    if item.xfail is not None:
+        # The gate has applied it to the query's own thresholds, where a failure can be an unexpected pass.
+        is_own = any(verdict.id in item.verdicts for verdict in decisive)
+        if status is Status.FAILED and not is_own:
+            return _Decision(Status.XFAILED, reason, decisive)
+        # A query that no threshold is about cannot pass unexpectedly.
+        has_shared = not item.verdicts and bool(set(item.shared) - set(item.waived))
+        if status is Status.PASSED and has_shared:
+            return _Decision(Status.XPASSED, reason, decisive)
+
+    if status is Status.FAILED and decisive:
+        reason = "\n".join([reason, *indexed.causes])
+    return _Decision(status, reason, decisive)
+
+
+def _read_query_outcome(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:
+    """The status and the reason where there is no verdict: the query still needs a score, as missing never passes."""
+    if query is None:
+        return Status.ERROR, f"there is no report of query {item.query}: {CHANGED}"
+    if query.outcome is Outcome.SKIPPED:
+        return Status.SKIPPED, "the query was skipped"
+    if query.outcome is Outcome.UNDEFINED:
+        status = Status.SKIPPED if item.skip_undefined else Status.FAILED
+        return status, f"query {query.id}: undefined: {query.reason}"
+    return Status.PASSED, ""
+
+
+def _add_missing(decision: _Decision, missing: str) -> _Decision:
+    """The error that tells of *missing* answers, with the reason of *decision* where that does not hold either."""
+    reason = missing
+    if decision.status.is_undecided or decision.status is Status.FAILED:
+        reason = f"{missing}\n{decision.reason}"
+    return _Decision(Status.ERROR, reason, decision.verdicts)
 
 
 def _refer_to_cause(report: SuiteReport) -> str:
@@ -446,49 +519,6 @@ def _judge_shared(name: str, query: QueryReport, item: PlannedItem, indexed: Ind
     if name in item.waived or query.outcome.is_unanswered or query.outcome is Outcome.SKIPPED:
         return None
     return indexed.lone.find_shortfall(name, query.id)
-
-
-def _find_status(
-    item: PlannedItem, verdicts: Sequence[Verdict], query: QueryReport | None, unstable: Mapping[str, Instability]
-) -> tuple[Status, str]:
-    """The status, and a reason where no verdict gives one."""
-    statuses = {verdict.status for verdict in verdicts}
-    needs_answer = (item.shared or not item.verdicts) and Status.ERROR not in statuses
-    if query is not None and needs_answer:
-        if query.outcome.is_unanswered:
-            return Status.ERROR, f"query {query.id}: {query.outcome}: {query.reason}"
-        if unstable.get(query.id) is Instability.UNANSWERED:
-            return Status.ERROR, f"query {query.id}: a repeat has no ranking of it"
-    if not verdicts:
-        return _find_status_without_threshold(item, query)
-    return next(status for status in WORST_FIRST if status in statuses), ""
-
-
-def _find_status_without_threshold(item: PlannedItem, query: QueryReport | None) -> tuple[Status, str]:
-    """The status of a query without any threshold: it still needs a score, as missing never passes."""
-    if query is None:
-        return Status.ERROR, f"there is no report of query {item.query}: {CHANGED}"
-    if query.outcome is Outcome.SKIPPED:
-        return Status.SKIPPED, "the query was skipped"
-    if query.outcome is Outcome.UNDEFINED:
-        status = Status.SKIPPED if item.skip_undefined else Status.FAILED
-        return status, f"query {query.id}: undefined: {query.reason}"
-    return Status.PASSED, ""
-
-
-def _apply_waiver(status: Status, item: PlannedItem, decisive: Sequence[Verdict]) -> Status:
-    """
-    *status* with the query's waiver applied to shared thresholds.
-
-    The gate has applied it to the query's own thresholds, where a failure can be an unexpected pass.
-    """
-    if item.xfail is None:
-        return status
-    if status is Status.FAILED and not any(verdict.id in item.verdicts for verdict in decisive):
-        return Status.XFAILED
-    # A query that no threshold is about cannot pass unexpectedly.
-    has_threshold = not item.verdicts and bool(set(item.shared) - set(item.waived))
-    return Status.XPASSED if status is Status.PASSED and has_threshold else status
 
 
 # What is printed of an item that did not hold.
