@@ -325,6 +325,8 @@ class Runner(Closing):
         from harness.suites import load_suites
 
         configs = Configs.from_options(options, self._environ)
+        # Only for what it refuses, before a suite is read: options that contradict each other, and hooks that cannot be
+        # used. It opens nothing yet, and `_answer_cells` finds the same connections.
         self._find_connections(options)
         return load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs), configs
 

@@ -650,7 +650,7 @@ def conclude_cell(
     suite, selected = selection.suite, selection.selected
     run = answered.mask_run()
     scores = score_run(selected, run)
-    run, reference = _load_reference(answered, run)
+    run, reference = _add_facts_and_load_reference(answered, run)
     verdicts = decide(
         suite,
         run,
@@ -685,10 +685,11 @@ def conclude_cell(
     return FinishedSuite(selected, run, scores, report, selection.others)
 
 
-def _load_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | None]:
+def _add_facts_and_load_reference(answered: AnsweredCell, run: Run) -> tuple[Run, Reference | None]:
     """
     *run* with the facts on its index, and the baseline that thresholds and the report compare it with.
 
+    The facts are compared with those in the baseline, so they are read only where it is.
     Without a threshold that compares, a baseline only informs: it is read where it is beside the suite or was named,
     and a query has a ranking. It costs three small requests and no deeper search.
     """
@@ -737,10 +738,14 @@ def _describe_requests(answered: AnsweredCell, run: Run, verdicts: Sequence[Verd
     cell = answered.cell
     suite, server, masker = cell.selection.selected, cell.server or Cluster(answered.cluster), cell.masker
     template = suite.requests.get(run.request)
-    if template is None or (template.http is not None and server.url is None):
+    if template is None:
         return {}
-    # Only a service is named: any node of a cluster may have answered, and the report has the path.
-    service = Cluster(server.name, server.url if template.http is not None else None)
+    # A request for a service is shown with its address, which a merge may not know. One for an engine is shown with its
+    # path alone, since any node of the cluster may have answered, and so needs no address.
+    url = None if template.http is None else server.url
+    if template.http is not None and url is None:
+        return {}
+    service = Cluster(server.name, url)
     try:
         requests = list_sent_requests(suite, run, list_blamed_queries(verdicts), cell.options.hooks, answered.sent)
     except HookError:

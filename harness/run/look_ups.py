@@ -198,8 +198,10 @@ def locate_missing(
 
 def _explain_unknown_ranks(answers: Mapping[str, _LookUpAnswers]) -> str:
     """
-    The first reason if every deeper search failed, as after a point in time expired; else the queries that rank
-    otherwise in it; empty if there are none.
+    Why ranks are unknown, as the end of the sentence that two causes share; empty if neither of them is there.
+
+    Every deeper search failed, as after a point in time expired: the reason of the first one. Or some deeper searches
+    do not continue the rankings, see `_continues`: the number of their queries.
     """
     failures = [answer.deep for answer in answers.values() if isinstance(answer.deep, Failure)]
     if failures and len(failures) == len(answers):
