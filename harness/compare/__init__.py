@@ -146,13 +146,13 @@ class PreparedComparison:
         report = assemble_comparison(pair, scored, self.request.options, created)
         if self.selection is None:
             return report
-        return redact(report, Masker(self.selection.suite.variables).mask)
+        return redact(report, Masker(self.selection.whole_suite.variables).mask)
 
     def _score(self, pair: tuple[ComparedSide, ComparedSide], thresholds: Sequence[Threshold]) -> ScoredSides:
         """Score both of *pair* by the suite, by the judgments, or else take the scores that both have."""
         measures = self.request.measures
         if self.selection is not None:
-            suite, queries = self.selection.suite, self.selection.active.queries
+            suite, queries = self.selection.whole_suite, self.selection.active.queries
             pair = self._complete(pair, [query.id for query in queries])
             if self.request.options.depth is None:
                 read_depths(pair, suite).refuse_agreements(thresholds)

@@ -185,11 +185,11 @@ def select_scope(threshold: GatedThreshold, suite: Suite) -> Sequence[Query]:
 @dataclass(frozen=True, slots=True)
 class Selection:
     """
-    The part of *suite* that runs: *selected* has the queries that the user selected, *active* those of them that no
-    skip leaves out. *others* are the queries that were not selected.
+    The part of *whole_suite* that runs: *selected* has the queries that the user selected, *active* those of them that
+    no skip leaves out. *others* are the queries that were not selected.
     """
 
-    suite: Suite
+    whole_suite: Suite
     selected: Suite
     active: Suite
     others: Sequence[Query] = ()

@@ -101,7 +101,7 @@ def pool_suites(
         answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
         selected = (cell for cell in answered if cell.cell.selection.selected.queries)
         # The cells of a suite follow each other. Its connection, which has the texts, is open until the runner ends.
-        for _, cells in groupby(selected, key=lambda cell: cell.cell.selection.suite.path):
+        for _, cells in groupby(selected, key=lambda cell: cell.cell.selection.whole_suite.path):
             pools.append(_pool_cells(list(cells), options))
     return pools
 

@@ -218,13 +218,13 @@ def _take_service(selection: Selection, service: str) -> Selection:
 
     A suite does not say to which kind of server its bodies are sent: harness.toml does. HTTP requests are of one kind.
     """
-    own_service = selection.suite.target.service
+    own_service = selection.whole_suite.target.service
     if find_dialect(own_service).takes_http_requests or find_dialect(service).takes_http_requests:
         return selection
-    target = replace(selection.suite.target, service=service)
+    target = replace(selection.whole_suite.target, service=service)
     return replace(
         selection,
-        suite=replace(selection.suite, target=target),
+        whole_suite=replace(selection.whole_suite, target=target),
         selected=replace(selection.selected, target=target),
         active=replace(selection.active, target=target),
     )
@@ -355,7 +355,7 @@ class Runner(Closing):
         shared_state = SharedState(builds, Targets(), self._progress)
         problems: dict[Problem, None] = {}
         for selection in selections:
-            cluster = clusters.get(selection.suite.path)
+            cluster = clusters.get(selection.whole_suite.path)
             for cell in self._list_cells(selection, options, loaded.matrix, cluster):
                 record = self._open_record(cell, selection, loaded)
                 # Only problems of this suite are kept for the end. What the caller raises while it decides on the cell
@@ -376,7 +376,7 @@ class Runner(Closing):
         self, selection: Selection, options: RunOptions, matrix: Matrix, cluster: OpenCluster | None
     ) -> list[Cell]:
         """The cells of *selection*, each with the queries of its shard; *cluster* is None if no query is to be sent."""
-        suite = selection.suite
+        suite = selection.whole_suite
         if cluster is None:
             name, server = suite.target.cluster, None
             masker = OpenCluster(Cluster(name)).make_masker(suite, self._environ, options.hooks)
@@ -401,7 +401,7 @@ class Runner(Closing):
         self, connections: Connections, selections: Sequence[Selection], loaded: _LoadedSuites
     ) -> dict[str, OpenCluster]:
         """The clusters of the suites that have queries to send, by the suites' paths; a merge needs none."""
-        suites = [selection.suite for selection in selections if selection.active.queries]
+        suites = [selection.whole_suite for selection in selections if selection.active.queries]
         merged = self._journal if isinstance(self._journal, MergedJournal) else None
         if merged is not None and merged.is_offline:
             return {}

@@ -97,8 +97,8 @@ class Cell:
     """How to reach the server."""
 
     @property
-    def suite(self) -> Suite:
-        """The queries that run, on the selected index; the index of a fixture has no name before it is built."""
+    def searched_suite(self) -> Suite:
+        """The active queries, on the selected index; the index of a fixture has no name before it is built."""
         from harness.suites.requests import move_to_index
 
         suite = self.selection.active
@@ -114,7 +114,7 @@ class Cell:
     @property
     def is_checked(self) -> bool:
         """Whether the target is checked; documents of a pool need no judgments."""
-        return self.selection.suite.checks and not self.options.no_checks and not self.options.unjudged
+        return self.selection.whole_suite.checks and not self.options.no_checks and not self.options.unjudged
 
     @property
     def is_compared(self) -> bool:
@@ -149,7 +149,7 @@ class OpenTarget:
     """The index that a cell searches, while it is open."""
 
     suite: Suite
-    """The queries that run, on that index."""
+    """The cell's `searched_suite`, on that index: that of a fixture has its name as soon as it is built."""
     search: Search
     """For checks, look-ups and states."""
     query_search: Search
@@ -189,9 +189,10 @@ class AnsweredCell:
 @dataclass(frozen=True, slots=True)
 class FinishedSuite:
     """
-    A suite that ran: *suite* with the queries that were selected, their *run* and *scores*, and its *report*.
+    A suite that ran: its *run*, its *scores*, and its *report*.
 
-    Secrets are masked in *run*. *others* are the queries that were not selected.
+    *suite* is `Selection.selected`: its queries have scores, also those that a skip left out of the *run*. *others* are
+    the queries that were not selected. Secrets are masked in *run*.
     """
 
     suite: Suite
@@ -250,7 +251,7 @@ def answer_cell(
         if reused is not None:
             return reused
         start_progress(cell, shared_state, None)
-    target = OpenTarget(cell.suite, search, search, TargetWatch(None, budget=cell.options.budget))
+    target = OpenTarget(cell.searched_suite, search, search, TargetWatch(None, budget=cell.options.budget))
     try:
         target = resources.enter_context(open_target(cell, shared_state, search))
         earlier = begin_record(cell, shared_state, record, target)
@@ -276,7 +277,7 @@ def answer_without_connection(
         if reused is not None:
             return reused
     engine = NOT_ASKED if error is None else Engine("not reached")
-    run = make_failed_run(cell, cell.suite, engine, error, record.earlier)
+    run = make_failed_run(cell, cell.searched_suite, engine, error, record.earlier)
     record.end(run)
     return AnsweredCell(cell, mark_hooked(cell, run), budget=cell.options.budget)
 
@@ -294,7 +295,7 @@ def start_progress(cell: Cell, shared_state: SharedState, earlier: Run | None) -
     rankings = pick_rankings(earlier)
     unanswered = [query for query in queries if query.id not in rankings]
     shared_state.progress.suite_started(
-        cell.selection.suite, len(unanswered) + cell.repeats * len(queries), cell.options.chosen()
+        cell.selection.whole_suite, len(unanswered) + cell.repeats * len(queries), cell.options.chosen()
     )
 
 
@@ -309,7 +310,7 @@ def reuse_recorded_run(
     """
     from harness.suites.requests import choose_template
 
-    earlier, suite = record.earlier, cell.suite
+    earlier, suite = record.earlier, cell.searched_suite
     if earlier is None:
         return None
     own_index = choose_template(suite, cell.options.request).index or suite.target.index
@@ -337,7 +338,7 @@ def read_state_now(
 
     if search is None or index is None:
         return None
-    suite = cell.suite
+    suite = cell.searched_suite
     if record.asks:
         try:
             suite = build_fixture(suite, shared_state, search)
@@ -358,7 +359,7 @@ def open_target(cell: Cell, shared_state: SharedState, search: Search) -> Iterat
     Raises:
         SearchError: The fixture or the point in time cannot be had.
     """
-    suite = build_fixture(cell.suite, shared_state, search)
+    suite = build_fixture(cell.searched_suite, shared_state, search)
     with open_point_in_time(suite, cell.options.request, search) as pinned:
         watch = watch_cell(cell, suite, pinned)
         watch.read_state()
@@ -404,7 +405,7 @@ def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -
     if not cell.is_checked:
         return plan
     searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.query_search)
-    check = shared_state.targets.prepare_check(cell.selection.suite, searches, target.watch.first_state)
+    check = shared_state.targets.prepare_check(cell.selection.whole_suite, searches, target.watch.first_state)
     return replace(plan, check=check)
 
 
@@ -588,7 +589,7 @@ def add_titles(cell: Cell, run: Run, search: Search | None, budget: float | None
     if search is None or options.unjudged or not options.all_titles:
         return run
     documents = chain(find_untitled_hits(run), options.titled[:TITLES_AT_MOST])
-    return look_up_titles(cell.selection.suite, run, search, documents, budget=budget)
+    return look_up_titles(cell.selection.whole_suite, run, search, documents, budget=budget)
 
 
 def repeat_searches(cell: Cell, shared_state: SharedState, run: Run, target: OpenTarget) -> Run:
@@ -645,14 +646,15 @@ def conclude_cell(
 
     cell = answered.cell
     selection, options, masker = cell.selection, cell.options, cell.masker
-    # `decide` takes the whole suite: a threshold that is over queries which were not selected stays undecided. Scores
-    # and the report are of the selected queries.
-    suite, selected = selection.suite, selection.selected
+    # `decide` takes the whole suite: a verdict has the same id whichever queries are selected, and `query_filter`
+    # leaves out the thresholds that need others. `score_run` takes the selected one: a query that was not selected has
+    # no response, and would be scored as one that did not run. The report is of the selected queries too.
+    selected = selection.selected
     run = answered.mask_run()
     scores = score_run(selected, run)
     run, reference = _add_facts_and_load_reference(answered, run)
     verdicts = decide(
-        suite,
+        selection.whole_suite,
         run,
         scores,
         today=options.day(),

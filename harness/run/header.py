@@ -146,7 +146,7 @@ def make_header(
         masker: Hides secrets.
     """
     mask = masker.mask
-    suite = selection.suite
+    suite = selection.whole_suite
     queries = suite.queries
     request = options.request or next(iter(suite.requests))
     template = suite.requests.get(request)

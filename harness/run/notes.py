@@ -28,7 +28,7 @@ def describe_run(
     selection: Selection, run: Run, options: RunOptions, server: Cluster | None, verdicts: Sequence[Verdict]
 ) -> Iterator[str]:
     """How the suite was run: over the connection to *server*, on which index, and what was left out."""
-    suite = selection.suite
+    suite = selection.whole_suite
     yield from describe_connection(server, run.engine)
     yield from _describe_hooks(options)
     yield from _describe_single_searches(suite, run)
@@ -116,7 +116,7 @@ def _describe_deselection(selection: Selection, options: RunOptions, verdicts: S
     query_filter = QueryFilter.from_options(options)
     if query_filter.queries and not selection.selected.queries:
         yield f"nothing was sent: the suite has no query {one_of(query_filter.queries)}{query_filter.tag_words}"
-    left_out = len(collect_thresholds(selection.suite)) - len(verdicts)
+    left_out = len(collect_thresholds(selection.whole_suite)) - len(verdicts)
     if left_out == 1:
         yield f"1 threshold is not decided: it is about other queries than {query_filter}"
     elif left_out:

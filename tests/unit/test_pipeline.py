@@ -214,7 +214,7 @@ def test_ids_are_the_same_with_and_without_an_environment(folder):
 
 def test_what_is_wrong_in_a_suite_only_when_it_runs_is_told_after_all_have_run(folder, monkeypatch, search):
     def answer_cell(cell, *_):
-        suite = cell.selection.suite
+        suite = cell.selection.whole_suite
         raise SuiteError.at(suite.path, 3, 1, f"wrong in {suite.name}")
 
     monkeypatch.setattr("harness.run.answer_cell", answer_cell)
