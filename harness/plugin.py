@@ -34,7 +34,7 @@ PROBLEMS = "relevance_problems"
 REFUSALS = "relevance_refusals"
 UNCOLLECTED = "relevance_uncollected"
 LEFT_OUT = "relevance_left_out"
-UNDECIDED = "relevance_undecided"
+SUITES_WITHOUT_ITEMS = "relevance_suites_without_items"
 ASSERTIONS = "relevance_assertions"
 
 
@@ -64,22 +64,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Read the options; a worker of pytest-xdist also receives the shared folder."""
     folder = getattr(config, "workerinput", {}).get(FOLDER)
-    session = RelevanceSession(read_options(config), Path(folder) if folder else None)
+    relevance_session = RelevanceSession(read_options(config), Path(folder) if folder else None)
     paths = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
-    session.named = frozenset(Path(os.path.normpath(path)) for path in paths)
-    config.stash[SESSION] = session
-    config.pluginmanager.register(_Outcomes(session))
+    relevance_session.named = frozenset(Path(os.path.normpath(path)) for path in paths)
+    config.stash[SESSION] = relevance_session
+    config.pluginmanager.register(_Outcomes(relevance_session))
 
 
 class _Outcomes:
     """Records how items end, in the controller of pytest-xdist too. An object, as its hook is called without config."""
 
-    def __init__(self, session: RelevanceSession) -> None:
-        self._session = session
+    def __init__(self, relevance_session: RelevanceSession) -> None:
+        self._relevance_session = relevance_session
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Record how an item ended, for the reports on suites."""
-        self._session.record_outcome(report)
+        self._relevance_session.record_outcome(report)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -92,13 +92,14 @@ def pytest_configure_node(node: Any) -> None:
 def pytest_testnodedown(node: Any) -> None:
     """Receive the refusals of a worker of pytest-xdist; a killed worker sends none."""
     output = getattr(node, "workeroutput", {})
-    session = node.config.stash[SESSION]
-    session.problems.extend(problem for problem in output.get(PROBLEMS, []) if problem not in session.problems)
-    session.record_refusals(Problem(*fields) for fields in output.get(REFUSALS, []))
-    session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
-    session.undecided.extend(Path(path) for path in output.get(UNDECIDED, []))
-    session.uncollected.update(output.get(UNCOLLECTED, {}))
-    session.assertions.extend(Assertion(*fields) for fields in output.get(ASSERTIONS, []))
+    relevance_session = node.config.stash[SESSION]
+    problems = output.get(PROBLEMS, [])
+    relevance_session.problems.extend(problem for problem in problems if problem not in relevance_session.problems)
+    relevance_session.record_refusals(Problem(*fields) for fields in output.get(REFUSALS, []))
+    relevance_session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
+    relevance_session.suites_without_items.extend(Path(path) for path in output.get(SUITES_WITHOUT_ITEMS, []))
+    relevance_session.uncollected.update(output.get(UNCOLLECTED, {}))
+    relevance_session.assertions.extend(Assertion(*fields) for fields in output.get(ASSERTIONS, []))
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -123,8 +124,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect suites by their suffix, and any that is given on the command line."""
     if file_path.suffix.lower() not in (".yaml", ".yml"):
         return None
-    session = parent.config.stash[SESSION]
-    is_named = file_path in session.named
+    relevance_session = parent.config.stash[SESSION]
+    is_named = file_path in relevance_session.named
     if is_named or is_suite_name(file_path.name):
         from harness.pytest_plugin.items import SuiteFile, looks_like_suite
 
@@ -140,10 +141,10 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> Gener
     """Record paths that pytest ignores, for whatever reason; paths on the command line with suites are not ignored."""
     is_ignored = yield
     if is_ignored:
-        session = config.stash[SESSION]
-        if session.has_named_suites(collection_path):
+        relevance_session = config.stash[SESSION]
+        if relevance_session.has_named_suites(collection_path):
             return False
-        session.record_ignored(collection_path)
+        relevance_session.record_ignored(collection_path)
     return is_ignored
 
 
@@ -154,23 +155,23 @@ def pytest_make_collect_report(
     """Add collectors for the ignored paths of a folder."""
     report = yield
     if report.passed and isinstance(collector, pytest.Directory):
-        session = collector.config.stash[SESSION]
+        relevance_session = collector.config.stash[SESSION]
         suites = list(find_broken_links(collector.path))
         if suites:
             from harness.pytest_plugin.items import SuiteFile
 
             runs = _find_runs(collector.config)
             report.result.extend(SuiteFile.from_parent(collector, path=path, runs=runs) for path in suites)
-        report.result.extend(collect_left_out(collector, session))
+        report.result.extend(collect_left_out(collector, relevance_session))
     return report
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Run the suite of an item in its setup: a query that could not be sent or answered is an error, not a failure."""
-    session = item.config.stash[SESSION]
-    session.record_setup(item)
-    if session.suites_collected:
+    relevance_session = item.config.stash[SESSION]
+    relevance_session.record_setup(item)
+    if relevance_session.suites_collected:
         from harness.pytest_plugin.items import SuiteItem
 
         if isinstance(item, SuiteItem):
@@ -191,51 +192,51 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Refuse choices that no suite has, and deselect items by `--relevance-tag` and `--relevance-query`."""
-    session = config.stash[SESSION]
-    if not session.suites_collected:
+    relevance_session = config.stash[SESSION]
+    if not relevance_session.suites_collected:
         return
     from harness.pytest_plugin.items import check_choices, deselect
 
-    session.is_due = not only_shows_items(config)
-    check_choices(session)
+    relevance_session.expects_runs = not only_shows_items(config)
+    check_choices(relevance_session)
     deselect(config, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Record which suites are to run, after all plugins have deselected items; refuse what these cannot have."""
-    relevance = session.config.stash[SESSION]
+    relevance_session = session.config.stash[SESSION]
     suites: set[Path] = set()
-    if relevance.suites_collected:
+    if relevance_session.suites_collected:
         from harness.pytest_plugin.items import SuiteItem
 
         for item in session.items:
             if isinstance(item, SuiteItem):
                 suites.add(item.path)
                 if item.needs_run:
-                    relevance.due.setdefault(item.cell, {})[item.nodeid] = item.planned.verdicts
-    relevance.is_due = not only_shows_items(session.config) and bool(suites or relevance.refusals)
-    relevance.write_due()
-    refusal = relevance.explain_baseline_refusal(len(suites))
+                    relevance_session.due_items.setdefault(item.cell, {})[item.nodeid] = item.planned.verdicts
+    relevance_session.expects_runs = not only_shows_items(session.config) and bool(suites or relevance_session.refusals)
+    relevance_session.write_due_items()
+    refusal = relevance_session.explain_baseline_refusal(len(suites))
     if refusal:
         # A worker of pytest-xdist cannot end the session: the controller does, with its problems.
-        if not relevance.is_worker:
+        if not relevance_session.is_worker:
             raise pytest.UsageError(refusal)
-        relevance.problems.append(refusal)
+        relevance_session.problems.append(refusal)
     _refuse_reports(session.config)
-    has_suites = bool(relevance.suites_collected or relevance.refusals)
-    if not has_suites and session.items and relevance.left_out:
+    has_suites = bool(relevance_session.suites_collected or relevance_session.refusals)
+    if not has_suites and session.items and relevance_session.left_out:
         from harness.config import config_path
 
         # In a project without suites, searching the folders that pytest ignores would take time.
         if config_path(session.config.rootpath) is None:
-            relevance.left_out.clear()
+            relevance_session.left_out.clear()
 
 
 def _refuse_reports(config: pytest.Config) -> None:
     """Refuse reports that would overwrite what a suite reads, before anything is sent."""
-    session = config.stash[SESSION]
-    has_suites = bool(session.suites_collected or session.refusals)
-    if has_suites and session.options.reports and not session.is_worker:
+    relevance_session = config.stash[SESSION]
+    has_suites = bool(relevance_session.suites_collected or relevance_session.refusals)
+    if has_suites and relevance_session.options.reports and not relevance_session.is_worker:
         try:
             _find_runs(config).refuse_reports()
         except UsageError as error:
@@ -245,28 +246,30 @@ def _refuse_reports(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write the reports: after the workers have ended, before the summary is printed."""
-    relevance = session.config.stash[SESSION]
-    if relevance.is_worker:
+    relevance_session = session.config.stash[SESSION]
+    if relevance_session.is_worker:
         output = session.config.workeroutput  # type: ignore[attr-defined]
-        output[PROBLEMS] = relevance.problems
-        output[REFUSALS] = [astuple(problem) for problem in relevance.refusals]
-        output[LEFT_OUT] = [str(path) for path in relevance.left_out]
-        output[UNDECIDED] = [str(path) for path in relevance.undecided]
-        output[UNCOLLECTED] = relevance.uncollected
-        output[ASSERTIONS] = [astuple(assertion) for assertion in relevance.assertions]
+        output[PROBLEMS] = relevance_session.problems
+        output[REFUSALS] = [astuple(problem) for problem in relevance_session.refusals]
+        output[LEFT_OUT] = [str(path) for path in relevance_session.left_out]
+        output[SUITES_WITHOUT_ITEMS] = [str(path) for path in relevance_session.suites_without_items]
+        output[UNCOLLECTED] = relevance_session.uncollected
+        output[ASSERTIONS] = [astuple(assertion) for assertion in relevance_session.assertions]
         return
-    relevance.read_due()
-    if RUNS in session.config.stash or relevance.has_shared_runs or relevance.is_due or relevance.refusals:
+    relevance_session.read_due_items()
+    has_runs = RUNS in session.config.stash or relevance_session.has_shared_runs
+    if has_runs or relevance_session.expects_runs or relevance_session.refusals:
         _find_runs(session.config).finish()
-    if relevance.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+    if relevance_session.problems and session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
         session.exitstatus = pytest.ExitCode.USAGE_ERROR
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """A line for each suite that ran."""
-    session = config.stash[SESSION]
-    has_lines = session.problems or session.refusals or session.left_out or session.undecided
-    if RUNS in config.stash or session.has_shared_runs or has_lines:
+    relevance_session = config.stash[SESSION]
+    has_runs = RUNS in config.stash or relevance_session.has_shared_runs
+    has_problems = relevance_session.problems or relevance_session.refusals
+    if has_runs or has_problems or relevance_session.left_out or relevance_session.suites_without_items:
         from harness.pytest_plugin.summary import print_summary
 
         print_summary(terminalreporter, _find_runs(config))
@@ -282,6 +285,6 @@ def relevance(pytestconfig: pytest.Config) -> Iterator[Relevance]:
     """
     from harness.pytest_plugin.fixture import SessionRelevance
 
-    session = SessionRelevance(_find_runs(pytestconfig), pytestconfig.rootpath)
-    with session:
-        yield session
+    fixture = SessionRelevance(_find_runs(pytestconfig), pytestconfig.rootpath)
+    with fixture:
+        yield fixture

@@ -34,8 +34,12 @@ class DecidingItems:
         return any(nodeid not in self.outcomes for nodeid in self.due)
 
 
-def apply_decisions(report: SuiteReport, items: DecidingItems) -> SuiteReport:
-    """*report* with the verdicts and the exit status that *items* give it."""
+def mark_undecided_verdicts(report: SuiteReport, items: DecidingItems) -> SuiteReport:
+    """
+    *report* as pytest decided it: verdicts that none of *items* decides are marked, and the exit status is theirs.
+
+    No verdict is found anew: see `find_outcome` for what decides an item.
+    """
     item_statuses = [items.outcomes.get(nodeid, 0) for nodeid in items.due]
     if items.asserted:
         return _set_status(report, max([compute_exit_status([report]), *item_statuses]))

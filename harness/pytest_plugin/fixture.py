@@ -31,7 +31,7 @@ class SessionRelevance(Relevance):
 
     def _run(self, path: Path, options: RunOptions) -> SuiteRun:
         finished = self._finish(path, options)
-        item = self._runs.session.item
+        item = self._runs.relevance_session.item
         if item is not None:
             # A test may run a suite several times.
             properties = list_run_properties(finished.report)

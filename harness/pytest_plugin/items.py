@@ -19,7 +19,7 @@ from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, find_outc
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.plugin_options import only_shows_items
 from harness.pytest_plugin.runs import SessionRuns
-from harness.pytest_plugin.session import Cell, RelevanceSession, RelevanceWarning, shorten_path
+from harness.pytest_plugin.session import CellKey, RelevanceSession, RelevanceWarning, shorten_path
 from harness.run import Matrix
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
@@ -55,7 +55,7 @@ class SuiteFile(pytest.File):
         self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
         self._planned: tuple[PlannedItem, ...] = ()
 
-    def index_report(self, request: str | None, index: str | None = None) -> IndexedReport:
+    def obtain_report(self, request: str | None, index: str | None = None) -> IndexedReport:
         """
         The report on the suite with *request* on *index*; None for those of the session. The suite runs if it has not
         yet; if an item runs again, the queries without an answer are sent again.
@@ -65,7 +65,7 @@ class SuiteFile(pytest.File):
         """
         cell = (request, index)
         indexed = self._indexed.get(cell)
-        if indexed is not None and not self.runs.session.runs_again:
+        if indexed is not None and not self.runs.relevance_session.runs_again:
             return indexed
         report = self.runs.run_for_items(self.path, request, index)
         if indexed is None or indexed.report is not report:
@@ -76,7 +76,7 @@ class SuiteFile(pytest.File):
                 report,
                 self.runs.make_lone_queries(self.path, request, index),
                 [replace(item, selected=item.name in names) for item in items],
-                each_query=self.runs.session.options.each_query,
+                each_query=self.runs.relevance_session.options.each_query,
                 by_rank=self.config.get_verbosity() > 1,
             )
             self._indexed[cell] = indexed
@@ -92,11 +92,11 @@ class SuiteFile(pytest.File):
         try:
             yield from self._make_items()
         except self.CollectError as error:
-            self.runs.session.uncollected[str(shorten_path(self.path))] = str(error)
+            self.runs.relevance_session.uncollected[str(shorten_path(self.path))] = str(error)
             raise
 
     def _make_items(self) -> Iterator[SuiteItem]:
-        refusal = self.runs.session.explain_refusal(self.path, self.config.rootpath)
+        refusal = self.runs.relevance_session.explain_link_refusal(self.path, self.config.rootpath)
         if refusal:
             raise self.CollectError(f"{shorten_path(self.path)}: {refusal}")
         try:
@@ -105,7 +105,7 @@ class SuiteFile(pytest.File):
             raise self.CollectError(str(error)) from None
         self._planned = self.runs.plan(suite)
         if not self._planned:
-            self.runs.session.undecided.append(self.path)
+            self.runs.relevance_session.suites_without_items.append(self.path)
         for planned in self._planned:
             # Set explicitly: pytest takes a request in brackets for parameters, and would derive from the name an id
             # without it, which --lf does not find again.
@@ -145,7 +145,7 @@ class SuiteItem(pytest.Item):
             self.add_marker(pytest.mark.skip(reason=_format_waiver(planned.skip)))
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> CellKey:
         """The run of the suite that it needs."""
         return str(self.path), self.planned.request, self.planned.index
 
@@ -211,14 +211,14 @@ class SuiteItem(pytest.Item):
     def _find_outcome(self) -> ItemOutcome:
         assert isinstance(self.parent, SuiteFile)
         try:
-            return find_outcome(self.planned, self.parent.index_report(self.planned.request, self.planned.index))
+            return find_outcome(self.planned, self.parent.obtain_report(self.planned.request, self.planned.index))
         except HarnessError as error:
             sentence = str(error)
         # Outside of the handler, or pytest would show both as a chain.
         pytest.fail(sentence, pytrace=False)
 
 
-def check_choices(session: RelevanceSession) -> None:
+def check_choices(relevance_session: RelevanceSession) -> None:
     """
     Refuse tags and queries that no suite has, requests that a suite lacks and indexes that it cannot search, all in one
     error.
@@ -228,7 +228,7 @@ def check_choices(session: RelevanceSession) -> None:
     Raises:
         pytest.UsageError: a choice cannot be met.
     """
-    suites, options = session.suites_collected, session.options
+    suites, options = relevance_session.suites_collected, relevance_session.options
     # A request that a suite lacks is refused once, and not again as one that searches no other index.
     known_requests = [name for name in options.requests if all(name in suite.requests for suite in suites)]
     checks = (
@@ -243,9 +243,9 @@ def check_choices(session: RelevanceSession) -> None:
             check()
         except HarnessError as error:
             problems.append(f"--relevance-{name}: {error}")
-    if problems and not session.is_worker:
+    if problems and not relevance_session.is_worker:
         raise pytest.UsageError("\n".join(problems))
-    session.problems.extend(problems)
+    relevance_session.problems.extend(problems)
 
 
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -134,7 +134,9 @@ class RunCache:
             file.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(file.with_suffix(".lock")):
                 stored = read_cached(file) if file.exists() else None
-                # What is not known here is news of another process, which ran the suite, or ran it again.
+                # What is not known here is news of another process, which ran the suite, or ran it again. Entries are
+                # equal if their reports are: the other fields of a CachedRun, of which a file has fewer than memory,
+                # are not compared. A report is equal to the one read from its JSON form, which loses nothing.
                 if stored is not None and stored != known:
                     return stored
                 entry = self._make_entry(path, options, stored)

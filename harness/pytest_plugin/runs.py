@@ -18,7 +18,7 @@ from harness.metrics.score import score_run
 from harness.model import MissingSuite, Reference, Report, Suite, SuiteReport
 from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
-from harness.pytest_plugin.decisions import DecidingItems, apply_decisions
+from harness.pytest_plugin.decisions import DecidingItems, mark_undecided_verdicts
 from harness.pytest_plugin.node import LocalNode, RemoteNode
 from harness.pytest_plugin.outcomes import LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, plan_items, repeat_for_cells
@@ -35,15 +35,15 @@ from harness.suites.inputs import RunInputs
 class SessionRuns:
     """The suites of a session: loaded and planned for its items, each run once, and reported at its end."""
 
-    def __init__(self, session: RelevanceSession) -> None:
+    def __init__(self, relevance_session: RelevanceSession) -> None:
         """
         Args:
-            session: Has the options, and receives what is to be shown.
+            relevance_session: Has the options, and receives what is to be shown.
         """
-        self.session = session
-        self._cache = RunCache(self._execute, session.folder)
+        self.relevance_session = relevance_session
+        self._cache = RunCache(self._execute, relevance_session.folder)
         self._nodes: dict[str | None, LocalNode | RemoteNode] = {}
-        self._configs = Configs.from_options(session.options.run, os.environ)
+        self._configs = Configs.from_options(relevance_session.options.run, os.environ)
         self._own_indexes: dict[Path, dict[str, str | None]] = {}
 
     def close(self) -> None:
@@ -58,29 +58,30 @@ class SessionRuns:
         try:
             suite = load_suite(shorten_path(path), environ, configs=self._configs)
         except SuiteError as error:
-            self.session.record_refusals(error.problems)
+            self.relevance_session.record_refusals(error.problems)
             raise
         self._own_indexes[path.resolve()] = _list_own_indexes(suite)
         return suite
 
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
         """The items of *suite* under the options of this session, for each of several cells."""
-        self.session.suites_collected.append(suite)
-        options = self.session.options
+        self.relevance_session.suites_collected.append(suite)
+        options = self.relevance_session.options
         query_filter = QueryFilter.from_options(options.run)
-        items = plan_items(suite, each_query=options.each_query, query_filter=query_filter, today=self.session.today)
+        today = self.relevance_session.today
+        items = plan_items(suite, each_query=options.each_query, query_filter=query_filter, today=today)
         return repeat_for_cells(items, suite, options.requests, options.indexes)
 
     def make_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
         """The options of a run with *request* and *index*; None for the first that the session selects."""
-        options = self.session.options
+        options = self.relevance_session.options
         return replace(
             options.run,
             # The path that was found first: a test may have changed the working directory since.
             config=self._configs.path,
             request=request or next(iter(options.requests), None),
             index=index or next(iter(options.indexes), None),
-            today=self.session.today,
+            today=self.relevance_session.today,
         )
 
     # Running.
@@ -107,24 +108,24 @@ class SessionRuns:
 
     def make_lone_queries(self, path: Path, request: str | None = None, index: str | None = None) -> LoneQueries:
         """A judge of single queries of the suite at *path*, as it ran for its items."""
-        return LoneQueries(SuiteOfItems(self, path, self.make_options(request, index)), self.session.today)
+        return LoneQueries(SuiteOfItems(self, path, self.make_options(request, index)), self.relevance_session.today)
 
     def record_assertion(self, path: Path, options: RunOptions, status: int) -> None:
         """Record that the item that runs asserts the thresholds of a run, whose exit status is *status*."""
-        nodeid = "" if self.session.item is None else self.session.item.nodeid
+        nodeid = "" if self.relevance_session.item is None else self.relevance_session.item.nodeid
         name = name_run(path, self._normalize_options(path, options))
-        self.session.assertions.append(Assertion(nodeid, name, status))
+        self.relevance_session.assertions.append(Assertion(nodeid, name, status))
 
     def _run_once(self, path: Path, options: RunOptions) -> CachedRun:
         options = self._normalize_options(path, options)
-        return self._cache.run_once(path, options, again=self.session.runs_again)
+        return self._cache.run_once(path, options, again=self.relevance_session.runs_again)
 
     def _complete(self, cached: CachedRun, path: Path, options: RunOptions) -> FinishedSuite:
         """*cached* with its suite, which is loaded again where another process ran it."""
         suite, run, others = cached.suite, cached.load_run(), cached.others
         if suite is None:
             whole_suite = self.load(path, Environment(os.environ))
-            selection = select(whole_suite, QueryFilter.from_options(options), self.session.today)
+            selection = select(whole_suite, QueryFilter.from_options(options), self.relevance_session.today)
             suite, others = selection.selected, selection.others
             used_values = select_run_values(suite, run)
             questions = {query.id: used_values.fingerprint(query) for query in suite.queries}
@@ -177,21 +178,21 @@ class SessionRuns:
 
     def _find_hooks(self, path: Path) -> Hooks:
         """The hooks of conftest.py and plugins for the suite at *path*, and those of installed packages."""
-        if self.session.collector is None:
+        if self.relevance_session.collector is None:
             return load_installed_hooks()
-        manager = self.session.collector.config.pluginmanager
+        manager = self.relevance_session.collector.config.pluginmanager
         for name, plugin in load_installed_plugins():
             if not manager.is_registered(plugin):
                 manager.register(plugin, name)
-        return Hooks(self.session.collector.gethookproxy(path), ENDING)
+        return Hooks(self.relevance_session.collector.gethookproxy(path), ENDING)
 
     def _find_node(self, version: str | None) -> LocalNode | RemoteNode:
         """The node of *version*: a worker gets the session's from the controller, and starts any other itself."""
         if version not in self._nodes:
-            options = self.session.options.run
+            options = self.relevance_session.options.run
             is_node_of_session = options.embedded and version == options.engine_version
-            if is_node_of_session and self.session.folder is not None:
-                self._nodes[version] = RemoteNode(self.session.folder)
+            if is_node_of_session and self.relevance_session.folder is not None:
+                self._nodes[version] = RemoteNode(self.relevance_session.folder)
             else:
                 self._nodes[version] = LocalNode(version)
         return self._nodes[version]
@@ -205,22 +206,23 @@ class SessionRuns:
         Raises:
             UsageError: One of them would.
         """
-        session = self.session
-        paths = [suite.path for suite in session.suites_collected] + list(session.uncollected)
+        relevance_session = self.relevance_session
+        paths = [suite.path for suite in relevance_session.suites_collected] + list(relevance_session.uncollected)
         # Under pytest-xdist only workers collect suites: the controller knows those that are due, and those that ran.
-        paths += [path for path, _, _ in session.due]
+        paths += [path for path, _, _ in relevance_session.due_items]
         paths += [entry.path for entry in self._cache.list_entries().values()]
         suites = [Path(path) for path in dict.fromkeys(paths)]
-        refuse_inputs(session.options.reports, RunInputs(suites, self.make_options(), Environment(os.environ)))
+        inputs = RunInputs(suites, self.make_options(), Environment(os.environ))
+        refuse_inputs(relevance_session.options.reports, inputs)
 
     def finish(self) -> None:
         """Update the baselines and write the reports; a file that cannot be written is a problem of the session."""
-        if self.session.options.run.save_baseline:
+        if self.relevance_session.options.run.save_baseline:
             self._update_baselines()
         report = self.build_report()
         self._write_reports(report)
-        if self.session.options.github is not None:
-            self._summarize(self.session.options.github, report)
+        if self.relevance_session.options.github is not None:
+            self._summarize(self.relevance_session.options.github, report)
 
     def build_report(self) -> Report | None:
         """
@@ -231,15 +233,16 @@ class SessionRuns:
         if not runs:
             return None
         reports = [cached.report for cached in runs.values()]
-        # Without the suites that are due, workers could not write which items they have: see `write_due`.
-        if self.session.due or not self.session.is_due:
+        if self.relevance_session.knows_due_items:
             due = self._list_due_items()
-            reports = [apply_decisions(runs[name].report, self._find_deciding_items(name, due)) for name in runs]
+            reports = []
+            for name, cached in runs.items():
+                reports.append(mark_undecided_verdicts(cached.report, self._find_deciding_items(name, due)))
         return make_report(sorted(reports, key=self._sort_key), self._list_missing())
 
     def list_problems(self) -> list[Problem]:
         """The problems in files, each once, and the reasons of other suites that did not run."""
-        problems = list(self.session.refusals)
+        problems = list(self.relevance_session.refusals)
         for failure in self.list_failures():
             problems += failure.problems or [Problem(failure.path, 0, 0, f"did not run: {failure.sentence}")]
         problems += [Problem(path, 0, 0, f"did not run: {reason}") for path, reason in self.list_unreached().items()]
@@ -263,7 +266,7 @@ class SessionRuns:
             return {}
         failed_paths = {failure.path for failure in self.list_failures()}
         unreached: dict[str, str] = {}
-        for path, request, index in sorted(self.session.due, key=str):
+        for path, request, index in sorted(self.relevance_session.due_items, key=str):
             shown_path = str(shorten_path(Path(path)))
             options = self._normalize_options(Path(path), self.make_options(request, index))
             if shown_path in failed_paths or name_run(Path(path), options) in runs:
@@ -278,7 +281,7 @@ class SessionRuns:
 
     def _list_missing(self) -> list[MissingSuite]:
         """The suites that were to run and did not, by their paths."""
-        reasons = {**self.list_unreached(), **self.session.uncollected}
+        reasons = {**self.list_unreached(), **self.relevance_session.uncollected}
         for failure in self.list_failures():
             reasons[failure.path] = "\n".join(map(str, failure.problems)) or failure.sentence
         return [MissingSuite(path, reasons[path]) for path in sorted(reasons)]
@@ -286,22 +289,22 @@ class SessionRuns:
     def _list_due_items(self) -> dict[str, Mapping[str, Sequence[str]]]:
         """The items that are due, with the ids of the verdicts that each decides, by the name of the run they need."""
         due: dict[str, Mapping[str, Sequence[str]]] = {}
-        for (path, request, index), items in self.session.due.items():
+        for (path, request, index), items in self.relevance_session.due_items.items():
             options = self._normalize_options(Path(path), self.make_options(request, index))
             due[name_run(Path(path), options)] = items
         return due
 
     def _find_deciding_items(self, name: str, due: Mapping[str, Mapping[str, Sequence[str]]]) -> DecidingItems:
         """The items that decide the run *name*."""
-        outcomes = self.session.outcomes
-        assertions = [assertion for assertion in self.session.assertions if assertion.run == name]
+        outcomes = self.relevance_session.outcomes
+        assertions = [assertion for assertion in self.relevance_session.assertions if assertion.run == name]
         # A test that passed although its assertion failed expects that, and decides nothing.
         deciding = [assertion for assertion in assertions if assertion.status == 0 or outcomes.get(assertion.nodeid)]
         return DecidingItems(due.get(name, {}), outcomes, [assertion.status for assertion in deciding])
 
     def _sort_key(self, report: SuiteReport) -> tuple[str, int, str, int, str]:
         """Sorts *report*; runs of a fixture with other requests or indexes than the session's come last."""
-        requests, indexes = self.session.options.requests, self.session.options.indexes
+        requests, indexes = self.relevance_session.options.requests, self.relevance_session.options.indexes
         index = report.index or ""
         place_of_request = requests.index(report.request) if report.request in requests else len(requests)
         place_of_index = indexes.index(index) if index in indexes else len(indexes)
@@ -309,17 +312,17 @@ class SessionRuns:
 
     def _update_baselines(self) -> None:
         """Save baselines from the runs of items; runs of a fixture under options of its own are not saved."""
-        session = self.session
+        relevance_session = self.relevance_session
         try:
             suites = self._list_finished_suites()
         except HarnessError as error:
-            session.problems.append(str(error))
+            relevance_session.problems.append(str(error))
             return
-        refusal = session.explain_baseline_refusal(len({finished.report.path for finished in suites}))
+        refusal = relevance_session.explain_baseline_refusal(len({finished.report.path for finished in suites}))
         if refusal:
             # Each worker may have recorded it already.
-            if refusal not in session.problems:
-                session.problems.append(refusal)
+            if refusal not in relevance_session.problems:
+                relevance_session.problems.append(refusal)
             return
         lines = []
         for finished in suites:
@@ -327,44 +330,44 @@ class SessionRuns:
                 update = finished.add_to_baseline(self.make_options())
                 update.write()
             except HarnessError as error:
-                session.problems.append(str(error))
+                relevance_session.problems.append(str(error))
             else:
                 lines.append(f"baseline written to {update.path}")
                 lines += [f"  {note}" for note in update.notes]
         # Several requests of a suite are in one file.
-        session.updated = list(dict.fromkeys(lines))
+        relevance_session.updated = list(dict.fromkeys(lines))
 
     def _list_finished_suites(self) -> list[FinishedSuite]:
         """The suites that ran for items, by requests, then by paths."""
         runs = {name: entry for name, entry in self._cache.list_entries().items() if isinstance(entry, CachedRun)}
         paths = sorted({Path(cached.path) for cached in runs.values()})
         suites = []
-        for request in self.session.options.requests or (None,):
+        for request in self.relevance_session.options.requests or (None,):
             options = self.make_options(request)
             ran = [path for path in paths if name_run(path, self._normalize_options(path, options)) in runs]
             suites += [self.run_suite(path, options) for path in ran]
         return suites
 
     def _write_reports(self, report: Report | None) -> None:
-        session = self.session
+        relevance_session = self.relevance_session
         try:
             self.refuse_reports()
         except UsageError as error:
-            session.problems.append(f"--relevance-report: {error}")
+            relevance_session.problems.append(f"--relevance-report: {error}")
             return
         if report is None:
             # Reports of an earlier session would look like those of this one.
-            if session.is_due or self.list_failures():
-                session.removed, problems = remove_outdated(session.options.reports)
-                session.problems.extend(problems)
+            if relevance_session.expects_runs or self.list_failures():
+                relevance_session.removed, problems = remove_outdated(relevance_session.options.reports)
+                relevance_session.problems.extend(problems)
             return
-        for output in session.options.reports:
+        for output in relevance_session.options.reports:
             try:
                 write_report(report, output)
             except HarnessError as error:
-                session.problems.append(str(error))
+                relevance_session.problems.append(str(error))
             else:
-                session.written.append(output.path)
+                relevance_session.written.append(output.path)
 
     def _summarize(self, step: GitHubStep, report: Report | None) -> None:
         """Add the report, or why there is none, to the job's summary."""
@@ -375,7 +378,7 @@ class SessionRuns:
             elif problems:
                 step.summarize_refusal(problems)
         except HarnessError as error:
-            self.session.problems.append(str(error))
+            self.relevance_session.problems.append(str(error))
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ DUE = "due"
 FAILURE, ERROR = 1, 3
 """The exit statuses that an item that failed, or is an error, gives the suite in the reports."""
 
-Cell: TypeAlias = tuple[str, str | None, str | None]
+CellKey: TypeAlias = tuple[str, str | None, str | None]
 """A suite to run: its path, and the request and the index if the session has several."""
 
 
@@ -84,13 +84,13 @@ class RelevanceSession:
         """The paths that pytest ignores, by their folders."""
         self.left_out: list[Path] = []
         """The ignored paths in folders that are collected whole."""
-        self.undecided: list[Path] = []
+        self.suites_without_items: list[Path] = []
         """The suites without an item."""
 
         # Running.
-        self.is_due = False
-        """Whether a suite is to run, so that a session without a report has failed."""
-        self.due: dict[Cell, dict[str, tuple[str, ...]]] = {}
+        self.expects_runs = False
+        """Whether a suite is to run, so that a session without a report has failed. A worker may tell only this."""
+        self.due_items: dict[CellKey, dict[str, tuple[str, ...]]] = {}
         """The suites to run, each with its items by their node ids and the ids of the verdicts that these decide."""
         self.item: pytest.Item | None = None
         """The item that was set up last."""
@@ -139,7 +139,7 @@ class RelevanceSession:
         """Record a path that pytest ignores."""
         self.ignored.setdefault(path.parent, []).append(path)
 
-    def explain_refusal(self, path: Path, rootdir: Path) -> str | None:
+    def explain_link_refusal(self, path: Path, rootdir: Path) -> str | None:
         """Why the suite at *path* must not be read: it was found, and is a link out of *rootdir* and what was named."""
         if path in self.named:
             return None
@@ -166,6 +166,13 @@ class RelevanceSession:
         return self.folder
 
     @property
+    def knows_due_items(self) -> bool:
+        """Whether *due_items* can be relied on: not where suites are to run and it names none."""
+        # A worker that could not write its items says only that there are some: see `write_due_items`. Without them
+        # every threshold would be shown as one that no item decides.
+        return bool(self.due_items) or not self.expects_runs
+
+    @property
     def has_shared_runs(self) -> bool:
         """Whether a suite ran, or could not, in a process that shares the folder."""
         return self.folder is not None and any(self.folder.glob("*.json"))
@@ -190,24 +197,24 @@ class RelevanceSession:
             shutil.rmtree(self.folder, ignore_errors=True)
         self._resources.close()
 
-    def write_due(self) -> None:
+    def write_due_items(self) -> None:
         """Let the controller know which suites are to run: a worker may end without a word."""
-        if self.is_worker and self.is_due and self.folder is not None:
+        if self.is_worker and self.expects_runs and self.folder is not None:
             file = self.folder / DUE
             # The disk may be full. The empty file alone says that there are some.
             with suppress(OSError):
                 file.touch()
-                write_whole(file, json.dumps(list(self.due.items())))
+                write_whole(file, json.dumps(list(self.due_items.items())))
 
-    def read_due(self) -> None:
+    def read_due_items(self) -> None:
         """Learn which suites are to run in workers."""
         if self.folder is None or not (self.folder / DUE).exists():
             return
-        self.is_due = True
+        self.expects_runs = True
         content = (self.folder / DUE).read_text(encoding="utf-8")
         if content:
             for (path, request, index), items in json.loads(content):
-                self.due[path, request, index] = items
+                self.due_items[path, request, index] = items
 
     def record_outcome(self, report: pytest.TestReport) -> None:
         """Record how a phase of an item of a suite ended, and that of another test if it failed."""
@@ -252,18 +259,18 @@ class MisnamedFile(pytest.File):
 class LeftOutPath(pytest.File):
     """A folder or a suite that pytest ignores: no item."""
 
-    def __init__(self, *, relevance: RelevanceSession, **others: Any) -> None:
+    def __init__(self, *, relevance_session: RelevanceSession, **others: Any) -> None:
         super().__init__(**others)
-        self.relevance = relevance
+        self.relevance_session = relevance_session
 
     def collect(self) -> Iterator[pytest.Item]:
         """Record the path for the summary."""
-        self.relevance.left_out.append(self.path)
+        self.relevance_session.left_out.append(self.path)
         yield from ()
 
 
-def collect_left_out(folder: pytest.Directory, relevance: RelevanceSession) -> Iterator[pytest.Collector]:
+def collect_left_out(folder: pytest.Directory, relevance_session: RelevanceSession) -> Iterator[pytest.Collector]:
     """Collectors of the paths that pytest ignored in *folder*, after the folder was collected."""
-    for path in relevance.ignored.pop(folder.path, ()):
+    for path in relevance_session.ignored.pop(folder.path, ()):
         if path.is_dir() or is_suite_name(path.name):
-            yield LeftOutPath.from_parent(folder, path=path, relevance=relevance)
+            yield LeftOutPath.from_parent(folder, path=path, relevance_session=relevance_session)

@@ -25,18 +25,19 @@ MEASURES_SHOWN = 5
 
 def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     """Print a line for each suite that ran or could not, each report, and what was left out; nothing without suites."""
-    session = runs.session
+    relevance_session = runs.relevance_session
     report, failures = runs.build_report(), runs.list_failures()
-    left_out = session.count_left_out()
-    if report is not None or failures or session.problems or session.removed or left_out or session.undecided:
-        _print_suites(terminal, session, report, failures)
+    left_out = relevance_session.count_left_out()
+    has_suites = report is not None or failures or left_out or relevance_session.suites_without_items
+    if has_suites or relevance_session.problems or relevance_session.removed:
+        _print_suites(terminal, relevance_session, report, failures)
     for path, reason in runs.list_unreached().items():
         terminal.write_line(printable(f"{path}: did not run: {reason}"), red=True)
-    for path in _list_without_items(session, report):
+    for path in _list_without_items(relevance_session, report):
         terminal.write_line(printable(f"{path}: {NO_ITEMS}"), yellow=True)
     if left_out:
         terminal.write_line(f"skipped: {format_left_out(left_out)}; pass a path to run its suites")
-    step = session.options.github
+    step = relevance_session.options.github
     if step is not None:
         lines = step.problems(runs.list_problems())
         if report is not None:
@@ -46,21 +47,24 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
 
 
 def _print_suites(
-    terminal: pytest.TerminalReporter, session: RelevanceSession, report: Report | None, failures: Iterable[CachedError]
+    terminal: pytest.TerminalReporter,
+    relevance_session: RelevanceSession,
+    report: Report | None,
+    failures: Iterable[CachedError],
 ) -> None:
     terminal.write_sep("=", "relevance")
     suites = report.suites if report else ()
     for name, suite in zip(_name_suites(suites), suites, strict=True):
-        _print_suite(terminal, name, suite, with_index=bool(session.options.indexes))
+        _print_suite(terminal, name, suite, with_index=bool(relevance_session.options.indexes))
     for failure in failures:
         terminal.write_line(f"{failure.path}: did not run: {failure.sentence}", red=True)
-    for line in session.updated:
+    for line in relevance_session.updated:
         terminal.write_line(line)
-    for path in session.written:
+    for path in relevance_session.written:
         terminal.write_line(f"report written to {path}")
-    for path in session.removed:
+    for path in relevance_session.removed:
         terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
-    for problem in session.problems:
+    for problem in relevance_session.problems:
         terminal.write_line(problem, red=True)
 
 
@@ -83,10 +87,10 @@ def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteRepor
         terminal.write_line(printable(f"{name}: {line}"))
 
 
-def _list_without_items(session: RelevanceSession, report: Report | None) -> list[str]:
+def _list_without_items(relevance_session: RelevanceSession, report: Report | None) -> list[str]:
     """The suites without items that no test ran either."""
     paths_run = {suite.path for suite in report.suites} if report else set()
-    paths = dict.fromkeys(str(shorten_path(path)) for path in session.undecided)
+    paths = dict.fromkeys(str(shorten_path(path)) for path in relevance_session.suites_without_items)
     return [path for path in paths if path not in paths_run]
 
 
