@@ -101,9 +101,12 @@ def render(report: Report, kind: str) -> str | Iterable[str]:
         from harness.report import html
 
         return html.render(report)
-    from harness.report import markdown
+    if kind == "markdown":
+        from harness.report import markdown
 
-    return markdown.render(report)
+        return markdown.render(report)
+    # A kind that is listed and has no branch must not be written as another.
+    raise ValueError(f"no form of a report on a run is called {kind!r}")
 
 
 def render_comparison(report: ComparisonReport, kind: str) -> str:
@@ -116,9 +119,11 @@ def render_comparison(report: ComparisonReport, kind: str) -> str:
         from harness.report.html import comparison as html
 
         return html.render(report)
-    from harness.report.markdown import comparison as markdown
+    if kind == "markdown":
+        from harness.report.markdown import comparison as markdown
 
-    return markdown.render(report)
+        return markdown.render(report)
+    raise ValueError(f"no form of a comparison is called {kind!r}")
 
 
 def write_report(report: Report, output: Output) -> None:

@@ -13,6 +13,7 @@ import pytest
 from builders.engine import Fault, ScriptedEngine
 from builders.proxy import Proxy
 from harness.cli import main
+from harness.report.outputs import KINDS
 
 VARIABLES = {
     name: f'{name.lower().replace("_", "-")}-Sesame/{number}+&<"ü'
@@ -133,9 +134,9 @@ FAULTS = {
     "a cut answer": [Fault(status=200, times=99, body=b"x" * 100 + " ".join(SECRETS.values()).encode())],
     "a closed connection": [Fault(status=None, times=99)],
 }
-REPORTS = ["--output", "html=r.html", "--output", "json=r.json", "--output", "markdown=r.md"]
+REPORTS = [argument for kind in KINDS for argument in ("--output", f"{kind}=report-{kind}")]
 COMMANDS = {
-    "run": ["run", "shop.relevance.yaml", *REPORTS, "--output", "codequality=q.json", "--journal", "j.jsonl"],
+    "run": ["run", "shop.relevance.yaml", *REPORTS, "--journal", "j.jsonl"],
     "run of a template": ["run", "shop.relevance.yaml", "--request", "templated", *REPORTS],
     "json": ["run", "shop.relevance.yaml", "--json"],
     "show": ["show", "shop.relevance.yaml", "boots"],

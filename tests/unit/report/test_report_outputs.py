@@ -6,13 +6,16 @@ import re
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from builders.html import Page
+from builders.reports import NDCG, products, report_of
 from harness.errors import UsageError
 from harness.files.writing import write_whole
-from harness.model import Report, ReportTiming
+from harness.model import MeasureSummary, Outcome, QueryReport, Report, ReportTiming, Status, Verdict
 from harness.options import RunOptions
 from harness.report import json
 from harness.report.outputs import (
@@ -23,6 +26,7 @@ from harness.report.outputs import (
     refuse_inputs,
     remove_outdated,
     render,
+    render_comparison,
     write_output,
     write_report,
 )
@@ -44,6 +48,39 @@ def test_a_name_that_says_nothing_is_no_report():
 
 def test_each_kind_has_a_form_of_its_own():
     assert len({"".join(render(REPORT, kind)) for kind in KINDS}) == len(KINDS)
+
+
+SCORE_IN_KIND = {
+    "html": {None: "nDCG@10 –", 0.0: "nDCG@10 0.0000"},
+    "json": {None: '"scores":{"nDCG@10":null}', 0.0: '"scores":{"nDCG@10":0.0}'},
+    "markdown": {None: "10 –; undefined)</summary>", 0.0: "10 0.0000; undefined)</summary>"},
+    # It has thresholds, and no score of a query.
+    "codequality": {None: "it is undefined", 0.0: "it is undefined"},
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_kind_writes_a_query_without_a_score_as_0(kind):
+    """Such a query is blamed, and the only one, so that each kind shows it, and means of none beside it."""
+    texts = {}
+    for score in (None, 0.0):
+        query = QueryReport("q", "boots", Outcome.UNDEFINED, "no judgment", (), {NDCG: score})
+        verdict = Verdict("v", "every nDCG@10 >= 0.3", Status.FAILED, "it is undefined", None, 0.3, NDCG, blamed=("q",))
+        summary = MeasureSummary(NDCG, "exponential", score, score, score, score, 0, 1)
+        suite = replace(products(), queries=(query,), verdicts=(verdict,), summaries=(summary,))
+        text = "".join(render(report_of(suite), kind))
+        if kind == "html":
+            text = Page(text).text
+        texts[score] = text
+        assert SCORE_IN_KIND[kind][score] in text
+    assert "0.0000" not in texts[None]
+    assert '"nDCG@10":0' not in texts[None]
+
+
+@pytest.mark.parametrize("write", [render, render_comparison])
+def test_a_kind_without_a_form_is_not_written_as_another(write):
+    with pytest.raises(ValueError, match="'pdf'"):
+        write(REPORT, "pdf")
 
 
 def test_files_are_written_whole_with_the_usual_permissions(tmp_path):
