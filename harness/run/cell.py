@@ -245,24 +245,30 @@ def answer_cell(
     Raises:
         UsageError: The journal cannot be written.
     """
-    start_progress(cell, shared_state, record.earlier)
-    if record.is_whole:
+    earlier = record.earlier
+    start_progress(cell, shared_state, earlier)
+    if record.has_all_answers:
         reused = reuse_recorded_run(cell, shared_state, record, search)
         if reused is not None:
             return reused
-        start_progress(cell, shared_state, None)
-    target = OpenTarget(cell.searched_suite, search, search, TargetWatch(None, budget=cell.options.budget))
+        earlier = None
+        start_progress(cell, shared_state, earlier)
+    # It watches nothing, and knows what is left of the budget where the target cannot be opened.
+    watch = TargetWatch(None, budget=cell.options.budget)
     try:
         target = resources.enter_context(open_target(cell, shared_state, search))
-        earlier = begin_record(cell, shared_state, record, target)
-        plan = plan_first_pass(cell, shared_state, target)
-        run = send_first_pass(cell, shared_state, record, plan, target)
-        run = join_runs(run, earlier)
-        run = search_open_tails(cell, run, earlier, target)
+    except SearchError as error:
+        run = record_failed_run(cell, record, search.engine, error, earlier)
+        return AnsweredCell(cell, run, search, budget=watch.seconds_left)
+    continued = begin_record(cell, shared_state, record, target, earlier)
+    try:
+        run = send_first_pass(cell, shared_state, record, target, continued)
+        run = join_runs(run, continued)
+        run = search_open_tails(cell, run, continued, target)
         run = add_facts_and_titles(cell, run, target)
         run = repeat_searches(cell, shared_state, run, target)
     except SearchError as error:
-        run = make_failed_run(cell, target.suite, search.engine, error, record.earlier)
+        run = make_failed_run(cell, target.suite, search.engine, error, continued)
     record.end(run)
     return AnsweredCell(cell, mark_hooked(cell, run), target.search, target.sent, target.watch.seconds_left)
 
@@ -272,14 +278,23 @@ def answer_without_connection(
 ) -> AnsweredCell:
     """Each selected query of *cell* fails with *error*, which is None where no query is selected."""
     start_progress(cell, shared_state, record.earlier)
-    if record.is_whole:
+    if record.has_all_answers:
         reused = reuse_recorded_run(cell, shared_state, record, None)
         if reused is not None:
             return reused
     engine = NOT_ASKED if error is None else Engine("not reached")
-    run = make_failed_run(cell, cell.searched_suite, engine, error, record.earlier)
+    run = record_failed_run(cell, record, engine, error, record.earlier)
+    return AnsweredCell(cell, run, budget=cell.options.budget)
+
+
+def record_failed_run(
+    cell: Cell, record: RunRecord, engine: Engine, error: SearchError | None, earlier: Run | None
+) -> Run:
+    """The run that ended with *error* before its first search, kept in *record* with what *earlier* has."""
+    run = make_failed_run(cell, cell.searched_suite, engine, error, earlier)
+    record.begin(NOT_ASKED, None, earlier)
     record.end(run)
-    return AnsweredCell(cell, mark_hooked(cell, run), budget=cell.options.budget)
+    return mark_hooked(cell, run)
 
 
 def mark_hooked(cell: Cell, run: Run) -> Run:
@@ -306,24 +321,27 @@ def reuse_recorded_run(
     The earlier run of *record*, unchanged, with *search* for look-ups if the target is the same.
 
     Returns:
-        None if the target is another by now, so that the queries are sent anew.
+        None if the target is another by now, so that the queries are sent anew; never for a merge, which sends nothing.
     """
     from harness.suites.requests import choose_template
 
     earlier, suite = record.earlier, cell.searched_suite
     if earlier is None:
         return None
+    index = earlier.index
     own_index = choose_template(suite, cell.options.request).index or suite.target.index
-    if own_index is not None and cell.masker.mask(own_index) == earlier.index:
-        earlier = replace(earlier, index=own_index)  # a journal has it masked
+    if own_index is not None and cell.masker.mask(own_index) == index:
+        index = own_index  # a journal has it masked
     engine = NOT_ASKED if search is None else search.engine
-    state = read_state_now(cell, shared_state, record, search, earlier.index)
-    if not record.confirm_target(engine, state):
-        search = None
-    if record.earlier is None:
+    state = read_state_now(cell, shared_state, record, search, index)
+    continued = record.continue_on(engine, state)
+    if continued is None and record.sends_queries:
         return None
-    responses = {query.id: earlier.responses[query.id] for query in suite.queries if query.id in earlier.responses}
-    run = replace(earlier, responses=responses, target_unknown=record.earlier.target_unknown)
+    if continued is None:
+        # A merge reports what its parts have, but looks up nothing in a target that is another by now.
+        continued, search = earlier, None
+    responses = {query.id: continued.responses[query.id] for query in suite.queries if query.id in continued.responses}
+    run = replace(continued, index=index, responses=responses)
     run = add_titles(cell, run, search, cell.options.budget)
     return AnsweredCell(
         cell, mark_hooked(cell, run), search, budget=cell.options.budget, recorded_cluster=record.cluster
@@ -339,7 +357,7 @@ def read_state_now(
     if search is None or index is None:
         return None
     suite = cell.searched_suite
-    if record.asks:
+    if record.sends_queries:
         try:
             suite = build_fixture(suite, shared_state, search)
         except SearchError:
@@ -385,18 +403,30 @@ def watch_cell(cell: Cell, suite: Suite, search: Search) -> TargetWatch:
     return watch_target(suite, request, search, references=references, budget=budget)
 
 
-def begin_record(cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget) -> Run | None:
-    """
-    The earlier run that this one continues; None without one, or if its target is another by now.
-
-    From now on `record.earlier` is the same.
-    """
-    had_earlier = record.earlier is not None
-    earlier = record.begin(target.search.engine, target.watch.first_state)
-    if had_earlier and earlier is None:
+def begin_record(
+    cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget, earlier: Run | None
+) -> Run | None:
+    """Begin the record of a run of *target*; returns *earlier* as it is continued, None if it is not."""
+    engine, state = target.search.engine, target.watch.first_state
+    continued = None if earlier is None else record.continue_on(engine, state)
+    record.begin(engine, state, continued)
+    if earlier is not None and continued is None:
         # More queries are sent than was said.
         start_progress(cell, shared_state, None)
-    return earlier
+    return continued
+
+
+def send_first_pass(
+    cell: Cell, shared_state: SharedState, record: RunRecord, target: OpenTarget, continued: Run | None
+) -> Run:
+    """Send the queries that *continued* has no ranking of, and what checks the target."""
+    plan = plan_first_pass(cell, shared_state, target)
+    needed = NeededHits(target.query_search, plan)
+    kept = pick_rankings(continued)
+    warm_up(cell, plan, needed, kept, target.watch)
+    source = RecordedSearch(follow(shared_state, target, needed), record, kept)
+    with gc_paused():
+        return send_plan(plan, source, target)
 
 
 def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -> SearchPlan:
@@ -407,18 +437,6 @@ def plan_first_pass(cell: Cell, shared_state: SharedState, target: OpenTarget) -
     searches = CheckedSearches(plan.template, target.suite.queries, plan.requests, target.query_search)
     check = shared_state.targets.prepare_check(cell.selection.whole_suite, searches, target.watch.first_state)
     return replace(plan, check=check)
-
-
-def send_first_pass(
-    cell: Cell, shared_state: SharedState, record: RunRecord, plan: SearchPlan, target: OpenTarget
-) -> Run:
-    """Send *plan*, except for the queries that the earlier run of *record* has a ranking of."""
-    needed = NeededHits(target.query_search, plan)
-    kept = pick_rankings(record.earlier)
-    warm_up(cell, plan, needed, kept, target.watch)
-    source = RecordedSearch(follow(shared_state, target, needed), record, kept)
-    with gc_paused():
-        return send_plan(plan, source, target)
 
 
 def follow(shared_state: SharedState, target: OpenTarget, source: ResponseSource) -> ResponseSource:

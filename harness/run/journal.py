@@ -24,7 +24,7 @@ from harness.errors import FormatError, UsageError
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
-from harness.run.header import COMPARED, NOT_ASKED, SCHEMA, CellKey, Header, find_problem
+from harness.run.header import COMPARED, SCHEMA, CellKey, Header, find_problem
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -139,18 +139,31 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 class RunRecord(Protocol):
-    """Has an earlier run of a cell, and keeps the one that continues it."""
+    """
+    Has an earlier run of a cell, and keeps the one that continues it::
 
-    earlier: Run | None
-    """The earlier run, whose rankings are not requested again; None without one, or if it is of another target."""
+        earlier = record.earlier
+        continued = record.continue_on(engine, state)   # the target as it is now
+        record.begin(engine, state, continued)
+        record.add(query, response)                     # each response as soon as it is there
+        record.end(run)
+
+    `Section` is that of a journal: of a `Journal`, which a run writes, or of a `MergedJournal`, for which nothing is
+    sent or written. `Rerun` has a run of this process.
+    """
 
     @property
-    def is_whole(self) -> bool:
+    def earlier(self) -> Run | None:
+        """The earlier run, whatever became of its target since; None without one."""
+        ...
+
+    @property
+    def has_all_answers(self) -> bool:
         """Whether *earlier* leaves no query to send."""
         ...
 
     @property
-    def asks(self) -> bool:
+    def sends_queries(self) -> bool:
         """Whether queries without a ranking are sent again; if not, *earlier* is the whole run."""
         ...
 
@@ -159,12 +172,15 @@ class RunRecord(Protocol):
         """The name in reports of the server of *earlier*; None if it is that of the cell."""
         ...
 
-    def confirm_target(self, engine: Engine, state: IndexState | None) -> bool:
-        """Whether *engine* and *state* are those that *earlier* ended with; *earlier* becomes None if they are not."""
+    def continue_on(self, engine: Engine, state: IndexState | None) -> Run | None:
+        """
+        The earlier run as it is continued on a target of this *engine* and *state*, with `target_unknown` if too little
+        is known to compare them. None without an earlier run, or if its target was another one.
+        """
         ...
 
-    def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
-        """Begin a run on *engine*, whose target has this *state*; returns *earlier*."""
+    def begin(self, engine: Engine, state: IndexState | None, continued: Run | None) -> None:
+        """Begin a run on *engine*, whose target has this *state* before the searches; it goes on with *continued*."""
         ...
 
     def add(self, query: str, response: Response) -> None:
@@ -172,7 +188,7 @@ class RunRecord(Protocol):
         ...
 
     def end(self, run: Run) -> None:
-        """Keep the whole *run*."""
+        """Keep the whole *run*, which has begun."""
         ...
 
 
@@ -182,7 +198,7 @@ class Rerun:
     written.
     """
 
-    asks = True
+    sends_queries = True
     cluster = None
 
     def __init__(self, earlier: Run | None = None, queries: Sequence[Query] = ()) -> None:
@@ -195,20 +211,19 @@ class Rerun:
         self._queries = queries
 
     @property
-    def is_whole(self) -> bool:
+    def has_all_answers(self) -> bool:
         """Whether each query has a ranking."""
         if self.earlier is None:
             return False
         responses = self.earlier.responses
         return all(isinstance(responses.get(query.id), Ranking) for query in self._queries)
 
-    def confirm_target(self, engine: Engine, state: IndexState | None) -> bool:  # noqa: ARG002
-        """True: the target is not compared."""
-        return True
-
-    def begin(self, engine: Engine, state: IndexState | None) -> Run | None:  # noqa: ARG002
-        """Return *earlier*."""
+    def continue_on(self, engine: Engine, state: IndexState | None) -> Run | None:  # noqa: ARG002
+        """Return *earlier*: the target is not compared."""
         return self.earlier
+
+    def begin(self, engine: Engine, state: IndexState | None, continued: Run | None) -> None:
+        """Keep nothing."""
 
     def add(self, query: str, response: Response) -> None:
         """Keep nothing."""
@@ -228,11 +243,7 @@ class SectionOutput:
 
 
 class Section:
-    """
-    The section of a journal for one cell, as it is written.
-
-    *earlier* is an earlier run of the same cell, None if there is none. It *is_whole* if no query is left to send.
-    """
+    """The section of a journal for one cell, as it is written, and what an earlier section of the same cell has."""
 
     def __init__(
         self,
@@ -241,7 +252,7 @@ class Section:
         recorded: Recorded | None,
         output: SectionOutput,
         *,
-        asks: bool = True,
+        sends_queries: bool = True,
     ) -> None:
         """
         Args:
@@ -249,74 +260,73 @@ class Section:
             masker: Hides secrets.
             recorded: An unfinished run of the same cell.
             output: Where the section is written.
-            asks: Whether queries without a ranking are sent again; if not, *recorded* is the whole run.
+            sends_queries: Whether queries without a ranking are sent again; if not, *recorded* is the whole run.
         """
-        self.asks = asks
+        self.sends_queries = sends_queries
         self._header = header
         self._masker = masker
         self._write = output.write
         self._tell = output.tell
         self._recorded = recorded
-        self.earlier = None if recorded is None else recorded.run
-        if self.earlier is not None and not self.is_whole and not explain_changed_target(self.earlier):
-            # The run goes on, and sees the states anew; `begin` compares the target with that of the header.
-            self.earlier = replace(self.earlier, states=())
-        self._has_header = False
         self._written: dict[str, Response] = {}
+        """The last response to each query in the file, in this section or in the one that it continues."""
 
     @property
-    def is_whole(self) -> bool:
+    def earlier(self) -> Run | None:
+        """The recorded run; without the states of its target where it goes on, and sees these anew."""
+        if self._recorded is None:
+            return None
+        run = self._recorded.run
+        if self.has_all_answers or explain_changed_target(run):
+            return run
+        return replace(run, states=())
+
+    @property
+    def has_all_answers(self) -> bool:
         """Whether *earlier* ended with a ranking for each query, or nothing is to be sent."""
         recorded = self._recorded
         if recorded is None or recorded.rest is None:
             return False
-        return recorded.answered == self._header.own_queries or not self.asks
+        return recorded.answered == self._header.own_queries or not self.sends_queries
 
     @property
     def cluster(self) -> str | None:
         """The name in reports of the server of *earlier*, masked; None without *earlier*."""
         return None if self._recorded is None else self._recorded.header.cluster
 
-    def confirm_target(self, engine: Engine, state: IndexState | None) -> bool:
+    def continue_on(self, engine: Engine, state: IndexState | None) -> Run | None:
         """
-        Whether *engine* and *state* are those that *earlier* ended with, as far as that is known.
+        *earlier*, if *engine* and *state* are those of its target, as far as that is known; else None.
 
-        If they are not, *earlier* becomes None, unless nothing is to be sent.
+        A run that ended is compared with the state that it ended with; one that goes on, with that of its header, as it
+        may have been killed before it knew any other.
         """
-        if self._recorded is None or self.earlier is None:
-            return False
+        recorded, earlier = self._recorded, self.earlier
+        if recorded is None or earlier is None:
+            return None
+        recorded_header = recorded.header
+        if self.has_all_answers:
+            recorded_header = replace(recorded_header, state=earlier.states[-1] if earlier.states else None)
         header = self._mask_header(replace(self._header, engine=engine, state=state))
-        last = self.earlier.states[-1] if self.earlier.states else None
-        change = header.describe_change_since(replace(self._recorded.header, state=last))
-        if self.asks:
-            self._keep_or_drop_earlier(header, change)
-        return not change
-
-    def begin(self, engine: Engine, state: IndexState | None) -> Run | None:
-        """
-        Write the header, with the *state* of the target before the searches.
-
-        Returns:
-            The earlier run, to be continued; None if the target is another by now.
-        """
-        header = self._mask_header(replace(self._header, engine=engine, state=state))
-        if self._recorded is not None:
-            self._keep_or_drop_earlier(header, header.describe_change_since(self._recorded.header))
-        if self._recorded is not None:
-            answered = f"{self._recorded.answered:,} of {count(header.own_queries, 'query')} answered"
-            self._tell(f"{header.name}: going on with an earlier run: {answered}")
-        header = replace(header, continues=self._recorded is not None)
-        self._write(_write_line(_adapter(Header).dump_python(header, mode="json")))
-        self._has_header = True
-        return self.earlier
-
-    def _keep_or_drop_earlier(self, header: Header, change: str) -> None:
-        """Continue *earlier* only if there is no *change*; record where a change could not be detected."""
+        change = header.describe_change_since(recorded_header)
         if change:
             self._tell(f"{header.name}: starting anew: {change}")
-            self._recorded = self.earlier = None
-        elif self.earlier is not None and self.earlier.has_rankings and header.known_facts != list(COMPARED):
-            self.earlier = replace(self.earlier, target_unknown=True)
+            return None
+        # Where nothing is sent, whoever merged the parts has compared their targets.
+        if self.sends_queries and earlier.has_rankings and header.known_facts != list(COMPARED):
+            return replace(earlier, target_unknown=True)
+        return earlier
+
+    def begin(self, engine: Engine, state: IndexState | None, continued: Run | None) -> None:
+        """Write the header, with the *state* of the target before the searches."""
+        header = self._mask_header(replace(self._header, engine=engine, state=state))
+        if continued is not None:
+            self._written.update(continued.responses)
+            rankings = sum(isinstance(response, Ranking) for response in continued.responses.values())
+            answered = f"{rankings:,} of {count(header.own_queries, 'query')} answered"
+            self._tell(f"{header.name}: going on with an earlier run: {answered}")
+        header = replace(header, continues=continued is not None)
+        self._write(_write_line(_adapter(Header).dump_python(header, mode="json")))
 
     def add(self, query: str, response: Response) -> None:
         """Write the *response* to *query*."""
@@ -325,17 +335,9 @@ class Section:
         self._write(_write_response(query, masked))
 
     def end(self, run: Run) -> None:
-        """
-        Write the rest of the whole *run*, and those of its responses that changed since they were written.
-
-        Where the run ended before its first search, the header is written now, without the target.
-        """
-        if not self._has_header:
-            self.begin(NOT_ASKED, None)
-        earlier = {} if self.earlier is None else self.earlier.responses
-        written = {**earlier, **self._written}
+        """Write the rest of the whole *run*, and those of its responses that changed since they were written."""
         for query, response in run.responses.items():
-            if written.get(query) != response:
+            if self._written.get(query) != response:
                 self.add(query, response)
         masked = self._mask_run(run)
         repeats = tuple(replace(repeat, responses=dict(repeat.responses)) for repeat in masked.repeats)
@@ -363,7 +365,12 @@ class Section:
 
 
 class Journal:
-    """The file that a run writes, and what an earlier run left in it."""
+    """
+    The file that a run writes, and what an earlier run left in it.
+
+    The file appears with the header of the first section, which is written when the first request is about to be sent,
+    or when a run ends without any. Until then a file of an earlier run stays as it is.
+    """
 
     def __init__(
         self, path: Path, *, resume: bool = False, is_kept: bool = True, tell: Callable[[str], None] = lambda _: None
@@ -384,7 +391,10 @@ class Journal:
         self._tell = tell
         self._file: IO[bytes] | None = None
         self._recorded: dict[CellKey, Recorded] = {}
-        self._size = self._whole_lines = 0
+        self._size = 0
+        """Of the file of an earlier run, in bytes."""
+        self._end_of_lines = 0
+        """The place in that file behind its last line that was not cut short, in bytes."""
         if path.exists() and not (path.is_file() and _is_journal(path)):
             raise UsageError(f"{path} is there and is no journal; remove it, or name another file")
         self._refusal = self._read_earlier() if resume else ""
@@ -398,7 +408,8 @@ class Journal:
             recorded, is_reported = parse_journal(content, str(self._path))
         except FormatError as error:
             return str(error)
-        self._size, self._whole_lines = len(content), content.rfind(b"\n") + 1
+        self._size = len(content)
+        self._end_of_lines = content.rfind(b"\n") + 1
         if is_reported:
             return f"the run in {self._path} is finished"
         self._recorded = {cell.header.cell_key: cell for cell in recorded}
@@ -469,8 +480,8 @@ class Journal:
         self._lock(file)
         if os.fstat(file.fileno()).st_size != self._size:
             raise self._refuse_second_writer()
-        file.truncate(self._whole_lines)
-        file.seek(self._whole_lines)
+        file.truncate(self._end_of_lines)
+        file.seek(self._end_of_lines)
         return file
 
     def _create(self, data: bytes) -> IO[bytes]:

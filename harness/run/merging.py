@@ -120,7 +120,7 @@ class MergedJournal:
         names = [name for name in recorded.header.list_differences(header) if name not in ANOTHER_PLACE]
         if names:
             raise UsageError(f"{header.suite}: the suite was changed after it ran; it differs in {listed(names)}")
-        return Section(header, masker, recorded, SectionOutput(_ignore, _ignore), asks=False)
+        return Section(header, masker, recorded, SectionOutput(_ignore, _ignore), sends_queries=False)
 
 
 def _ignore(_: object) -> None:
