@@ -154,7 +154,12 @@ def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
 
 
 def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:
-    """Judge the scores, then add what may move them: the order of ties, hits that may follow, unjudged hits."""
+    """
+    Judge the scores, then add what may move them: the order of ties, hits that may follow, unjudged hits.
+
+    Ties come first: their caveat is that of a pass, which hits that may follow can turn into no decision. Unjudged hits
+    come last: their sentence ends with the command to run next, and is for a threshold that fails after all.
+    """
     scope = scope_scores(queries, condition.measure.text, inputs.scores, inputs.today)
     gain = gain_text(condition.measure, inputs.suite)
     finding = judge_scores(condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
@@ -181,7 +186,16 @@ def _make_verdict(threshold: GatedThreshold, finding: Finding, waiver: Waiver | 
     )
 
 
-# Waivers: what is expected to fail, and what no longer is.
+# Waivers: what is expected to fail, and what no longer is. The first that applies decides:
+#
+# 1. A skip in force: the threshold is not judged at all, see `decide`.
+# 2. An xfail in force, the threshold's own before its query's: a failure is expected, and does not even warn; a pass is
+#    unexpected, and fails if xfail is strict, whatever the severity.
+# 3. Excused queries: a threshold on each query blames only queries that have an xfail in force.
+# 4. The severity "warning": a failure warns.
+#
+# Only a failure is forgiven: what is undecided stays so. A waiver that ended has no effect, and the reason says so; not
+# where one that is in force decides, which is the whole reason for the status.
 
 
 def apply_waivers(
@@ -205,6 +219,7 @@ def apply_waivers(
         reasons = [f"{query}{format_until(waiver)} ({waiver.reason})" for query, waiver in excused.items()]
         reason = f"{finding.reason}; expected to fail: {listed(reasons)}"
         return replace(finding, status=Status.XFAILED, reason=reason), next(iter(excused.values()))
+    # From here on no waiver is in force, on the threshold or on all that it blames.
     if threshold.threshold.warns and finding.status is Status.FAILED:
         finding = replace(finding, status=Status.WARNED)
     ended = find_first_ended(today, *threshold.xfails) or find_first_ended(today, *threshold.skips)

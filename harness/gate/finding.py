@@ -209,14 +209,14 @@ def describe_undefined(undefined: Sequence[str], size: int) -> str:
     )
 
 
-def describe_tie_changes(ties: Sequence[str], mixed: Sequence[str]) -> list[str]:
+def describe_tie_changes(only_ties: Sequence[str], ties_and_more: Sequence[str]) -> list[str]:
     """Which queries count as unchanged because only their ties are in another order, and which do so in part."""
     sentences = []
-    if ties:
-        sentences.append(f"only the order of ties changed in {count(len(ties), 'query')}: {listed(ties)}")
-    if mixed:
-        size = count(len(mixed), "query")
-        sentences.append(f"beside other changes the order of ties changed in {size}: {listed(mixed)}")
+    if only_ties:
+        sentences.append(f"only the order of ties changed in {count(len(only_ties), 'query')}: {listed(only_ties)}")
+    if ties_and_more:
+        size = count(len(ties_and_more), "query")
+        sentences.append(f"beside other changes the order of ties changed in {size}: {listed(ties_and_more)}")
     return sentences
 
 

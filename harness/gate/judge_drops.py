@@ -348,7 +348,7 @@ def _add_asides(finding: Finding, pairs: Pairs, *, of_query: bool) -> Finding:
     reason = "; ".join([reason, *_list_asides(pairs, reordered, of_query=of_query)])
     if finding.status is not Status.PASSED:
         return replace(finding, reason=reason, caveat="")
-    caveats = [finding.caveat, *describe_tie_changes(pairs.ties, pairs.mixed)]
+    caveats = [finding.caveat, *describe_tie_changes(pairs.only_ties, pairs.ties_and_more)]
     return replace(finding, reason=reason, caveat="; ".join(filter(None, caveats)))
 
 
@@ -377,7 +377,7 @@ def _list_asides(pairs: Pairs, reordered: list[str], *, of_query: bool) -> list[
         else:
             values = _list_values(returned, reordered)
             parts.append(f"with ties as returned, the {name_mean(pairs.weights)} {change} ({values})")
-    parts += describe_tie_changes(pairs.ties, pairs.mixed)
+    parts += describe_tie_changes(pairs.only_ties, pairs.ties_and_more)
     groups = ((pairs.skipped, "skipped"), (pairs.undefined, "undefined"))
     left_out = ", ".join(f"{len(queries)} {word}" for queries, word in groups if queries)
     if left_out:

@@ -103,11 +103,20 @@ def _compare(condition: ScoreCondition, scope: Scope, name: str, finding: Findin
 
 
 # The figure that is compared, and the queries that miss what is required.
+#
+# `95% nDCG@10 >= 0.5` is a SHARE: it requires a score of a query, and a share of the queries that reach it. So it has
+# two figures where every other statistic has one:
+#
+# - The decisive value is a score, compared with the score that is required: that of the query that is needed last to
+#   make up the share, counted from the best. If it is met, so is the share, of whole queries and without rounding; and
+#   it says how far the share is from being met.
+# - The observed figure of the verdict is the share of the queries, beside the share that is required. It is what the
+#   threshold is about to its reader, and the greater share is always the better, whichever way scores are compared.
 
 
 def _aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
     """
-    The one value, in the measure's unit, that decides the condition when it is compared with what is required.
+    The decisive value, in the measure's unit.
 
     For `every` it is the worst value; for a share, the worst of the best queries that make up the share. Only the mean
     uses the queries' weights.
@@ -124,7 +133,7 @@ def _aggregate(condition: ScoreCondition, values: Mapping[str, float], weights: 
 
 
 def _compute_observed(condition: ScoreCondition, values: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """The observed figure of a verdict; for a share, the fraction of the queries that meet the bound."""
+    """The observed figure of a verdict."""
     if condition.statistic is not StatisticKind.SHARE:
         return _aggregate(condition, values, weights)
     return sum(_meets_bound(condition, value) for value in values.values()) / len(values)
@@ -143,12 +152,12 @@ def _count_required(share: float, counted: int) -> int:
 
 
 def _get_required(condition: ScoreCondition) -> float:
-    """What the figure is compared with; for a share, the share of the queries."""
+    """The required figure of a verdict, beside the observed one."""
     return condition.required if condition.share is None else condition.share
 
 
 def _get_operator(condition: ScoreCondition) -> Operator:
-    """How the figure is compared; of a share of the queries, at least so many are required."""
+    """How the observed figure of a verdict is compared with the required one."""
     return Operator.AT_LEAST if condition.statistic is StatisticKind.SHARE else condition.operator
 
 
@@ -360,6 +369,7 @@ def add_unjudged(
     """Add the unjudged hits of the worst queries to the reason of *finding*, where *condition* is on Judged@k."""
     if condition.measure.name != JUDGED or finding.status is not Status.FAILED:
         return finding
+    # A finding blames the worst queries first, and `select_by_id` returns the queries in the order of the suite.
     by_id = {query.id: query for query in select_by_id(queries, finding.blamed[:QUERIES_NAMED])}
     worst = [by_id[name] for name in finding.blamed[:QUERIES_NAMED] if name in by_id]
     parts = []

@@ -31,24 +31,25 @@ class Pairs:
     Scores of the same queries, *before* in the baseline and *after* today.
 
     Where the order of tied documents changes a value, *after* has the value without that change, and *today* the value
-    as returned. A query in *ties* differs by that order only, a query in *mixed* by more. *tie_ranges* has the least
-    and the greatest value of each query of which not all tied documents are known; *extreme* says which of the two
-    *after* holds. *least* is the measure's lower bound, None where it has none. *name* is the measure as reasons call
-    it, *against* the other run as they call it. *weights* are today's, empty where all queries weigh the same.
+    as returned. A query in *only_ties* differs by that order only, a query in *ties_and_more* by more. *tie_ranges* has
+    the least and the greatest value of each query of which not all tied documents are known; *extreme* says which of
+    the two *after* holds. *least* is the measure's lower bound, None where it has none. *name* is the measure as
+    reasons call it, *against* the other run as they call it. *weights* are today's, empty where all queries weigh the
+    same.
     """
 
     name: str
     measure: Measure
     before: Mapping[str, float]
     after: Mapping[str, float]
-    ties: tuple[str, ...]
+    only_ties: tuple[str, ...]
     undefined: tuple[str, ...]
     skipped: tuple[str, ...]
     changes: tuple[str, ...]
     against: str = "the baseline"
     weights: Mapping[str, float] = field(default_factory=dict)
     today: Mapping[str, float] = field(default_factory=dict)
-    mixed: tuple[str, ...] = ()
+    ties_and_more: tuple[str, ...] = ()
     tie_ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     extreme: Literal["worst", "best"] | None = None
     least: float | None = None
@@ -179,32 +180,38 @@ class _Pairing:
         """Pair the scores of the queries in *before*, whose values of today are corrected for ties."""
         today = {query: self.now.counted[query] for query in before}
         after = dict(today)
-        ties, mixed, tie_ranges = [], [], {}
+        only_ties: list[str] = []
+        ties_and_more: list[str] = []
+        tie_ranges: dict[str, tuple[float, float]] = {}
         for query, tied_value in self._read_ties(reference, before).items():
             least, greatest = tied_value.least, tied_value.greatest
             if tied_value.only_ties:
+                # Nothing else changed, so the value in the baseline's order is the baseline's own.
                 if _is_different(before[query], today[query]):
                     after[query] = before[query]
-                    ties.append(query)
+                    only_ties.append(query)
             elif _is_different(least, greatest):
+                # Documents may tie that neither run returned: the value is anywhere in between, and *after* keeps the
+                # returned one until `take_extreme` puts an end of the range in its place.
                 tie_ranges[query] = (least, greatest)
             else:
+                # The two ends are one: all tied documents are known, and this is the value in the baseline's order.
                 after[query] = least
                 if _is_different(least, today[query]):
-                    mixed.append(query)
+                    ties_and_more.append(query)
         return Pairs(
             name=self.name,
             measure=self.measure,
             before=before,
             after=after,
-            ties=tuple(ties),
+            only_ties=tuple(only_ties),
             undefined=undefined,
             skipped=self.now.skipped,
             changes=reference.changes,
             against=reference.called,
             weights=read_weights(self.queries, before),
             today=today,
-            mixed=tuple(mixed),
+            ties_and_more=tuple(ties_and_more),
             tie_ranges=tie_ranges,
             least=measure_range(self.measure, self.inputs.suite.gain)[0],
         )

@@ -193,39 +193,47 @@ def _compare_cells(cells: Sequence[SuiteReport]) -> list[dict[str, Figure]]:
     """The figures of each of a suite's cells, by measure."""
     figures_of_cells: list[dict[str, Figure]] = [{} for _ in cells]
     for measure in _list_measures(cells):
-        column = _compare_means(cells, measure)
-        for figures, figure in zip(figures_of_cells, column, strict=True):
-            if figure is not None:
-                figures[measure] = figure
+        for place, figure in _compare_means(cells, measure).items():
+            figures_of_cells[place][measure] = figure
     return figures_of_cells
 
 
-def _compare_means(cells: Sequence[SuiteReport], measure: str) -> list[Figure | None]:
-    """The mean of *measure* of each of *cells*, None where it has none of its own."""
-    summaries = [_find_summary(cell, measure) for cell in cells]
+@dataclass(frozen=True, slots=True)
+class _CellMean:
+    """The *mean* of a measure in one cell, None where no query has a score, and the *queries* that it is over."""
+
+    mean: float | None
+    queries: frozenset[str]
+
+
+def _compare_means(cells: Sequence[SuiteReport], measure: str) -> dict[int, Figure]:
+    """The figures of *measure*, by the places of the *cells* that have it."""
     scored = [_find_scored(cell, measure) for cell in cells]
     scored_somewhere = frozenset().union(*scored)
+    means: dict[int, _CellMean] = {}
+    for place, cell in enumerate(cells):
+        summary = _find_summary(cell, measure)
+        if summary is not None:
+            means[place] = _CellMean(summary.mean, scored[place])
     # A mean over other queries than that of the first cell is not compared with it, and is not the best.
-    comparable: list[float | None] = []
-    for summary, queries in zip(summaries, scored, strict=True):
-        comparable.append(summary.mean if summary is not None and queries == scored[0] else None)
-    means = [mean for mean in comparable if mean is not None]
-    greatest: float | None = None
-    if means and max(means) - min(means) > TOLERANCE:
-        greatest = max(means)
+    comparable: dict[int, float] = {}
+    for place, cell_mean in means.items():
+        if cell_mean.mean is not None and cell_mean.queries == scored[0]:
+            comparable[place] = cell_mean.mean
+    # Where all are equal none is the best.
+    greatest = max(comparable.values(), default=0.0)
+    has_best = greatest - min(comparable.values(), default=0.0) > TOLERANCE
 
-    first = comparable[0]
-    figures: list[Figure | None] = []
-    for place, (summary, mean) in enumerate(zip(summaries, comparable, strict=True)):
-        if summary is None:
-            figures.append(None)
-            continue
-        figure = Figure(summary.mean, len(scored[place]), partial=len(scored[place]) < len(scored_somewhere))
-        if mean is not None and first is not None and place > 0:
-            figure = replace(figure, difference=mean - first)
-        if mean is not None and greatest is not None and greatest - mean <= TOLERANCE:
-            figure = replace(figure, best=True)
-        figures.append(figure)
+    figures = {}
+    for place, cell_mean in means.items():
+        is_partial = len(cell_mean.queries) < len(scored_somewhere)
+        figure = Figure(cell_mean.mean, len(cell_mean.queries), partial=is_partial)
+        if place in comparable:
+            if place > 0 and 0 in comparable:
+                figure = replace(figure, difference=comparable[place] - comparable[0])
+            is_greatest = greatest - comparable[place] <= TOLERANCE
+            figure = replace(figure, best=has_best and is_greatest)
+        figures[place] = figure
     return figures
 
 
