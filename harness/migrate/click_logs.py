@@ -211,6 +211,7 @@ def _take_document(
         if normalize_text(text) != normalize_text(search.text):
             what = "a user_query other than the first of its query_id"
             log.leftovers.add(place, what, first=f"{text!r} of query_id {query_id!r}")
+    # Each event has an action: what has none is a query, unless it has the attributes of an event.
     if action is None and "event_attributes" in document:
         log.leftovers.add(place, "events without an action_name")
     elif action is None:

@@ -111,6 +111,14 @@ def _make_body_entry(place: int, request: SearchRequest, body: Mapping[str, Json
 
 
 def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, Json]) -> Entry | Failure:
+    """
+    The entry of a search template; a Failure where *body* is none.
+
+    The body that is searched is made by the engine. So nothing is added to it, as `_make_body_entry` adds the fields to
+    return: the title and the id are read if the template returns them. *snippet* and *fields* are those of documents
+    that are looked up by id, never with a template. The *size* is only a parameter, which a template may not use, so
+    that the number of hits cannot be checked against it.
+    """
     template = body["template"]
     others = sorted(body.keys() - {"template", "size"})
     if others or not isinstance(template, Mapping):

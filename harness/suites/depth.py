@@ -107,7 +107,7 @@ def check_window(body: Node | None, problems: Problems) -> None:
     """Check literal values; those with placeholders are checked when they are filled."""
     if not isinstance(body, MappingNode):
         return
-    size = _find_literal(body, "size")
+    size = _find_known_value(body, "size")
     if size is not None:
         value = None
         if isinstance(size, ScalarNode) and (size.plain or size.whole):
@@ -115,7 +115,7 @@ def check_window(body: Node | None, problems: Problems) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             problems.note(size.mark, "expected the number of hits as size: a whole number of at least 1")
     for key in SKIPPING_KEYS:
-        start = _find_literal(body, key)
+        start = _find_known_value(body, key)
         if start is None:
             continue
         value = resolve(start) if isinstance(start, ScalarNode) else True
@@ -123,8 +123,8 @@ def check_window(body: Node | None, problems: Problems) -> None:
             problems.note(start.mark, BEGINS_LATER.format(key=key))
 
 
-def _find_literal(body: MappingNode, key: str) -> Node | None:
-    """The value under *key*, None if there is none or it is not known yet."""
+def _find_known_value(body: MappingNode, key: str) -> Node | None:
+    """The value under *key*, of any type; None if there is none, or a variable or a placeholder is to give it."""
     value: Node | None = body.find_child(key)
     if isinstance(value, ScalarNode) and (value.unset or locate_placeholders(value)):
         return None

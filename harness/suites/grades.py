@@ -101,11 +101,13 @@ class Judgments:
 
     def _note_other_queries(self, file: NamedFile, other_queries: list[str], queries: Iterable[str]) -> None:
         first = other_queries[0]
+        # 0 in a file that can be read only once: the problem is then one of the whole file, which has no column either.
         line = find_query_line(file.path, first, name=file.name)
+        column = 1 if line else 0
         shown = listed(list(map(repr, other_queries)), 5)
         remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
         message = f"the suite has no query {shown}{did_you_mean(first, queries)}; {remedy}"
-        self._note_in(file, [Problem(file.name, line, 1 if line else 0, message)])
+        self._note_in(file, [Problem(file.name, line, column, message)])
 
     def note(self, sentences: Mapping[tuple[str, str], str]) -> None:
         """Note a sentence about each judgment, by query and document, at its place."""

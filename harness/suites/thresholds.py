@@ -14,10 +14,17 @@ from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, ScalarNode
 from harness.words import did_you_mean
 
-_FOR_A_TAG = re.compile(r"(?:[\d%\0]|quer(?:y|ies))\s+for\s+(\S.*)$")
 _VARIABLE = re.compile(r"\$\{.*?\}+")
 _VALUE = "\0"
 """What stands for the value of a variable."""
+
+_FOR_A_TAG = re.compile(r"(?:[\d%\0]|quer(?:y|ies))\s+for\s+(\S.*)$")
+"""
+The tag at the end of a threshold as it is written, after `for` and what may stand before it: a number or a variable.
+
+A variable is in the tag only after a `for` that is written. One whose value has the `for` too is not seen here: its
+threshold is refused when it has a value, as the tag is then another than the written one.
+"""
 
 Line: TypeAlias = ScalarNode | ThresholdShape | ExpectationShape
 """A text, or a mapping with a text and more keys."""
@@ -32,7 +39,7 @@ def read_measures(texts: Iterable[ScalarNode], problems: Problems) -> tuple[Meas
         try:
             measure = parse_measure(text)
         except GrammarError as error:
-            _note(error, text, problems)
+            _note_grammar_error(error, text, problems)
             continue
         if _is_refused_for_novelty(measure, text, problems):
             continue
@@ -77,7 +84,7 @@ def read_thresholds(
             try:
                 condition, parsed_tag = parse_threshold(text, of_query=of_query)
             except GrammarError as error:
-                _note(error, text, problems)
+                _note_grammar_error(error, text, problems)
                 continue
             if text.variables and parsed_tag != tag:
                 message = f"the value of a variable has 'for {parsed_tag}', expected it as written in the threshold"
@@ -101,7 +108,7 @@ def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bo
             try:
                 parsed = parse_expectation(text)
             except GrammarError as error:
-                _note(error, text, problems)
+                _note_grammar_error(error, text, problems)
                 continue
             if not _can_be_judged(parsed, text, problems, Gain(), Profile.STANDARD):
                 continue
@@ -183,7 +190,8 @@ def _make_threshold(line: Line, text: ScalarNode, condition: Condition, tag: str
     )
 
 
-def _note(error: GrammarError, text: ScalarNode, problems: Problems) -> None:
+def _note_grammar_error(error: GrammarError, text: ScalarNode, problems: Problems) -> None:
+    """Note *error* at its place in *text*."""
     kind: ProblemKind = "unknown measure" if isinstance(error, UnknownMeasure) else ""
     # A list in brackets splits `nDCG(gain=linear, log=e)@10` at its comma unless it is quoted.
     is_halved = text.plain and text.count("(") + text.count("{") != text.count(")") + text.count("}")
