@@ -192,6 +192,12 @@ def test_whether_enough_moved_depends_on_the_level(level, status):
     assert ("cannot be tested" in verdict.reason) == (level == "1%")
 
 
+def test_a_drop_that_reaches_the_level_exactly_is_significant():
+    """Of 5 queries that all fell the p-value is 1/32, the least that 5 queries can have."""
+    verdict = verdict_on("drop P@10 is not significant at 3.125%", [0.5] * 5, [0.4] * 5)
+    assert (verdict.status, verdict.observed) == (Status.FAILED, 0.03125)
+
+
 def test_too_few_that_moved_may_be_enough_for_the_test_and_not_for_its_power():
     verdict = verdict_on(NOT_SIGNIFICANT, [0.5] * 60, [0.2, 0.3, 0.4, 0.6, 0.45, *[0.5] * 55])
     assert verdict.status is Status.PASSED

@@ -163,7 +163,9 @@ def test_a_tie_that_rose_counts_for_nothing_either():
 
 
 def test_below_the_cutoff_nothing_matters_to_the_ties_above_it():
-    assert tied_verdict("a5 b5 c3 d2", "b5 a5 x1 y1", text="drop RR@2 <= 0").status is Status.PASSED
+    verdict = tied_verdict("a5 b5 c3 d2", "b5 a5 x1 y1", text="drop RR@2 <= 0")
+    assert verdict.status is Status.PASSED
+    assert verdict.caveat == "only the order of ties changed in 1 query: q0"
 
 
 def test_a_measure_that_leaves_unjudged_documents_out_looks_below_its_cutoff():
