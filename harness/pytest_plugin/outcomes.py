@@ -372,9 +372,10 @@ class _Decision:
 #
 # 1. The suite was changed after its items were planned: an error, as a verdict without an item would be lost.
 # 2. Queries without an answer that no item names: an error of the first item that runs, as the command exits with 3.
-# 3. The item's query has no answer: an error, unless a verdict says so.
+# 3. The item's query has no answer: an error, unless a verdict is that error, or only its own thresholds decide it.
 # 4. The verdicts, in the order of WORST_FIRST: the item's own, and those of shared thresholds that concern its query.
-#    A shared verdict that says nothing about the query is decided a second time, for the query alone.
+#    A shared verdict that says nothing about the query is decided a second time, for the query alone, unless the
+#    threshold is waived: see `_judge_shared`.
 # 5. Without a verdict the outcome of the query: skipped, undefined, or passed.
 #
 # The xfail of the query then turns a failure by 4 or 5 into an expected one, and a pass into an unexpected one.
