@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -11,6 +12,7 @@ from dataclasses import fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from html import escape
+from itertools import chain
 from operator import is_
 from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, quote_plus, unquote
@@ -75,17 +77,28 @@ class Masker:
     """
     Replaces each value by ``${NAME}``.
 
-    Also in the forms of a value in JSON, HTML, a URL and Python's repr, in lower case, with blanks collapsed, and cut
-    off where a text was shortened. Longer values are replaced first, so that a
-    value that contains another is masked as a whole. Text that is already masked is not changed.
+    Also in the forms of a value in JSON, HTML, a URL and Python's repr, in lower and upper case, with blanks collapsed,
+    and cut off where a text was shortened. Of a login each secret part is replaced too: a server names the token
+    without its scheme. Longer values are replaced first, so that a value that contains another is masked as a whole.
+    Text that is already masked is not changed.
     """
 
-    def __init__(self, values: Mapping[str, str]) -> None:
-        """*values* by the name of the variable; empty ones are ignored."""
+    def __init__(self, values: Mapping[str, str], logins: Mapping[str, str] | None = None) -> None:
+        """
+        Args:
+            values: By the name of the variable; empty ones are ignored. One that is named like a login is one.
+            logins: Logins by the name of the variable, however it is named.
+        """
+        logins = logins or {}
         self._names: dict[str, str] = {}
-        for name, value in values.items():
+        for name, value in {**values, **logins}.items():
             for form in _iterate_forms(value):
                 self._names.setdefault(form, name)
+        # After all values: what is a value of its own keeps its name.
+        for name, value in {**values, **logins}.items():
+            if name in logins or names_login(name):
+                for form in chain.from_iterable(map(_iterate_forms, find_login_parts(value))):
+                    self._names.setdefault(form, name)
         # Text that is already masked stays: the name of a variable may hold the value of another.
         for name in set(self._names.values()):
             self._names.setdefault("${" + name + "}", name)
@@ -189,27 +202,80 @@ def find_login_values(environ: Mapping[str, str]) -> dict[str, str]:
     logins = {}
     for name, value in environ.items():
         is_named_like_login = names_login(name) and not NO_LOGIN.fullmatch(name)
-        may_be_secret = len(value) >= SHORTEST_SECRET and value.lower() not in FLAGS
-        if is_named_like_login and may_be_secret:
+        if is_named_like_login and _may_be_secret(value):
             logins[name] = value
     return logins
 
 
+_SCHEME = re.compile(r"[A-Za-z][\w-]*\s+(\S.*)", re.DOTALL)
+"""The scheme of an Authorization header, and what stands behind it."""
+
+_PAIR = re.compile(r'[\w.-]+\s*=\s*(?:"([^"]*)"|([^\s;,&"]+))')
+"""A name and its value, as in a cookie or behind the scheme Digest."""
+
+_HALVES = re.compile(r"([^\s:=]+):(?!//)(\S+)")
+"""``id:key``; what has a double slash is a URL."""
+
+
+def find_login_parts(login: str) -> tuple[str, ...]:
+    """
+    The parts of *login* that are secrets by themselves: what a server repeats without the rest.
+
+    That is what stands behind a scheme, the values of a cookie, and both halves of ``id:key``, which may be encoded in
+    base64. Parts of fewer than `SHORTEST_SECRET` characters, and words such as ``true``, are left out.
+
+    >>> find_login_parts("Bearer s3cr3t")
+    ('s3cr3t',)
+    >>> find_login_parts("session=8f3a1c; theme=a")
+    ('8f3a1c',)
+    >>> find_login_parts("ApiKey c2hvcDprM3ktMQ==")
+    ('c2hvcDprM3ktMQ==', 'shop', 'k3y-1')
+    """
+    parts: list[str] = []
+    scheme = _SCHEME.fullmatch(login.strip())
+    credentials = scheme[1] if scheme else login.strip()
+    if scheme:
+        parts.append(credentials)
+    for quoted, plain in _PAIR.findall(credentials):
+        parts.append(quoted or plain)
+    halves = _HALVES.fullmatch(_decode_base64(credentials) or credentials)
+    if halves:
+        # The name of a user is not a secret, the id of a key may be one.
+        is_basic = login.lower().startswith("basic ")
+        parts += [halves[2]] if is_basic else [halves[1], halves[2]]
+    return tuple(part for part in dict.fromkeys(parts) if _may_be_secret(part))
+
+
+def _decode_base64(text: str) -> str | None:
+    """The text that *text* encodes; None if it is no base64 of a text."""
+    try:
+        return base64.b64decode(text, validate=True).decode()
+    except ValueError:
+        return None
+
+
+def _may_be_secret(value: str) -> bool:
+    return len(value) >= SHORTEST_SECRET and value.lower() not in FLAGS
+
+
 def _iterate_forms(value: str) -> Iterator[str]:
-    """The forms of a value in output: as it is, in lower case as an analyzer makes it, and with blanks collapsed."""
-    for text in dict.fromkeys((value, value.lower(), " ".join(value.split()))):
+    """
+    The forms of a value in output: as it is, in lower case as an analyzer makes it, in upper case as a normalizer does,
+    and with blanks collapsed.
+    """
+    for text in dict.fromkeys((value, value.lower(), value.upper(), " ".join(value.split()))):
         if text:
             yield text
             yield from _iterate_encodings(text)
 
 
 def _iterate_encodings(text: str) -> Iterator[str]:
-    """*text* as it is written in JSON, in a URL, in HTML and in Python."""
-    encoded = json.dumps(text)[1:-1]
-    yield encoded
-    yield json.dumps(text, ensure_ascii=False)[1:-1]
-    # As jinja2 writes JSON into an HTML page.
-    yield encoded.translate({ord(character): f"\\u{ord(character):04x}" for character in "&<>'"})
+    """*text* as it is written in JSON, in JSON within JSON, in a URL, in HTML and in Python."""
+    in_json = dict.fromkeys(_iterate_json_forms(text))
+    yield from in_json
+    # A gateway logs the answer of the server behind it as a text of its own answer.
+    for encoded in in_json:
+        yield from _iterate_json_forms(encoded)
     yield repr(text)[1:-1]
     for quoted in (quote(text, safe=""), quote(text), quote_plus(text)):
         yield quoted
@@ -217,6 +283,23 @@ def _iterate_encodings(text: str) -> Iterator[str]:
         yield _ESCAPE.sub(_lower, quoted)
     yield escape(text)
     yield escape(text, quote=False)
+
+
+def _iterate_json_forms(text: str) -> Iterator[str]:
+    """*text* as libraries write it in JSON, without the quotes around it."""
+    for encoded in (json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+        yield encoded
+        # As PHP does.
+        yield encoded.replace("/", "\\/")
+        # As jinja2 writes JSON into an HTML page, and Go. Gson escapes the equals sign too, .NET writes upper case.
+        yield encoded.translate(_make_escapes("&<>'", "04x"))
+        yield encoded.translate(_make_escapes("&<>'=", "04x"))
+        yield encoded.replace('\\"', '"').translate(_make_escapes("&<>'+`\"", "04X"))
+
+
+def _make_escapes(characters: str, digits: str) -> dict[int, str]:
+    """The escapes of *characters* in JSON, with *digits*, the format of their numbers."""
+    return {ord(character): f"\\u{ord(character):{digits}}" for character in characters}
 
 
 _ESCAPE = re.compile("%[0-9A-F]{2}")

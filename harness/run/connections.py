@@ -54,7 +54,8 @@ class OpenCluster:
 
         # Hooks may have read any variable.
         read_by_hooks = find_login_values(environ) if any(hooks.describe()) else {}
-        return Masker({**read_by_hooks, **suite.variables, **find_login_secrets(self.cluster, environ)})
+        logins = find_login_secrets(self.cluster, environ)
+        return Masker({**read_by_hooks, **suite.variables}, logins)
 
 
 SECONDS_TO_IDENTIFY = 1.0

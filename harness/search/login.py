@@ -54,7 +54,7 @@ class Login:
 
     def make_masker(self) -> Callable[[str], str]:
         """A function that replaces each secret in a text by the name of its variable."""
-        outer, inner = Masker(self.encoded), Masker(self.secrets)
+        outer, inner = Masker(self.encoded), Masker({}, logins=self.secrets)
         return lambda text: inner.mask(outer.mask(text))
 
     def find_proxy(self, url: str) -> Proxy | None:

@@ -1,5 +1,6 @@
 """No value from the environment is left in a text, in whatever form it stands there."""
 
+import base64
 import json
 from html import escape
 from urllib.parse import quote, quote_plus
@@ -67,6 +68,94 @@ def html_safe_json(value):
 @pytest.mark.parametrize("value", ["P&ss <w>rd", "two  words\there", "a/b=c+d/E", "Tom's"])
 def test_a_value_is_found_in_the_forms_that_servers_and_pages_give_it(write, value):
     assert Masker({"SECRET": value}).mask(f"<{write(value)}>").strip("<>\"'") == "${SECRET}"
+
+
+def slashed_json(value):
+    """As PHP writes JSON."""
+    return json.dumps(value).replace("/", "\\/")
+
+
+def dotnet_json(value):
+    """As .NET writes JSON."""
+    text = json.dumps(value)[1:-1].replace('\\"', '"')
+    return "".join(f"\\u{ord(letter):04X}" if letter in "&<>'+`\"" else letter for letter in text)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        str.upper,
+        slashed_json,
+        dotnet_json,
+        lambda value: json.dumps(value.upper()),
+        lambda value: json.dumps(json.dumps(value)[1:-1]),
+        lambda value: slashed_json(slashed_json(value)[1:-1]),
+        lambda value: json.dumps(html_safe_json(value)[1:-1]),
+    ],
+)
+@pytest.mark.parametrize("value", ["s3cr3t-token", "a/b=c+d/E", "Tom's <&> key", "über/geheim"])
+def test_a_value_is_found_in_upper_case_and_in_json_of_any_library_and_depth(write, value):
+    assert Masker({"SECRET": value}).mask(f"<{write(value)}>").strip("<>\"'") == "${SECRET}"
+
+
+ENCODED = base64.b64encode(b"key-id:k3y-secret").decode()
+BASIC = base64.b64encode(b"shopuser:pa55-word").decode()
+
+
+@pytest.mark.parametrize(
+    ("login", "parts"),
+    [
+        ("Bearer s3cr3t", ["s3cr3t"]),
+        ("bearer   s3cr3t  ", ["s3cr3t"]),
+        ("Token s3cr3t/with+signs==", ["s3cr3t/with+signs=="]),
+        ('Token token="s3cr3t"', ["s3cr3t"]),
+        ("session=8f3a1c", ["8f3a1c"]),
+        ("lang=de; sid=8f3a1c; csrf=tok.en-1", ["8f3a1c", "tok.en-1"]),
+        ('Digest username="kimkim", response="0a1b2c3d"', ["kimkim", "0a1b2c3d"]),
+        ("AWS4-HMAC-SHA256 Credential=AKIA/eu, Signature=0a1b2c3d", ["AKIA/eu", "0a1b2c3d"]),
+        ("key-id:k3y-secret", ["key-id", "k3y-secret"]),
+        ("ApiKey key-id:k3y-secret", ["key-id", "k3y-secret"]),
+        (ENCODED, ["key-id", "k3y-secret"]),
+        (f"ApiKey {ENCODED}", [ENCODED, "key-id", "k3y-secret"]),
+        (f"Basic {BASIC}", [BASIC, "pa55-word"]),
+    ],
+)
+def test_what_a_server_repeats_of_a_login_is_masked_in_all_forms(login, parts):
+    masker = Masker({}, logins={"ANY_NAME": login})
+    assert masker.mask(f"invalid: {login}!") == "invalid: ${ANY_NAME}!"
+    for part in parts:
+        for written in (
+            part,
+            part.lower(),
+            part.upper(),
+            json.dumps(part)[1:-1],
+            slashed_json(part)[1:-1],
+            quote(part),
+        ):
+            assert masker.mask(f"invalid token: {written}!") == "invalid token: ${ANY_NAME}!"
+
+
+def test_a_variable_named_like_a_login_is_one():
+    assert Masker({"SHOP_AUTHORIZATION": "Bearer s3cr3t"}).mask("no s3cr3t") == "no ${SHOP_AUTHORIZATION}"
+
+
+@pytest.mark.parametrize(
+    ("values", "logins", "text"),
+    [
+        ({"TEXT": "red shoes"}, {}, "shoes, not red"),
+        ({"URL": "https://shop.example/find?q=shoes"}, {}, "https and shoes"),
+        ({}, {"LOGIN": "tenant=abc; secure=true; debug=False"}, "abc is true, not false"),
+        ({}, {"LOGIN": "Bearer abc"}, "abc"),
+        ({}, {"LOGIN": "https://shop.example"}, "https"),
+        ({}, {"LOGIN": f"Basic {BASIC}"}, "shopuser"),
+    ],
+)
+def test_words_that_are_no_secret_stay(values, logins, text):
+    assert Masker(values, logins).mask(text) == text
+
+
+def test_a_part_that_is_a_value_of_its_own_has_the_name_of_that():
+    assert Masker({"OTHER": "s3cr3t"}, logins={"LOGIN": "Bearer s3cr3t"}).mask("s3cr3t") == "${OTHER}"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ pytest.importorskip("trustme")
 
 import base64
 import json
+import re
 import ssl
 import warnings
 from collections.abc import Iterator
@@ -77,6 +78,21 @@ def test_a_bearer_token(httpserver: HTTPServer, service: str) -> None:
         if service == "http":
             search.search([SERVICE])
     assert httpserver.log[-1][0].headers["Authorization"] == "Bearer t0ken-secret"
+
+
+@pytest.mark.parametrize("service", ["engine", "http"])
+@pytest.mark.parametrize("value", ["Bearer s3cr3t-key", "sid=s3cr3t-key; theme=x", "an-id:s3cr3t-key"])
+def test_a_server_that_repeats_a_part_of_a_login_is_masked(httpserver: HTTPServer, service: str, value: str) -> None:
+    echo = {"error": {"type": "x", "reason": "invalid token: s3cr3t-key"}, "status": 400, "ids": 5}
+    httpserver.expect_request("/").respond_with_handler(identity)
+    httpserver.expect_request(re.compile("/.+")).respond_with_json(echo, status=400)
+    url = httpserver.url_for("/").rstrip("/")
+    cluster = Cluster("test", url=url, service=service, headers_env={"Authorization": "SHOP"})
+
+    with open_search(cluster, {"SHOP": value}) as search:
+        [response] = search.search([SERVICE if service == "http" else SHOES])
+    assert "s3cr3t" not in str(response)
+    assert "invalid token: ${SHOP}" in str(response)
 
 
 ELASTICSEARCH_REFUSES = {
