@@ -27,6 +27,21 @@ def count(size: int, noun: str) -> str:
     return f"{size:,} {plural}"
 
 
+def format_exactly(number: float) -> str:
+    """
+    The shortest text that is read back as the same number; a whole number has no decimal point.
+
+    The format ``g`` would round to six digits.
+
+    >>> format_exactly(3.0), format_exactly(1234567.0), format_exactly(0.12345678)
+    ('3', '1234567', '0.12345678')
+    """
+    # From 1e16 on, the digits of a whole number say more than the float knows.
+    if abs(number) < 1e16 and number == int(number):
+        return str(int(number))
+    return repr(float(number))
+
+
 def one_of(names: Iterable[str]) -> str:
     """
     All of *names*, one of which is expected.

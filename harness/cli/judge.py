@@ -43,7 +43,7 @@ from harness.model import Suite
 from harness.report.outputs import Output, is_same_file, write_output
 from harness.report.sentences import printable
 from harness.report.terminal.judgments import dump_agreement, print_agreement
-from harness.words import count, did_you_mean
+from harness.words import count, did_you_mean, format_exactly
 
 SOMEBODY = "judge"
 """The name of a judge who gives none."""
@@ -347,7 +347,9 @@ class _GradeTarget:
         else:
             lines.append("no grade is new; nothing was written")
         for (query, document), grade in written.kept.items():
-            lines.append(f"document {document} of query {query} keeps its grade {grade:g}, which no judge gave")
+            lines.append(
+                f"document {document} of query {query} keeps its grade {format_exactly(grade)}, which no judge gave"
+            )
         if written.unknown:
             lines.append(f"left out {count(written.unknown, 'grade')} for queries that the suite does not have")
         return lines

@@ -12,7 +12,7 @@ from harness.errors import UsageError
 from harness.metrics import settings_of
 from harness.metrics.score import common_measures, measures_of
 from harness.model import FindingKind, GainKind, JudgmentFinding, Mark, Suite
-from harness.words import describe_difference, did_you_mean, find_other_names, fold_id
+from harness.words import describe_difference, did_you_mean, find_other_names, fold_id, format_exactly
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,12 @@ def _find_off_scale(judgments: Iterable[PlacedJudgment], scales: Sequence[Scale]
             continue
         for scale in scales:
             if grade > scale.greatest:
-                bound = f"above {scale.greatest:g}, the greatest of {scale.owner}"
+                bound = f"above {format_exactly(scale.greatest)}, the greatest of {scale.owner}"
             elif grade < scale.least:
-                bound = f"below {scale.least:g}, the least of {scale.owner}"
+                bound = f"below {format_exactly(scale.least)}, the least of {scale.owner}"
             else:
                 continue
-            sentence = f"grade {grade:g} of {judgment} is {bound}; correct the grade, or the scale"
+            sentence = f"grade {format_exactly(grade)} of {judgment} is {bound}; correct the grade, or the scale"
             yield JudgmentFinding(judgment.mark, FindingKind.OFF_SCALE, sentence)
             break
 
@@ -207,11 +207,13 @@ def _find_repeats(judgments: Iterable[PlacedJudgment]) -> Iterator[JudgmentFindi
         # NaN is a grade from a variable that is not set yet: nothing is known of it.
         if first is judgment or first.grade is None or math.isnan(first.grade) or math.isnan(grade):
             continue
+        shown = format_exactly(grade)
         if first.grade == grade:
-            sentence = f"{judgment} is judged twice with grade {grade:g}, first at {first.mark}; remove one"
+            sentence = f"{judgment} is judged twice with grade {shown}, first at {first.mark}; remove one"
             yield JudgmentFinding(judgment.mark, FindingKind.DUPLICATE, sentence)
         else:
-            sentence = f"{judgment} has grade {grade:g} here and {first.grade:g} at {first.mark}; keep the right one"
+            other = f"{format_exactly(first.grade)} at {first.mark}"
+            sentence = f"{judgment} has grade {shown} here and {other}; keep the right one"
             yield JudgmentFinding(judgment.mark, FindingKind.CONTRADICTION, sentence)
 
 

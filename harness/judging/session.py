@@ -23,7 +23,7 @@ from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.report.sentences import describe_zero_hits
 from harness.run.cell import Progress
 from harness.suites import load_suites
-from harness.words import count, listed
+from harness.words import count, format_exactly, listed
 
 # The grades to choose from.
 
@@ -118,7 +118,7 @@ def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | Non
             if least <= grade <= greatest and (not gains or grade in gains):
                 continue
             line = judge_file.lines.get((query, document), 0)
-            found = f"found grade {grade:g} of document {document} of query {query}"
+            found = f"found grade {format_exactly(grade)} of document {document} of query {query}"
             sentence = f"{found}, {expected}; correct it, or give --scale"
             problems.append(Problem(str(judge_file.path), line, min(line, 1), sentence))
     if problems:

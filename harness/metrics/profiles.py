@@ -14,7 +14,7 @@ from harness.errors import GradeError, UsageError
 from harness.metrics.definition import SMALLEST_POSITIVE, Formula, Reach, Settings
 from harness.metrics.ranking import GradedRanking
 from harness.model import Gain, GainKind, Parameter, Profile
-from harness.words import did_you_mean
+from harness.words import did_you_mean, format_exactly
 
 # The Rated Ranking Evaluator computes with decimals and truncates or rounds in between, counts every judged document as
 # relevant whatever its grade, and scores 1 where nothing is judged and nothing was returned. What looks like a mistake
@@ -38,7 +38,7 @@ def _gain(grade: float) -> Decimal:
     try:
         return EXACT.subtract(Decimal(repr(2.0**grade)), ONE)
     except OverflowError:
-        raise GradeError(f"the gain of grade {grade:g} is too large for a float", grade) from None
+        raise GradeError(f"the gain of grade {format_exactly(grade)} is too large for a float", grade) from None
 
 
 def _discount(gain: Decimal, rank: int) -> Decimal:

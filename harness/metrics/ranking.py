@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 
 from harness.errors import GradeError, UsageError
 from harness.model import Gain, GainKind
+from harness.words import format_exactly
 
 T = TypeVar("T")
 
@@ -54,7 +55,9 @@ def _exponential(grade: float) -> float:
     try:
         return float(2.0**grade) - 1.0
     except OverflowError:
-        message = f"the exponential gain of grade {grade:g} is too large for a float; use gain: linear or a map"
+        message = (
+            f"the exponential gain of grade {format_exactly(grade)} is too large for a float; use gain: linear or a map"
+        )
         raise GradeError(message, grade) from None
 
 
@@ -65,7 +68,7 @@ def _mapped(gain: Gain) -> Callable[[float], float]:
         try:
             return table[grade]
         except KeyError:
-            raise GradeError(f"grade {grade:g} has no gain: the map in use is {gain}", grade) from None
+            raise GradeError(f"grade {format_exactly(grade)} has no gain: the map in use is {gain}", grade) from None
 
     return mapped
 

@@ -23,6 +23,7 @@ from harness.metrics.definition import (
     Settings,
 )
 from harness.metrics.ranking import GradedRanking
+from harness.words import format_exactly
 
 if TYPE_CHECKING:
     from harness.metrics.bulk.batch import Batch, Floats
@@ -48,8 +49,10 @@ def stop_probability(grade: float, top: float) -> float:
 
 def _check_top(grade: float, top: float, name: str) -> None:
     if grade > top:
-        hint = f"name the scale's, as {name}(max={grade:g})"
-        raise GradeError(f"grade {grade:g} is above the top grade {top:g} of {name}; {hint}", grade)
+        hint = f"name the scale's, as {name}(max={format_exactly(grade)})"
+        raise GradeError(
+            f"grade {format_exactly(grade)} is above the top grade {format_exactly(top)} of {name}; {hint}", grade
+        )
 
 
 def err(stops: Sequence[float]) -> float:

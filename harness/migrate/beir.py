@@ -18,6 +18,7 @@ from harness.migrate.exported import Exported, format_json_lines
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import read_table
 from harness.model import Mark, Profile, Suite
+from harness.words import format_exactly
 
 _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
@@ -166,7 +167,8 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
                     query.mark, f"document {document!r} of query {query.id!r}; ids have no tab or line break"
                 )
             elif grade != int(grade):
-                what = f"grade {grade:g} of document {document!r} for query {query.id!r}; BEIR has whole numbers only"
+                what = f"grade {format_exactly(grade)} of document {document!r} for query {query.id!r}"
+                what += "; BEIR has whole numbers only"
                 exported.leave(query.mark, what)
             else:
                 rows.append(f"{query.id}\t{document}\t{int(grade)}\n")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from harness.errors import FormatError, InputError
 from harness.migrate.json_nodes import JsonNode
 from harness.model import Json, Mark, Profile
-from harness.words import choose_unused, grouped
+from harness.words import choose_unused, format_exactly, grouped
 
 
 def make_error(place: Mark, message: str) -> InputError:
@@ -120,7 +120,7 @@ class Draft:
             for document, grade in query.judgments.items():
                 if grade < 0:
                     what = "the gain of grades below 0; in a suite it is 0"
-                    self.leave_document(query, document, query.places[document], what, f": {grade:g}")
+                    self.leave_document(query, document, query.places[document], what, f": {format_exactly(grade)}")
 
     def add(self, wanted: str, place: Mark, text: str | None = None) -> DraftQuery:
         """Add a query with the id *wanted*; if that is taken or cannot be an id, use a similar one and note it."""
@@ -171,8 +171,10 @@ class Draft:
                 query, document, place, "a document that is judged twice for its query, with the same grade"
             )
         else:
-            first = f"{earlier:g} at {query.places[document]}"
-            message = f"document {document!r} has grade {grade:g} for query {query.id!r} here, and {first}"
+            first = f"{format_exactly(earlier)} at {query.places[document]}"
+            message = (
+                f"document {document!r} has grade {format_exactly(grade)} for query {query.id!r} here, and {first}"
+            )
             raise make_error(place, f"{message}; keep the right one")
 
     def judge_highest(self, query: DraftQuery, document: str, grades: Iterable[float], place: Mark) -> None:
@@ -184,7 +186,7 @@ class Draft:
         distinct = sorted(set(grades))
         self.judge(query, document, distinct[-1], place)
         if len(distinct) > 1:
-            details = f": {', '.join(f'{grade:g}' for grade in distinct)}"
+            details = f": {', '.join(format_exactly(grade) for grade in distinct)}"
             self.leave_document(query, document, place, "other grades of a document; the highest is kept", details)
 
     def _choose_id(self, wanted: str) -> str:

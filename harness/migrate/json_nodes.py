@@ -24,7 +24,7 @@ _OPENING, _CLOSING = ("{", "["), ("}", "]")
 _NOT_JSON = "this is not JSON: "
 _DEEPEST = 100
 """The largest depth of nested objects and lists; a suite allows fewer."""
-_LARGEST = 2**31 - 1
+LARGEST_INTEGER = 2**31 - 1
 
 
 class JsonNode:
@@ -138,8 +138,8 @@ class JsonNode:
     def integer(self) -> int:
         """The value of `number`, truncated to a 32-bit integer, as the engines and Quepid do."""
         number = self.number()
-        if abs(number) > _LARGEST:
-            self.refuse(f"a number of at most {_LARGEST}")
+        if abs(number) > LARGEST_INTEGER:
+            self.refuse(f"a number of at most {LARGEST_INTEGER}")
         return int(number)
 
     def flag(self) -> bool:

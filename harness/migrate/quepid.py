@@ -27,10 +27,11 @@ from harness.migrate.table import InputTable, format_csv, is_unwritable, read_ta
 from harness.migrate.templates import convert_placeholders, format_template
 from harness.model import Json, Mark, Measure, Profile, Query, Suite
 from harness.suites.placeholders import RESERVED
+from harness.words import format_exactly
 
 _SCORERS = {
     "nDCG": "nDCG", "NDCG_CUT": "nDCG(ideal=cut)", "DCG": "DCG", "CG": "CG", "P": "P", "AP": "AP", "RR": "RR",
-    "ERR": "ERR(max={max:g})",
+    "ERR": "ERR(max={max})",
 }  # fmt: skip
 """Quepid's own scorers and their measures, without the cutoff; in names of scorers case is ignored."""
 
@@ -137,7 +138,7 @@ def _rate_agreed(draft: Draft, query: DraftQuery, document: str, ratings: Sequen
     """Set the grade of a book's *document* if its judges agree; if not, it stays unjudged, which is noted."""
     grades = [rating for rating in ratings if rating is not None]
     if len(set(grades)) > 1:
-        details = f": {', '.join(f'{grade:g}' for grade in grades)}"
+        details = f": {', '.join(format_exactly(grade) for grade in grades)}"
         draft.leave_document(query, document, place, "documents on which judges differ; they stay unjudged", details)
     else:
         _rate(draft, query, document, grades[0] if grades else None, place)
@@ -238,7 +239,7 @@ def _read_labels(holder: JsonNode, draft: Draft) -> None:
         if grade is None or not math.isfinite(grade) or read_number(name) is not None:
             draft.leave(label.place, "labels that cannot name a grade", first=f"{name!r} of {grade_text!r}")
         elif name in draft.grades or grade in draft.grades.values():
-            draft.leave(label.place, "labels that are given twice", first=f"{name!r} of grade {grade:g}")
+            draft.leave(label.place, "labels that are given twice", first=f"{name!r} of grade {format_exactly(grade)}")
         else:
             draft.grades[name] = grade
 
@@ -252,7 +253,7 @@ def _read_scorer(scorer: JsonNode | None, draft: Draft) -> None:
     top = max(grades, default=_USUAL_MAX)
     _read_labels(scorer, draft)
     match = re.fullmatch(r"(\w+)@([1-9]\d*)", name.text().strip())
-    measures = {own_name.lower(): text.format(max=top) for own_name, text in _SCORERS.items()}
+    measures = {own_name.lower(): text.format(max=format_exactly(top)) for own_name, text in _SCORERS.items()}
     if match and match[1].lower() in measures:
         draft.measures = [f"{measures[match[1].lower()]}@{int(match[2])}"]
         # What else Quepid writes of its own scorers is the same for each; of others it would be lost.
@@ -288,7 +289,9 @@ def _read_try(attempt: JsonNode, draft: Draft) -> None:
         deepest = max(int(measure.rpartition("@")[2]) for measure in measures)
         # A suite's depth is at least its largest cutoff.
         if rows.number() < deepest:
-            draft.leave(rows.place, f"'number_of_rows' {rows.number():g}, fewer hits than {measures[0]} looks at")
+            draft.leave(
+                rows.place, f"'number_of_rows' {format_exactly(rows.number())}, fewer hits than {measures[0]} looks at"
+            )
         else:
             draft.depth = rows.integer()
     escape = attempt.get("escape_query")
@@ -419,7 +422,7 @@ def write(suite: Suite, form: str) -> Exported:
     exported.leave_others(suite, None)
     rows = []
     for text, query in queries.items():
-        judgments = [(document, f"{grade:g}") for document, grade in query.judgments.items()]
+        judgments = [(document, format_exactly(grade)) for document, grade in query.judgments.items()]
         # A query without judgments is kept by a line of its own.
         for document, grade in judgments or [("", "")]:
             for cell in (text, document):
@@ -462,7 +465,7 @@ def _build_case(suite: Suite, queries: Mapping[str, Query], exported: Exported) 
 def _find_scorer(measure: Measure) -> str | None:
     """The name of the scorer in Quepid that computes *measure*, None if there is none; all have the cutoff 10."""
     for name, text in _SCORERS.items():
-        if measure.text == f"{text.format(max=_USUAL_MAX)}@10":
+        if measure.text == f"{text.format(max=format_exactly(_USUAL_MAX))}@10":
             return f"{name}@10"
     return None
 

@@ -18,10 +18,11 @@ from harness.metrics import settings_of
 from harness.metrics.score import common_measures
 from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json
-from harness.migrate.json_nodes import JsonNode, parse_node, read_import
+from harness.migrate.json_nodes import LARGEST_INTEGER, JsonNode, parse_node, read_import
 from harness.migrate.templates import build_common_request
 from harness.model import GainKind, Json, Mark, Measure, Profile, Suite
 from harness.suites.requests import build_requests
+from harness.words import format_exactly
 
 _CONSOLE = re.compile(r"\s*(?:GET|POST)\s+/?(?:([^/\s?]+)/)?_rank_eval(?:\?([^\s{]*))?[^\n{]*")
 _OF_A_SEARCH = ("search_type", "ignore_unavailable", "allow_no_indices", "expand_wildcards")
@@ -172,7 +173,7 @@ def _take_rating(draft: Draft, query: DraftQuery, rating: JsonNode) -> None:
     whole_grade = rating.need("rating").integer()
     if grade != whole_grade:
         what = "what ratings have behind the point, which _rank_eval cuts off"
-        draft.leave_document(query, document.text(), document.place, what, f": {grade:g}")
+        draft.leave_document(query, document.text(), document.place, what, f": {format_exactly(grade)}")
     draft.judge(query, document.text(), whole_grade, document.place)
 
 
@@ -315,11 +316,13 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
         entry: dict[str, Json] = {"id": query.id, **build_rated_request(request.body, templates)}
         entry["ratings"] = []
         for document, grade in query.judgments.items():
-            if grade == int(grade):
+            if grade == int(grade) and abs(grade) <= LARGEST_INTEGER:
                 entry["ratings"].append({"_index": index, "_id": document, "rating": int(grade)})
             else:
-                what = "grades that are no whole numbers, which _rank_eval does not have"
-                exported.leave(query.mark, what, first=f"{grade:g} of document {document!r} of query {query.id!r}")
+                what = f"grades that are no whole numbers up to {LARGEST_INTEGER}, which _rank_eval does not have"
+                exported.leave(
+                    query.mark, what, first=f"{format_exactly(grade)} of document {document!r} of query {query.id!r}"
+                )
         if suite.title_field:
             entry["summary_fields"] = [suite.title_field]
         content["requests"].append(entry)

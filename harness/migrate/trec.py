@@ -26,7 +26,7 @@ from harness.migrate.exported import Exported, strip_suite_suffix
 from harness.migrate.json_nodes import MOST_BYTES
 from harness.migrate.table import read_table
 from harness.model import Mark, Profile, Suite
-from harness.words import shorten
+from harness.words import format_exactly, shorten
 
 _KINDS = ("topics", "qrels", "run")
 _TOPIC_TAG = re.compile(r"<(/?)(top|topic)(?![\w.-])([^>]*)>", re.IGNORECASE)
@@ -405,7 +405,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
             topics.append(f"{query.id}\t{text}\n")
         for document, grade in query.judgments.items():
             if _is_column(document):
-                qrels.append(f"{query.id} 0 {document} {grade:g}\n")
+                qrels.append(f"{query.id} 0 {document} {format_exactly(grade)}\n")
             else:
                 exported.leave(query.mark, f"document {document!r} of query {query.id!r}; an id has no blank")
             if grade != int(grade):

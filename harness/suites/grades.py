@@ -18,7 +18,7 @@ from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, Thresho
 from harness.suites.reading import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, ScalarNode, describe, resolve_number
-from harness.words import did_you_mean, listed
+from harness.words import did_you_mean, format_exactly, listed
 
 _MOST_SHOWN = 20
 
@@ -220,7 +220,9 @@ def read_gain(written: Any, names: Mapping[str, float], profile: Profile, proble
             continue
         if grade in gains:
             first = marks[grade]
-            message = f"grade {grade:g} has two gains, the first in line {first.line}, column {first.column}"
+            message = (
+                f"grade {format_exactly(grade)} has two gains, the first in line {first.line}, column {first.column}"
+            )
             problems.note(key.mark, message)
         gains[grade], marks[grade] = gain, key.mark
     return Gain(GainKind.MAP, tuple(sorted(gains.items())))
@@ -307,7 +309,7 @@ def _find_gain_problem(gain: Gain, queries: Sequence[Query]) -> str | None:
         for document, grade in query.judgments.items():
             has_gain = grade in mapped if gain.kind is GainKind.MAP else grade <= GREATEST_EXPONENTIAL
             if not has_gain and not math.isnan(grade):
-                uses.setdefault(grade, f"grade {grade:g}, given to {document!r} for query {query.id!r}")
+                uses.setdefault(grade, f"grade {format_exactly(grade)}, given to {document!r} for query {query.id!r}")
     if not uses:
         return None
     shown = "; ".join(uses[grade] for grade in sorted(uses)[:5])

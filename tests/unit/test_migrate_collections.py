@@ -1,6 +1,7 @@
 """TREC files, BEIR folders and datasets of ir_datasets become suites, and come back."""
 
 import gzip
+import importlib
 import itertools
 import json
 import sys
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from builders.moving import exported, judgments, moved, write_files
 from harness.cli import main
+from harness.migrate import FORMATS
 from harness.suites import load_suite
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
@@ -264,6 +266,39 @@ def test_a_round_trip_keeps_ids_texts_and_grades(tmp_path_factory, kind, queries
     again = moved(kind, sources, *REQUEST, output=str(folder / "b.relevance.yaml"))
     for suite in (first, again):
         assert {query.id: (query.text, dict(query.judgments)) for query in suite.queries} == queries
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [
+        ("trec", ["back/large.topics.tsv", "back/large.qrels"]),
+        ("quepid", ["back.csv"]),
+        ("csv", ["back/large.queries.csv", "back/large.judgments.csv"]),
+        ("jsonl", ["back/large.queries.jsonl", "back/large.judgments.jsonl"]),
+        ("beir", ["back"]),
+        ("rank_eval", ["back.json"]),
+    ],
+)
+def test_a_grade_of_more_than_six_digits_is_exported_exactly(kind, files):
+    """As in grades of clicks or of revenue; the format ``g`` would write 1.23457e+06."""
+    grades = {"large": 1234567, "long": 12345678901, "fraction": 0.12345678}
+    if kind in ("beir", "rank_eval"):
+        del grades["fraction"]  # these have whole numbers only
+    if kind == "rank_eval":
+        del grades["long"]  # its grades are 32-bit integers
+    query = {"id": "q", "text": "tent", "judgments": grades}
+    request = {"query": {"match": {"title": "{{text}}"}}}
+    suite = {"suite": "large", "target": {"index": "shop"}, "request": request, "gain": "linear"}
+    write_files({"large.relevance.yaml": {**suite, "measures": ["P@10"], "queries": [query]}})
+    exported(kind, "large.relevance.yaml", output=files[0].partition("/")[0])
+    [draft] = importlib.import_module(f"harness.migrate.{FORMATS[kind].module}").read(files)
+    assert [query.judgments for query in draft.queries] == [grades]
+
+
+def test_a_message_shows_a_grade_with_all_its_digits(capsys):
+    write_files({"qrels.csv": "query,docid,rating\ntent,d,1234567\ntent,d,1234568\n"})
+    assert main(["import", "quepid", "qrels.csv", "--output", "a.relevance.yaml"]) == 2
+    assert "has grade 1234568 for query 'tent' here, and 1234567 at qrels.csv:2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

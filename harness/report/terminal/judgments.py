@@ -13,7 +13,7 @@ from rich.text import Text
 from harness.model import JudgeAgreement, JudgmentFinding, Pool
 from harness.report.sentences import describe_zero_hits, format_score, printable
 from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
-from harness.words import count
+from harness.words import count, format_exactly
 
 # Pools.
 
@@ -133,7 +133,7 @@ def _lay_out_disagreements(agreement: JudgeAgreement) -> RenderableType:
         grades = []
         for judge in agreement.graded:
             grade = disagreement.grades.get(judge)
-            grades.append("–" if grade is None else f"{grade:g}")
+            grades.append("–" if grade is None else format_exactly(grade))
         table.add_row(
             f"{disagreement.spread:g}", make_text(disagreement.query), make_text(disagreement.document), *grades
         )
