@@ -422,6 +422,8 @@ class HttpRequest:
     titles: str | None = None
     total: str | None = None
     """Selects the number of matching documents."""
+    ids_optional: bool = False
+    """Whether an answer without the list of ids is one without hits."""
 
 
 @dataclass(frozen=True, slots=True)

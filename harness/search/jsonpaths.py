@@ -2,7 +2,8 @@
 The hits in the answer of an application's own search API, found by JSONPath (RFC 9535).
 
 A path that matches nothing because it is misspelled must not look like an answer without hits: where a list of items
-is expected, there has to be one, and each item has to have its id.
+is expected, there has to be one, and each item has to have its id. Only the total, or the suite, can say that a list is
+missing because nothing matches.
 """
 
 from __future__ import annotations
@@ -71,6 +72,19 @@ def _environment() -> JSONPathEnvironment:
     return environment
 
 
+NUMBER_TEXT = re.compile(r"-?[0-9]{1,400}(\.[0-9]{1,400})?([eE][+-]?[0-9]{1,4})?")
+"""A text that is a number of JSON. Services write 64-bit numbers so, because JavaScript has fewer bits."""
+
+
+class MissingList(MalformedAnswer):
+    """A path finds nothing in place of its list: nothing matches, or the path is misspelled."""
+
+    def __init__(self, message: str, *, has_parent: bool) -> None:
+        """Args: *has_parent*: whether what would hold the list is there, so that the list alone is missing."""
+        super().__init__(message)
+        self.has_parent = has_parent
+
+
 Place: TypeAlias = tuple[int, ...]
 """The list indexes in the path of a value, which an item's id, score and title have in common."""
 
@@ -95,7 +109,10 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
 def _read_content(content: Json, http: HttpRequest) -> Ranking:
     if not isinstance(content, (Mapping, list)):
         raise MalformedAnswer(f"the answer should be an object or a list, found {describe_kind(content)}")
-    ids = _find_values(content, http.ids)
+    try:
+        ids = _find_values(content, http.ids)
+    except MissingList as error:
+        return _read_missing_list(content, http, error)
     scores = _find_column(content, http.scores, ids)
     if ids and not scores and http.scores is not None:
         raise MalformedAnswer(
@@ -108,7 +125,7 @@ def _read_content(content: Json, http: HttpRequest) -> Ranking:
             raise MalformedAnswer(
                 f"`{http.ids}` should find ids, which are texts or whole numbers; found {describe_value(value)}"
             )
-        score = read_score(scores.get(place), f"`{http.scores}`")
+        score = read_score(_read_number(scores.get(place)), f"`{http.scores}`")
         title = titles.get(place)
         hits.append(Hit(str(value), score, None if title is None else make_printable(str(title))))
     unique_hits, duplicates = drop_repeated_hits(hits)
@@ -117,6 +134,42 @@ def _read_content(content: Json, http: HttpRequest) -> Ranking:
         matches = count(total, "document")
         raise MalformedAnswer(f"`{http.ids}` finds no id, and `{http.total}` says that {matches} match")
     return Ranking(unique_hits, total=total, duplicates=duplicates, total_doubt=doubt, exact_scores=True)
+
+
+def _read_missing_list(content: Json, http: HttpRequest, error: MissingList) -> Ranking:
+    """
+    The ranking without hits of an answer that has no list of ids, where nothing matches.
+
+    Its total must say so, or the suite, if the list alone is missing: an error has no list either.
+
+    Raises:
+        MalformedAnswer: *error*, if neither says so.
+    """
+    total, doubt = _find_total(content, http.total, 0)
+    if total == 0:
+        return Ranking(total=0, exact_scores=True)
+    # A service that leaves an empty list out may leave a total of 0 out too.
+    if total is None and http.ids_optional and error.has_parent:
+        has_total = http.total is not None and bool(compile_path(http.total).findall(content))
+        if not has_total:
+            return Ranking(total=0, exact_scores=True)
+        return Ranking(total=None, total_doubt=doubt, exact_scores=True)
+    raise error
+
+
+def _read_number(value: Json) -> Json:
+    """
+    The number that a text spells; any other value as it is.
+
+    >>> _read_number("0.25"), _read_number("17"), _read_number("high"), _read_number(3)
+    (0.25, 17, 'high', 3)
+    """
+    if not isinstance(value, str) or NUMBER_TEXT.fullmatch(value) is None:
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        return float(value)
 
 
 HAS_FUNCTION = re.compile(r"\b(?:match|search)\s*\(")
@@ -200,7 +253,10 @@ def _find_list(content: Json, path: JSONPath, text: str) -> list[Json]:
     values = path.findall(content)
     if len(values) != 1 or not isinstance(values[0], list):
         kind = describe_kind(values[0]) if values else "nothing"
-        raise MalformedAnswer(f"`{text}` should find a list, found {kind}{_list_members(content)}")
+        message = f"`{text}` should find a list, found {kind}{_list_members(content)}"
+        if values in ([], [None]):
+            raise MissingList(message, has_parent=_has_parent(content, path, len(path.segments)))
+        raise MalformedAnswer(message)
     return values[0]
 
 
@@ -218,17 +274,25 @@ def _find_items(content: Json, path: JSONPath, text: str) -> list[Any]:
             problem = _find_container_problem(containers)
             if problem:
                 members = _list_members(content)
-                raise MalformedAnswer(f"`{text}` should find items at `{container_path}`, found {problem}{members}")
+                message = f"`{text}` should find items at `{container_path}`, found {problem}{members}"
+                if containers in ([], [None]):
+                    raise MissingList(message, has_parent=_has_parent(content, path, number))
+                raise MalformedAnswer(message)
         if len(containers) < len(items):
             raise MalformedAnswer(
                 f"`{text}` should find items at each `{container_path}`, found {len(containers)} of {len(items)}"
             )
         items = JSONPath(env=path.env, segments=path.segments[: number + 1]).findall(content)
     if not items and has_descent:
-        raise MalformedAnswer(
-            f"`{text}` finds nothing, and `..` cannot distinguish an empty list from a missing one: name the list"
-        )
+        message = f"`{text}` finds nothing, and `..` cannot distinguish an empty list from a missing one: name the list"
+        raise MissingList(message, has_parent=False)
     return items
+
+
+def _has_parent(content: Json, path: JSONPath, number: int) -> bool:
+    """Whether *content* has the object whose member the first *number* segments of *path* name."""
+    parent_path = JSONPath(env=path.env, segments=path.segments[: number - 1])
+    return any(isinstance(parent, Mapping) for parent in parent_path.findall(content))
 
 
 def _find_container_problem(containers: Sequence[Json]) -> str:
@@ -272,4 +336,4 @@ def _find_total(content: Json, text: str | None, returned: int) -> tuple[int | N
     values = compile_path(text).findall(content)
     if len(values) != 1:
         return None, f"`{text}` finds {len(values)} values"
-    return read_total(values[0], f"`{text}`", returned)
+    return read_total(_read_number(values[0]), f"`{text}`", returned)

@@ -343,6 +343,7 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
         scores=_optional(shape.scores),
         titles=_optional(shape.titles),
         total=_optional(shape.total),
+        ids_optional=shape.ids_optional,
     )
 
 

@@ -15,8 +15,8 @@ from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compile_path, read_service_answer
 
 
-def read(content: Any, ids: str, **paths: str) -> Ranking:
-    return read_service_answer(content, HttpRequest("GET", "/search", ids, **paths))  # type: ignore[arg-type]
+def read(content: Any, ids: str, **paths: Any) -> Ranking:
+    return read_service_answer(content, HttpRequest("GET", "/search", ids, **paths))
 
 
 ITEMS = {
@@ -151,7 +151,8 @@ def test_what_does_not_fit_is_never_an_empty_ranking(content: Any, paths: dict[s
     [
         ({}, "$.n", "`$.n` finds 0 values"),
         ({"n": [1, 2]}, "$.n[*]", "`$.n[*]` finds 2 values"),
-        ({"n": "1"}, "$.n", '`$.n` is "1"'),
+        ({"n": "1"}, "$.n", "`$.n` is 1, but 2 hits were returned"),
+        ({"n": "many"}, "$.n", '`$.n` is "many"'),
         ({"n": None}, "$.n", "`$.n` is nothing"),
         ({"n": True}, "$.n", "`$.n` is true"),
         ({"n": -1}, "$.n", "`$.n` is -1"),
@@ -171,6 +172,74 @@ def test_no_hits_beside_a_total_is_no_ranking() -> None:
         read({"ids": [], "total": 5}, "$.ids", total="$.total")
 
     assert read({"ids": [], "total": 0}, "$.ids", total="$.total") == Ranking((), total=0, exact_scores=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "ids", "total"),
+    [
+        ({"root": {"id": "top", "fields": {"totalCount": 0}}}, "$.root.children[*].id", "$.root.fields.totalCount"),
+        ({"ids": None, "total": 0}, "$.ids", "$.total"),
+        ({"total": "0"}, "$.ids", "$.total"),
+        ({"found": {"count": 0}}, "$.found.groups[*].docs[*].id", "$.found.count"),
+        ({"n": 0}, "$..id", "$.n"),
+    ],
+)
+def test_a_missing_list_beside_a_total_of_0_is_no_hit(content: Any, ids: str, total: str) -> None:
+    assert read(content, ids, total=total, scores=ids, titles=ids) == Ranking(total=0, exact_scores=True)
+
+
+@pytest.mark.parametrize(
+    ("content", "ids"),
+    [
+        ({"summary": {}}, "$.results[*].id"),
+        ({}, "$.ids"),
+        ({"data": {"hits": None}}, "$.data.hits[*].id"),
+    ],
+)
+def test_a_suite_may_say_that_a_missing_list_is_no_hit(content: Any, ids: str) -> None:
+    no_hits = Ranking(total=0, exact_scores=True)
+
+    assert read(content, ids, ids_optional=True) == no_hits
+    assert read(content, ids, ids_optional=True, total="$.totalSize") == no_hits
+    with pytest.raises(MalformedAnswer, match="found nothing"):
+        read(content, ids)
+
+
+@pytest.mark.parametrize(
+    ("content", "ids", "total"),
+    [
+        ({"results": "none", "total": 0}, "$.results[*].id", "$.total"),
+        ({"results": {}, "total": 0}, "$.results", "$.total"),
+        ({"total": 3}, "$.results[*].id", "$.total"),
+        ({"error": "away"}, "$.root.children[*].id", None),
+        ({"error": "away"}, "$..id", None),
+        ({"groups": [{"ids": [1]}, {}]}, "$.groups[*].ids[*]", None),
+    ],
+)
+def test_what_is_no_missing_list_stays_malformed(content: Any, ids: str, total: str | None) -> None:
+    with pytest.raises(MalformedAnswer):
+        read(content, ids, total=total, ids_optional=True)
+
+
+def test_a_total_that_cannot_be_read_is_not_0() -> None:
+    found = read({"total": -1}, "$.ids", total="$.total", ids_optional=True)
+
+    assert found == Ranking(total=None, total_doubt="`$.total` is -1", exact_scores=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "score"), [("0.73", 0.73), ("12", 12), ("-1.5e-3", -0.0015), ("9007199254740993", 9007199254740993)]
+)
+def test_a_score_may_be_the_text_of_a_number(text: str, score: float) -> None:
+    found = read({"ids": ["a"], "s": [text], "n": "12"}, "$.ids", scores="$.s", total="$.n")
+
+    assert found == Ranking((Hit("a", score),), total=12, exact_scores=True)
+
+
+@pytest.mark.parametrize("text", ["", "NaN", "Infinity", "1e999", "1,5", " 1", "0x1", "1_000", "٣", "9" * 5000])
+def test_a_text_that_is_no_number_is_no_score(text: str) -> None:
+    with pytest.raises(MalformedAnswer, match="a finite number, found"):
+        read({"ids": ["a"], "s": [text]}, "$.ids", scores="$.s")
 
 
 @pytest.mark.parametrize(

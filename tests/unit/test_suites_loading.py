@@ -251,7 +251,8 @@ def test_aliases_of_values_are_put_in(write):
 
 def test_an_http_request_is_read(write):
     http = """{http: {path: "/find/{{text}}", params: {n: "{{depth}}"}, headers: {X-Shop: "1"},
-      ids: "$.hits[*].id", scores: "$.hits[*].score", titles: "$.hits[*].title", total: $.total}}"""
+      ids: "$.hits[*].id", scores: "$.hits[*].score", titles: "$.hits[*].title", total: $.total,
+      ids_optional: true}}"""
     suite = load_suite(
         write(SMALL.replace('{query: {match: {title: "{{text}}"}}}', http).replace("index: products", "")), {}
     )
@@ -264,6 +265,7 @@ def test_an_http_request_is_read(write):
         scores="$.hits[*].score",
         titles="$.hits[*].title",
         total="$.total",
+        ids_optional=True,
     )
 
 
