@@ -342,7 +342,7 @@ KEPT: Mapping[type, tuple[str, ...]] = {
     QueryComparison: ("id", "tags", "scores"),
     MovedDocument: ("id",),
     Explanation: ("document", "index", "nearest"),
-    ScorePart: ("field", "factors"),
+    ScorePart: ("field",),
     ClauseMatch: ("place",),
 }
 """

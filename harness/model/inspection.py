@@ -68,7 +68,8 @@ class PartKind(StrEnum):
     """
     The kind of clause that a part of a score comes from.
 
-    Engines explain what a TERM is computed from. A CONSTANT is computed from nothing; the others are not broken down.
+    Engines explain what a TERM is computed from. A CONSTANT is computed from nothing; what the others are computed from
+    is in the details of a part.
     """
 
     TERM = "term"
@@ -81,6 +82,17 @@ class PartKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class ScoreDetail:
+    """A number that an engine computes a score from, such as the value of one function of a `function_score`."""
+
+    description: str
+    """In the engine's words."""
+    value: float
+    level: int
+    """0 for the clause or factor itself, 1 for what it is computed from, 2 for what that is computed from."""
+
+
+@dataclass(frozen=True, slots=True)
 class ScoreFactor:
     """A number that multiplies a part of a score."""
 
@@ -90,6 +102,8 @@ class ScoreFactor:
     better part counts.
     """
     value: float
+    details: tuple[ScoreDetail, ...] = ()
+    """What the engine computes it from; empty where its name says all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +118,8 @@ class ScorePart:
     value: float
     """The clause's own score."""
     factors: tuple[ScoreFactor, ...] = ()
+    details: tuple[ScoreDetail, ...] = ()
+    """What the engine computes the value from; empty for a TERM and where *clause* says all."""
     field: str | None = None
     """None unless *kind* is TERM, as are all fields below."""
     term: str | None = None

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from harness.model import Json, PartDifference, PartKind, ScoreFactor, ScorePart
+from harness.model import Json, PartDifference, PartKind, ScoreDetail, ScoreFactor, ScorePart
 from harness.search.hits import MalformedAnswer, make_excerpt
 from harness.words import grouped
 
@@ -20,6 +20,9 @@ whose sum differs more is not taken apart.
 
 LONGEST_CLAUSE = 160
 """Characters of a clause that are shown, of its JSON or of the engine's description."""
+
+LONGEST_DETAIL = 1000
+"""Characters of a detail that are shown: the source of a script is one."""
 
 Factors: TypeAlias = tuple[ScoreFactor, ...]
 
@@ -51,7 +54,7 @@ def find_score_parts(tree: Json) -> tuple[float, tuple[ScorePart, ...]]:
     The score that *tree* explains, and its parts, the greatest first.
 
     Sums, the maximum of several with or without a tie breaker, and products are taken apart down to terms of fields.
-    A clause that the engine does not explain further is one part, named by its kind.
+    Any other clause is one part, named by its kind, with what the engine computes it from as details.
 
     Raises:
         MalformedAnswer: *tree* is no explanation.
@@ -172,8 +175,11 @@ def _take_product(node: _Node) -> Taken | None:
 def _take_multiplied(node: _Node) -> Taken | None:
     """The first child is scored, the others are factors of it."""
     scored, *others = node.details
-    factors = tuple(ScoreFactor(_name_factor(child.description), child.value) for child in others)
-    return _check_taken([(scored, factors)], node)
+    factors = []
+    for child in others:
+        name = _name_factor(child.description)
+        factors.append(ScoreFactor(name, child.value, _list_details(child, name)))
+    return _check_taken([(scored, tuple(factors))], node)
 
 
 def _name_factor(description: str) -> str:
@@ -289,15 +295,36 @@ def _make_whole_part(node: _Node, factors: Factors) -> ScorePart:
     """A part that is not taken apart."""
     kind = _find_kind(node)
     clause = str(kind)
+    details: tuple[ScoreDetail, ...] = ()
     if kind in (PartKind.CONSTANT, PartKind.OTHER):
         clause = make_excerpt(_strip_wrapper(node.description), LONGEST_CLAUSE)
+    if kind is not PartKind.CONSTANT:
+        details = _list_details(node, clause)
     return ScorePart(
         kind=kind,
         clause=clause,
         score=node.value * _multiply(factors),
         value=node.value,
         factors=factors,
+        details=details,
     )
+
+
+def _list_details(node: _Node, name: str) -> tuple[ScoreDetail, ...]:
+    """What the engine computes *node* from, which is shown as *name*; nothing where the name says all."""
+    if not node.details and (name == node.description or node.description in _MULTIPLIED_BY):
+        return ()
+    if _is_function(node) and node.value == node.details[0].value:
+        node = node.details[0]  # max_boost, which is always there, does not limit it
+    return tuple(_walk_details(node, 0))
+
+
+def _walk_details(node: _Node, level: int) -> Iterator[ScoreDetail]:
+    """*node* and what it is computed from. The query is left out, which a script may read: it is a part by itself."""
+    yield ScoreDetail(make_excerpt(node.description.strip(), LONGEST_DETAIL), node.value, level)
+    if not _WEIGHT.match(node.description) and not node.description.startswith("_score:"):
+        for child in node.details:
+            yield from _walk_details(child, level + 1)
 
 
 def _find_kind(node: _Node) -> PartKind:

@@ -145,6 +145,57 @@ def test_functions_and_scripts_are_named_with_their_value(
         assert {factor.name for part in found.parts for factor in part.factors} == factors
 
 
+LOG = {"field_value_factor": {"field": "price", "modifier": "log1p"}, "weight": 2}
+FUNCTIONS = [
+    LOG,
+    {"filter": {"term": {"brand": "acme"}}, "weight": 3},
+    {"linear": {"price": {"origin": 0, "scale": 100}}},
+    {"script_score": {"script": {"source": "doc['price'].value * params.k", "params": {"k": 2}}}},
+]
+
+
+@pytest.mark.parametrize("boost_mode", ["multiply", "sum", "replace"])
+@pytest.mark.parametrize("score_mode", ["sum", "multiply", "max"])
+def test_each_function_is_told_in_the_words_of_the_engine(
+    explain: Callable[..., Any], boost_mode: str, score_mode: str
+) -> None:
+    modes = {"boost_mode": boost_mode, "score_mode": score_mode}
+    _, [found] = explain({"query": {"function_score": {"query": SHOE, "functions": FUNCTIONS, **modes}}}, "1")
+    details = [detail for part in found.parts for detail in part.details]
+    details += [detail for factor in found.parts[0].factors for detail in factor.details]
+    for words in (
+        "field value function: log1p(doc['price'].value",
+        "match filter: ",
+        "Function for field price",
+        "script score function",
+        f"score mode [{score_mode}]",
+    ):
+        assert any(words in detail.description for detail in details), words
+
+
+FEATURES = {"properties": {"rank": {"type": "rank_feature"}, "day": {"type": "date"}}}
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"rank_feature": {"field": "rank"}}, ["Saturation function", "S, feature value"]),
+        ({"rank_feature": {"field": "rank", "log": {"scaling_factor": 2}}}, ["Log function", "a, scaling factor"]),
+        (
+            {"distance_feature": {"field": "day", "origin": "2020-01-01", "pivot": "2d"}},
+            ["Distance score", "pivotDistance"],
+        ),
+    ],
+)
+def test_the_inputs_of_a_feature_are_told(
+    search: EngineSearch, index: Callable[..., str], query: Any, words: list[str]
+) -> None:
+    name = index({"1": {"rank": 3, "day": "2020-01-02"}}, mappings=FEATURES)
+    [found] = explain_documents(search, SearchRequest("q", name, {"query": query}), ["1"], ranking=["1"])
+    texts = " / ".join(detail.description for part in found.parts for detail in part.details)
+    assert all(word in texts for word in words)
+
+
 def test_the_nearest_vectors_have_a_similarity(search: EngineSearch, index: Callable[..., str]) -> None:
     if search.engine.kind != "elasticsearch":
         pytest.skip("this node has no vectors")
@@ -312,7 +363,8 @@ def test_the_catalogue_is_explained(show: Show, request_: str, query: str) -> No
         status, printed = show(suite, query, "--request", request_, "--explain", first, second, "--json")
         assert (status, adds_up(printed)) == (0, 2)
     text = show(suite, query, "--request", request_, "--explain", ranked[0])[1]
-    assert ("function score: the engine gives its value and no finer parts" in text) is (request_ == "candidate")
+    assert ("function score, in the engine's words" in text) is (request_ == "candidate")
+    assert ("field value function: " in text) is (request_ == "candidate")
 
 
 @pytest.mark.embedded

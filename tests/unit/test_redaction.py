@@ -148,7 +148,6 @@ STAYING = {
     "ReportTiming": {"created"},
     "Route": {"client_cert", "client_key", "client_key_password", "proxy", "proxy_login"},
     "Run": {"index", "request", "resent", "responses", "target_changed", "titles"},
-    "ScoreFactor": {"name"},
     "ScorePart": {"field"},
     "SentRequest": {"body", "ca_certs", "encoded", "fingerprint", "headers", "login", "method", "url", "variables"},
     "ShardCopy": {"allocation", "node"},

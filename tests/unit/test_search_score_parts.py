@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.model import PartKind, ScoreFactor
+from harness.model import PartKind, ScoreDetail, ScoreFactor
 from harness.search.hits import MalformedAnswer
 from harness.search.score_parts import find_part_differences, find_score_parts
 
@@ -139,6 +139,92 @@ def test_a_function_is_a_part_or_a_factor_and_is_named(tree, expected):
 def test_what_has_no_finer_parts_is_named(description, kind, clause):
     score, [part] = find_score_parts(node(2.5, description))
     assert (score, part.score, part.kind, part.clause) == (2.5, 2.5, kind, clause)
+
+
+MAX_BOOST = node(3.4028235e38, "maxBoost")
+LOG = node(1.5, "field value function: log1p(doc['rdeps'].value * factor=1.0)")
+WEIGHTED = node(3.0, "product of:", LOG, node(2.0, "weight"))
+FILTERED = node(
+    3.0,
+    "function score, product of:",
+    node(1.0, "match filter: tag:y"),
+    node(3.0, "product of:", node(1.0, "constant score 1.0 - no function provided"), node(3.0, "weight")),
+)
+SCRIPT = node(
+    4.0,
+    "script score function, computed with script:\"Script{type=inline, idOrCode='_score * 5'}\"",
+    node(0.8, "_score: ", term(0.8)),
+)
+FUNCTIONS = node(10.0, "function score, score mode [sum]", WEIGHTED, FILTERED, SCRIPT)
+
+
+@pytest.mark.parametrize(
+    ("functions", "expected"),
+    [
+        (node(1.5, "min of:", LOG, MAX_BOOST), [(0, LOG, 1.5)]),
+        (
+            node(5.0, "min of:", FUNCTIONS, node(5.0, "maxBoost")),
+            [
+                (0, node(5.0, "min of:"), 5.0),
+                (1, FUNCTIONS, 10.0),
+                (2, WEIGHTED, 3.0),
+                (3, LOG, 1.5),
+                (3, node(2.0, "weight"), 2.0),
+                (2, FILTERED, 3.0),
+                (3, node(1.0, "match filter: tag:y"), 1.0),
+                (3, node(3.0, "product of:"), 3.0),
+                (4, node(1.0, "constant score 1.0 - no function provided"), 1.0),
+                (4, node(3.0, "weight"), 3.0),
+                (2, SCRIPT, 4.0),
+                (3, node(0.8, "_score:"), 0.8),
+                (1, node(5.0, "maxBoost"), 5.0),
+            ],
+        ),
+    ],
+    ids=["one function", "several functions with a limit"],
+)
+def test_each_function_of_a_function_score_is_told_as_a_factor_and_as_a_part(functions, expected):
+    told = [ScoreDetail(detail["description"], value, level) for level, detail, value in expected]
+    multiplied = node(0.8 * functions["value"], "function score, product of:", term(0.8), functions)
+    _, [scored] = find_score_parts(multiplied)
+    assert [list(factor.details) for factor in scored.factors] == [told]
+    added = node(0.8 + functions["value"], "sum of", term(0.8), functions)
+    _, [function, scored] = find_score_parts(added)
+    assert (function.kind, list(function.details), scored.details) == (PartKind.FUNCTION, told, ())
+
+
+SATURATION = "Saturation function on the _feature field for the pr feature, computed as w * S / (S + k) from:"
+
+
+@pytest.mark.parametrize(
+    ("tree", "kind"),
+    [
+        (node(1.2, SATURATION, node(2.0, "w, weight"), node(3.1, "k, pivot"), node(5.0, "S, feature value")), "other"),
+        (node(0.4, "Distance score, computed as weight * pivotDistance / … from:", node(1.0, "weight")), "other"),
+        (node(0.4, "rdeps is 41.0", node(1.0, "named by a script")), "other"),
+        (SCRIPT, "script score"),
+        (node(0.9, "rrf score: [0.9] computed for initial ranks [1, 2]", node(0.5, "rrf score: [0.5]")), "rank fusion"),
+        (node(0.9, "the type of knn search executed was Approximate-NN", node(0.9, "at leaf")), "vector similarity"),
+    ],
+)
+def test_whatever_the_engine_computes_a_clause_from_is_told(tree, kind):
+    _, [part] = find_score_parts(tree)
+    first, *inner = part.details
+    assert (part.kind, first.description, first.value) == (kind, tree["description"], tree["value"])
+    assert [(detail.description, detail.value, detail.level) for detail in inner] == [
+        (child["description"].strip(), child["value"], 1) for child in tree["details"]
+    ]
+
+
+def test_the_query_behind_a_negative_boost_is_told():
+    demoting = "Matched boosting query score(ConstantScore(tag:y))"
+    tree = node(
+        0.24,
+        "weight(FunctionScoreQuery(title:red, scored by boost(…^0.3))), result of:",
+        node(0.24, "product of:", term(0.8), node(0.3, demoting)),
+    )
+    [part] = find_score_parts(tree)[1]
+    assert part.factors == (ScoreFactor("negative_boost", 0.3, (ScoreDetail(demoting, 0.3, 0),)),)
 
 
 def test_a_script_is_not_taken_for_the_query_that_it_reads():

@@ -6,6 +6,7 @@ import json
 import math
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from rich import table as rich_table
@@ -24,6 +25,7 @@ from harness.model import (
     QueryReport,
     RankContribution,
     Route,
+    ScoreDetail,
     ScorePart,
     SentRequest,
     TiedDocuments,
@@ -266,6 +268,7 @@ def _print_explanation(explanation: Explanation) -> Iterator[RenderableType]:
     yield from make_texts(describe_explanation(explanation))
     if explanation.parts:
         yield _lay_out_parts(explanation)
+    yield from _lay_out_details(explanation.parts)
     yield from make_texts(describe_coarse_parts(explanation.parts), "yellow")
     if explanation.clauses:
         yield _lay_out_clauses(explanation)
@@ -291,6 +294,24 @@ def _lay_out_parts(explanation: Explanation) -> rich_table.Table:
         table.add_row(*map(make_text, row), style="" if part.score else "dim")
     table.add_row(format_score(math.fsum(part.score for part in parts)), Text("sum", style="dim"))
     return table
+
+
+def _lay_out_details(parts: Sequence[ScorePart]) -> Iterator[rich_table.Table]:
+    """A table for each part and each factor that has details. A factor of several parts has one."""
+    details_by_name: dict[tuple[str, tuple[ScoreDetail, ...]], None] = {}
+    for part in parts:
+        details_by_name[part.clause, part.details] = None
+        for factor in part.factors:
+            details_by_name[factor.name, factor.details] = None
+    for name, details in details_by_name:
+        if details:
+            heading = "in the engine's words"
+            if details[0].description != name:
+                heading = f"{name}, {heading}"
+            table = make_table(align_right("value"), make_text(heading))
+            for detail in details:
+                table.add_row(f"{detail.value:.5g}", make_text("  " * detail.level + detail.description))
+            yield table
 
 
 def _format_length(part: ScorePart) -> str:
@@ -362,16 +383,15 @@ def describe_explanation(explanation: Explanation) -> Iterator[str]:
 
 
 def describe_coarse_parts(parts: Sequence[ScorePart]) -> Iterator[str]:
-    """A line for each kind of part, and each factor, that the engine does not explain further."""
-    kinds = [str(part.kind) for part in parts if part.kind in COARSE]
-    for part in parts:
-        kinds += [factor.name for factor in part.factors if factor.name in COARSE]
-    for kind in dict.fromkeys(kinds):
+    """A line for each kind of part that the engine does not explain further."""
+    coarse_parts = [part for part in parts if part.kind in COARSE]
+    coarse_kinds = [part.kind for part in coarse_parts if not any(detail.level for detail in part.details)]
+    for kind in dict.fromkeys(coarse_kinds):
         yield f"{kind}: the engine gives its value and no finer parts"
 
 
-COARSE = (PartKind.FUNCTION, PartKind.SCRIPT, PartKind.VECTOR, PartKind.FUSION, PartKind.OTHER)
-"""The kinds that have no finer parts."""
+COARSE = (PartKind.VECTOR, PartKind.FUSION, PartKind.OTHER)
+"""The kinds that may have no finer parts. The engine names each function and each script."""
 
 
 def explain_difference(first: ScorePart | None, second: ScorePart | None) -> str:
@@ -390,9 +410,33 @@ def explain_difference(first: ScorePart | None, second: ScorePart | None) -> str
     for figure, first_value, second_value in figures:
         if first_value != second_value:
             reasons.append(f"{figure} {_format_figure(first_value)} and {_format_figure(second_value)}")
-    if first.factors != second.factors:
-        reasons.append(f"times {_format_factors(first) or '1'} and {_format_factors(second) or '1'}")
+    first_factors, second_factors = _format_factors(first) or "1", _format_factors(second) or "1"
+    if first_factors != second_factors:
+        reasons.append(f"times {first_factors} and {second_factors}")
+    reasons += _list_different_details(first, second)
     return "; ".join(reasons)
+
+
+def _list_different_details(first: ScorePart, second: ScorePart) -> Iterator[str]:
+    """What two documents have different values of, such as one function of several, by the engine's words for it."""
+    second_values = _collect_details(second)
+    for description, value in _collect_details(first).items():
+        other_value = second_values.get(description, value)
+        if other_value != value:
+            yield f"{description} {_format_figure(value)} and {_format_figure(other_value)}"
+
+
+def _collect_details(part: ScorePart) -> dict[str, float]:
+    """
+    The value of each detail of *part* and of its factors, by its description.
+
+    What is there twice is left out, and the clause itself: its values are in columns of their own.
+    """
+    details = [detail for detail in part.details if detail.description != part.clause]
+    for factor in part.factors:
+        details += factor.details
+    counts = Counter(detail.description for detail in details)
+    return {detail.description: detail.value for detail in details if counts[detail.description] == 1}
 
 
 # A request as a command line for a POSIX shell.
