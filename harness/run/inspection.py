@@ -184,7 +184,10 @@ def _refer_to_headers(cluster: Cluster) -> dict[str, str]:
     if cluster.host:
         headers["host"] = cluster.host
     for header, name in cluster.headers_env.items():
-        headers[header] = f"${{{name}}}"
+        headers[header.lower()] = f"${{{name}}}"
+    if cluster.username_env:
+        # curl makes the header of the user and the password.
+        headers.pop("authorization", None)
     if cluster.api_key_env:
         headers["authorization"] = f"ApiKey ${{{cluster.api_key_env}}}"
     elif cluster.bearer_token_env:

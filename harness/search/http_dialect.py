@@ -30,12 +30,13 @@ class HttpDialect(Dialect):
     def describe(self, request: SearchRequest, cluster: Cluster) -> SentRequest:
         """See `Dialect.describe`."""
         from harness.search.http_service import make_sent_url
+        from harness.search.login import leave_out_headers, list_login_headers
 
         http = request.http
         if http is None:
             raise ValueError(f"the request of query {request.query!r} is not for an HTTP service")
         content_type = {} if http.json is None else {"content-type": "application/json"}
-        headers = {**content_type, **http.headers}
+        headers = leave_out_headers({**content_type, **http.headers}, list_login_headers(cluster))
         return SentRequest(http.method, make_sent_url(cluster.url or "", http), headers, http.json)
 
     def has_all_matches(self, ranking: Ranking, request: SearchRequest) -> bool:

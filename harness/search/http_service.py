@@ -44,7 +44,7 @@ from harness.search.connection import (
 from harness.search.engine import is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compile_path, read_service_answer
-from harness.search.login import Login, check_url, make_tls_options
+from harness.search.login import Login, check_url, leave_out_headers, make_tls_options
 from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
 from harness.search.service_requests import Permissions, find_problem
 
@@ -164,9 +164,7 @@ class WebConnection:
     def _send_in(self, session: requests.Session, http: HttpRequest, url: str, timeout: float) -> Answer:
         """Send *http* to *url* in *session*; raises the errors of requests."""
         end = time.monotonic() + timeout
-        # A suite cannot replace the headers of the login: they say who asks.
-        own_names = {name.lower() for name in self._headers}
-        headers = {name: value for name, value in http.headers.items() if name.lower() not in own_names}
+        headers = leave_out_headers(http.headers, self._headers)
         with session.request(
             http.method,
             url,

@@ -6,7 +6,7 @@ import base64
 import ipaddress
 import re
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -206,6 +206,25 @@ def _make_authorization(cluster: Cluster, environ: Mapping[str, str]) -> tuple[d
         token = _encode_basic(environ[cluster.username_env], environ[cluster.password_env])
         return {"authorization": f"Basic {token}"}, {cluster.password_env: token}
     return {}, {}
+
+
+def list_login_headers(cluster: Cluster) -> frozenset[str]:
+    """The names of the headers that `read_login` makes for *cluster*, in lower case."""
+    names = {header.lower() for header in cluster.headers_env}
+    if cluster.host:
+        names.add("host")
+    if cluster.logins:
+        names.add("authorization")
+    return frozenset(names)
+
+
+def leave_out_headers(headers: Mapping[str, str], login_headers: Collection[str]) -> dict[str, str]:
+    """
+    *headers* of a suite without those in *login_headers*, names in lower case.
+
+    A suite cannot replace the headers of the login: they say who asks.
+    """
+    return {name: value for name, value in headers.items() if name.lower() not in login_headers}
 
 
 def _check_one_login(cluster: Cluster) -> None:

@@ -90,3 +90,45 @@ def test_certificates_and_a_proxy_are_options_of_curl():
     proxy = ["--proxy", "http://proxy:3128", "--proxy-user", "kim:a b"]
     found = words(line, PW="of the key", PU="kim", PP="a b")
     assert found[2:] == [*certificate, *proxy, "--insecure", "http://shop/p/_search?a=b&c=d"]
+
+
+# What a suite or a harness.toml may have written to be run by whoever pastes the line.
+
+SHELL_CODE = "$(touch harm) `touch harm` ${IFS} $(touch harm"
+AUTHORIZATION = {"Authorization": f"{SHELL_CODE}\"; touch harm; ' ${{KEY}}"}
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        sent(headers=AUTHORIZATION, variables=("KEY",), encoded=("KEY",)),
+        sent(headers={"authorization": "$(touch${IFS}harm) ${KEY}"}, variables=("KEY",), encoded=("KEY",)),
+        sent(headers={"$(touch harm)": "${KEY}"}, variables=("KEY",)),
+        sent(headers={"x-a": "${KEY}"}, variables=("KEY", "A}$(touch harm)${B")),
+        sent(headers={"authorization": "ApiKey ${A$(touch harm)}"}, variables=("A$(touch harm)",)),
+        sent(
+            headers={"authorization": "ApiKey ${A$(touch harm)}"},
+            variables=("A$(touch harm)",),
+            encoded=("A$(touch harm)",),
+        ),
+        sent({"q": f"{SHELL_CODE} ${{KEY}} ' \" ! \n touch harm"}, variables=("KEY",)),
+        SentRequest("GET; touch harm", f"http://shop/{SHELL_CODE}'; touch harm #"),
+        sent(ca_certs="; touch harm", login="a;touch harm;$(touch harm):b"),
+        sent(route=Route(client_cert="$(touch harm)", client_key="`touch harm`", proxy="http://p;touch harm")),
+    ],
+)
+def test_the_shell_runs_nothing_but_curl(request_, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words(format_curl(request_), KEY="s3cret")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_stands_before_an_encoded_key_is_sent_as_it_is():
+    request = sent(headers=AUTHORIZATION, variables=("KEY",), encoded=("KEY",))
+    beginning = AUTHORIZATION["Authorization"].removesuffix("${KEY}")
+    assert words(format_curl(request), KEY="id:key")[3] == f"Authorization: {beginning}aWQ6a2V5"
+
+
+@pytest.mark.parametrize("url", ["http://shop/p?a[]=1", "http://shop/{a,b}", "http://shop/[1-9]"])
+def test_curl_sends_one_request_for_any_url(url):
+    assert words(format_curl(SentRequest("GET", url))) == ["-X", "GET", "--globoff", url]

@@ -444,6 +444,11 @@ def _collect_details(part: ScorePart) -> dict[str, float]:
 
 _NEEDS_ESCAPE = re.compile(r'["\\`$!]')
 
+_SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+_GLOBBED = frozenset("[]{}")
+"""Characters of a URL from which curl makes several requests."""
+
 
 def format_curl(sent: SentRequest) -> str:
     """
@@ -452,7 +457,9 @@ def format_curl(sent: SentRequest) -> str:
     >>> print(format_curl(SentRequest("GET", "http://shop/find?q=a b", {"x-key": "${KEY}"}, variables=("KEY",))))
     curl -X GET -H "x-key: $KEY" 'http://shop/find?q=a b'
     """
-    arguments = ["curl", "-X", sent.method]
+    arguments = ["curl", "-X", shlex.quote(sent.method)]
+    if set(sent.url) & _GLOBBED:
+        arguments.append("--globoff")
     if sent.login:
         arguments += ["-u", _quote(sent.login, sent.variables)]
     for header, value in sent.headers.items():
@@ -487,19 +494,23 @@ def _dump_body(body: Json) -> str:
 
 
 def _quote_header(header: str, value: str, sent: SentRequest) -> str:
-    # The variable has a login, which is sent in base64: the shell encodes it.
-    encoded = [variable for variable in sent.encoded if value.endswith("${" + variable + "}")]
-    if header.lower() == "authorization" and encoded:
-        scheme = value.partition(" ")[0]
-        return f'''"{header}: {scheme} $(printf %s "${encoded[0]}" | base64 | tr -d '\\n')"'''
+    for variable in sent.encoded:
+        reference = "${" + variable + "}"
+        # The variable has a login, which is sent in base64: the shell encodes it. All else is quoted, as a suite may
+        # have written it.
+        if header.lower() == "authorization" and value.endswith(reference) and _SHELL_NAME.fullmatch(variable):
+            beginning = _quote(f"{header}: {value.removesuffix(reference)}", sent.variables)
+            return beginning + f'''"$(printf %s "${variable}" | base64 | tr -d '\\n')"'''
     return _quote(f"{header}: {value}", sent.variables)
 
 
 def _quote(text: str, variables: tuple[str, ...]) -> str:
     """*text* as one word: in double quotes if it has variables and nothing to be escaped, else in single quotes."""
-    if not variables:
+    # Any other name is text: a shell would run what stands in its braces.
+    names_in_shell = [name for name in variables if _SHELL_NAME.fullmatch(name)]
+    if not names_in_shell:
         return shlex.quote(text)
-    reference = re.compile(rf"\$\{{({'|'.join(map(re.escape, variables))})\}}")
+    reference = re.compile(rf"\$\{{({'|'.join(names_in_shell)})\}}")
     # The text between variables, and the names of these, by turns.
     parts = reference.split(text)
     literals, names = parts[::2], parts[1::2]

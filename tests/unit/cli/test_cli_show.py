@@ -243,6 +243,36 @@ def test_a_login_is_in_the_curl_line_by_its_variables(show, engine, monkeypatch)
     assert "pass-1234567890" not in printed
 
 
+LOGINS = {
+    'api_key_env = "KEY"': "authorization: ApiKey ",
+    'bearer_token_env = "KEY"': "authorization: Bearer id:k3y-of-the-login",
+    'username_env = "NAME"\npassword_env = "KEY"': "reader:id:k3y-of-the-login",
+    'headers_env = {Authorization = "KEY"}': "authorization: id:k3y-of-the-login",
+    'headers_env = {AUTHORIZATION = "NAME"}\nbearer_token_env = "KEY"': "authorization: Bearer id:k3y-of-the-login",
+}
+
+
+@pytest.mark.parametrize("login", LOGINS)
+@pytest.mark.parametrize("name", ["Authorization", "authorization"])
+def test_a_header_of_a_suite_does_not_stand_beside_the_login(show, engine, monkeypatch, login, name):
+    monkeypatch.setenv("KEY", "id:k3y-of-the-login")
+    monkeypatch.setenv("NAME", "reader")
+    header = f"{name}: '$(touch harm) a-suites-own ${{RELEVANCE_TOKEN}}'"
+    Path("shop.relevance.yaml").write_text(SERVICE.replace('x-token: "${RELEVANCE_TOKEN}"', header))
+    Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\nservice = "http"\n{login}\n')
+    monkeypatch.setenv("RELEVANCE_TOKEN", "id:k3y-of-the-login")
+    engine.root, engine.headers = {"hits": ["b", "x"]}, {}
+
+    [line] = [line for line in show("q")[1].out.splitlines() if line.startswith("curl ")]
+    assert "a-suites-own" not in line
+    script = "curl() { for word; do printf '%s\\n' \"$word\"; done; }; "
+    words = subprocess.run(["sh", "-c", script + line], capture_output=True, text=True, check=True).stdout.splitlines()
+    logins = [word for word in words if word.lower().startswith("authorization:") or word.startswith("reader:")]
+    assert len(logins) == 1
+    assert logins[0].startswith(LOGINS[login])
+    assert not Path("harm").exists()
+
+
 def test_json_holds_what_its_schema_says(shown, engine):
     fields = inspection_schema()["properties"]
     assert set(shown("coats")) == set(fields)
