@@ -12,6 +12,7 @@ from harness.cli.shared_options import Command, add_options, existing_file, json
 from harness.cli.terminal import show
 from harness.errors import UsageError
 from harness.files.partitions import join_evaluations, list_partitions
+from harness.files.query_ids import check_common_queries
 from harness.files.runs import FileOptions, evaluate_files, list_gains, read_measures
 from harness.metrics import read_gain
 from harness.metrics.evaluate import RunScores
@@ -87,11 +88,13 @@ def command(
 
     Files are TREC qrels and runs, or .csv, .jsonl and .parquet with columns query, document and grade or score; .gz and
     .zst are unpacked. Documents rank by their score; the order of the lines and the rank column do not count. A file
-    that is wrong ends with exit status 2 and all its problems. A folder holds a run in Parquet files, each query whole
-    in one of them; its judgments are in one file, or in a folder of files with the same names.
+    that is wrong ends with exit status 2 and all its problems, and so does a run of which no query is judged. A folder
+    holds a run in Parquet files, each query whole in one of them; its judgments are in one file, or in a folder of
+    files with the same names.
     """
     options = read_options(measures, profile, gain, complete)
     evaluation = _score(qrels, run, options, scheduler)
+    check_common_queries(evaluation, qrels, run)
     for line in describe_left_out(evaluation, complete=complete):
         click.echo(line, err=True)
     if as_json:

@@ -150,9 +150,36 @@ def test_counts_give_their_sum(files, capsys):
 
 
 def test_a_mean_over_no_query_is_null(files, capsys, tmp_path):
-    (tmp_path / "r.run").write_text("q77 Q0 a 1 1 tag\n")
-    found = evaluated(capsys, [*files, "--measure", "RR", "--profile", "trec"])
-    assert found["measures"]["RR"] == {"mean": None, "queries": {}}
+    (tmp_path / "r.run").write_text("q3 Q0 z 1 1 tag\n")
+    found = evaluated(capsys, [*files, "--measure", "RR"])
+    assert found["measures"]["RR"] == {"mean": None, "queries": {"q3": None}}
+
+
+@pytest.mark.parametrize("words", [[], ["--complete"], ["--json"], ["--profile", "trec"]])
+@pytest.mark.parametrize(
+    ("run", "said"),
+    [
+        ("q77 Q0 a 1 1 t\n", "the run has 'q77', the judgments have 'q1', 'q2', 'q3' and 1 more; give files"),
+        ("Q1 Q0 a 1 1 t\nx Q0 a 1 1 t\n", "the run has 'Q1', 'x', the judgments have"),
+        ("Q1 Q0 a 1 1 t\n", "; 'Q1' may be the query 'q1'; give files in which a query has the same id"),
+        ("MB002 Q0 a 1 1 t\n", "; 'MB002' may be the query 'q2'; give files"),
+        ("4 Q0 a 1 1 t\n", "; '4' may be the query 'q4'; give files"),
+    ],
+)
+def test_a_run_of_which_no_query_is_judged_is_an_error_with_ids_of_both(files, capsys, tmp_path, run, said, words):
+    (tmp_path / "r.run").write_text(run)
+    assert main([*files, "--measure", "RR", "--measure", "NumRet", *words]) == 2
+    printed = capsys.readouterr()
+    assert f"r.run: no query of the run is judged in {tmp_path / 'j.qrels'}: " in printed.err
+    assert said in printed.err
+    assert printed.out == ""
+
+
+def test_a_run_without_queries_is_scored_where_judged_queries_count_as_without_hits(files, capsys, tmp_path):
+    (tmp_path / "r.run").write_text("")
+    assert evaluated(capsys, [*files, "--measure", "RR", "--complete"])["measures"]["RR"]["mean"] == 0
+    assert main([*files, "--measure", "RR"]) == 2
+    assert "r.run: the run has no query; --complete counts" in capsys.readouterr().err
 
 
 def test_the_gain_can_be_chosen_and_written_as_a_map(files, capsys):

@@ -68,6 +68,12 @@ def test_a_query_in_two_files_is_refused(folder, capsys):
     assert "write all rows of a query to one file" in told
 
 
+def test_a_folder_of_which_no_query_is_judged_is_refused(folder, capsys):
+    write(Path("other.parquet"), [(f"{n:03}", "d1", 1) for n in range(500, 540)], "grade")
+    assert main(["evaluate", "--qrels", "other.parquet", "--run", "run", *MEASURES]) == 2
+    assert "run: no query of the run is judged in other.parquet: the run has 'q" in capsys.readouterr().err
+
+
 def test_judgments_apart_from_their_hits_are_refused(folder, capsys):
     assert "run/bucket=3/part.parquet: there is no file of that name in the other folder" in (
         write(Path("run/bucket=3/part.parquet"), [("q99", "d1", 0.5)], "score")

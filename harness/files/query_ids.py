@@ -1,0 +1,74 @@
+"""Whether the query ids of two files meet: files of two systems may write the id of one query differently."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from itertools import chain
+from pathlib import Path
+
+from harness.errors import UsageError
+from harness.metrics.evaluate import RunScores
+from harness.words import find_other_names, listed
+
+_NUMBER = re.compile(r"[^0-9]*?0*([0-9]+)")
+
+
+def extract_number(identifier: str) -> str:
+    """
+    The number at the end of an id, without zeros in front and without what stands before it.
+
+    An id with digits elsewhere too, or without a number at its end, stays as it is.
+
+    >>> [extract_number(text) for text in ("051", "MB001", "AR26", "topic-7", "0", "2020-17", "tent")]
+    ['51', '1', '26', '7', '0', '2020-17', 'tent']
+    """
+    match = _NUMBER.fullmatch(identifier)
+    return identifier if match is None else match[1]
+
+
+def pair_similar_ids(missing: Collection[str], known: Collection[str]) -> dict[str, str]:
+    """Ids of *missing*, each with that of *known* which differs from it in its form only, or has the same number."""
+    pairs = find_other_names(missing, known)
+    known_by_number: dict[str, str] = {}
+    for identifier in known:
+        known_by_number.setdefault(extract_number(identifier), identifier)
+    for identifier in missing:
+        number = extract_number(identifier)
+        if identifier not in pairs and number in known_by_number:
+            pairs[identifier] = known_by_number[number]
+    return pairs
+
+
+def check_common_queries(scores: RunScores, judgments: Path, run: Path) -> None:
+    """
+    Refuse a run of which no query is judged: all means would be over no query.
+
+    A run without any query may be scored if the judged queries count as queries without hits.
+
+    Raises:
+        UsageError: Shows ids of both files side by side.
+    """
+    left_out = {*scores.missing, *scores.unjudged}
+    scored = set(chain.from_iterable(scores.scores.values()))
+    if scored - left_out:
+        return
+    if not scores.unjudged:
+        if scored:
+            return
+        raise UsageError(f"{run}: the run has no query; --complete counts the judged queries as queries without hits")
+    pairs = pair_similar_ids(scores.unjudged, scores.missing)
+    shown = f"the run has {_list_ids(scores.unjudged)}, the judgments have {_list_ids(scores.missing)}"
+    if pairs:
+        run_id, judged_id = next(iter(pairs.items()))
+        shown += f"; {run_id!r} may be the query {judged_id!r}"
+    raise UsageError(
+        f"{run}: no query of the run is judged in {judgments}: {shown}; give files in which a query has the same id"
+    )
+
+
+def _list_ids(identifiers: Collection[str]) -> str:
+    """The first of *identifiers*, and how many more there are."""
+    if not identifiers:
+        return "none"
+    return listed([repr(identifier) for identifier in identifiers])
