@@ -12,6 +12,7 @@ import json
 import sys
 from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
+from urllib.parse import unquote
 
 from harness.errors import EngineUnreachable, HarnessError, UsageError
 from harness.model import Engine
@@ -122,7 +123,8 @@ class _MsearchSender:
 
     def send(self, method: str, path: str, body: bytes | None, mime: str, timeout: float | None) -> Any:  # noqa: ARG002
         type_name = type(self._client).__name__
-        name = self.calls.get(path.partition("?")[0])
+        index, endpoint = _split_index(path.partition("?")[0])
+        name = self.calls.get(endpoint)
         if name is None:
             raise _NotImplementedThere(f"a client of type {type_name} cannot send {method} {path}")
         call = getattr(self._client, name, None)
@@ -130,7 +132,22 @@ class _MsearchSender:
             raise UsageError(f"a client of type {type_name} has no `{name}`")
         if body is None:
             return call()
-        return call(body=[json.loads(line) for line in body.splitlines()])
+        lines = [json.loads(line) for line in body.splitlines()]
+        if index:
+            # The object need not take an index beside the body.
+            lines[::2] = [{"index": index, **header} for header in lines[::2]]
+        return call(body=lines)
+
+
+def _split_index(path: str) -> tuple[str, str]:
+    """
+    The index that a *path* begins with, empty if it names none, and the rest.
+
+    >>> _split_index("/shop%20a,books/_msearch"), _split_index("/_msearch/template")
+    (('shop a,books', '/_msearch'), ('', '/_msearch/template'))
+    """
+    index, separator, name = path.partition("/_msearch")
+    return unquote(index[1:]), f"{separator}{name}" if separator else path
 
 
 class ClientConnection:

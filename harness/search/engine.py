@@ -221,6 +221,10 @@ class EngineInspector(Inspector):
 SERVERLESS = "serverless"
 """What stands for the version where the server has none."""
 
+OPENSEARCH_TAGLINE = "The OpenSearch Project"
+COMPATIBLE = "in compatibility mode"
+"""What stands for the version of an OpenSearch that says it is 7.10.2, whatever it is."""
+
 
 def parse_engine(text: str) -> Engine:
     """
@@ -289,6 +293,9 @@ def _read_engine(version: Mapping[str, Any], content: Mapping[str, Any]) -> Engi
         return Engine("elasticsearch", SERVERLESS)
     if version.get("distribution") == "opensearch":
         return Engine("opensearch", number)
+    if str(content.get("tagline", "")).startswith(OPENSEARCH_TAGLINE):
+        # `compatibility.override_main_response_version`, as on AWS, leaves the distribution out for old clients.
+        return Engine("opensearch", COMPATIBLE)
     if content.get("tagline") == "You Know, for Search" or "build_flavor" in version:
         return Engine("elasticsearch", number)
     raise SearchError(f"the server says it is version {number or '?'} of an unknown engine; {STATE_IT}")

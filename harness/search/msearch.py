@@ -8,7 +8,7 @@ does not affect the ranking.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from urllib.parse import quote, urlencode
@@ -49,6 +49,8 @@ class Entry:
 
     place: int
     lines: bytes
+    index: str | None = None
+    """What is searched. It is not in *lines*, see `choose_path`."""
     is_template: bool = False
     title_field: str | None = None
     snippet: str | None = None
@@ -98,6 +100,7 @@ def _make_body_entry(place: int, request: SearchRequest, body: Mapping[str, Json
     return Entry(
         place,
         lines,
+        index=_find_index(request),
         path=path,
         title_field=request.title_field,
         snippet=request.snippet,
@@ -138,6 +141,7 @@ def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, 
     return Entry(
         place,
         lines,
+        index=_find_index(request),
         path=path,
         is_template=True,
         title_field=request.title_field,
@@ -151,7 +155,9 @@ def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, 
 def _write(request: SearchRequest, content: Json) -> tuple[str, bytes]:
     """The path and lines of *request*: two lines of an `_msearch`, or a `_search` for parameters without a place."""
     if request.url_params.keys() <= HEADER_PARAMS:
-        return "", _write_lines(_make_header(request), content)
+        header = _make_header(request)
+        header.pop("index", None)
+        return "", _write_lines(header, content)
     path, _ = make_single_search(request)
     return path, _encode(content)
 
@@ -234,9 +240,15 @@ def _make_header(request: SearchRequest) -> dict[str, Json]:
     if "pit" in request.body:
         # With a point in time the engine accepts neither an index nor a preference.
         return {**header, **request.url_params}
-    if request.index:
-        header["index"] = request.index
+    index = _find_index(request)
+    if index is not None:
+        header["index"] = index
     return {**header, "preference": PREFERENCE, **request.url_params}
+
+
+def _find_index(request: SearchRequest) -> str | None:
+    """The index that *request* names to the engine; a point in time takes the place of one."""
+    return None if "pit" in request.body else request.index or None
 
 
 def _write_lines(header: Mapping[str, Json], body: Json) -> bytes:
@@ -258,9 +270,33 @@ def _encode(value: Json) -> bytes:
     return COMPACT.encode(value).encode()
 
 
-def join_lines(entries: Iterable[Entry]) -> bytes:
-    """The body of one `_msearch`."""
-    return b"".join(entry.lines for entry in entries)
+def join_lines(entries: Sequence[Entry]) -> bytes:
+    """The body of one `_msearch`, or of the `_search` that is one entry; see `choose_path` for the indexes."""
+    if _names_index_in_path(entries):
+        return b"".join(entry.lines for entry in entries)
+    return b"".join(_add_index(entry) for entry in entries)
+
+
+def _add_index(entry: Entry) -> bytes:
+    """The lines of *entry* with its index in the header, which is never empty."""
+    if entry.index is None or entry.path:
+        return entry.lines
+    return b'{"index":%b,%b' % (_encode(entry.index), entry.lines.removeprefix(b"{"))
+
+
+LONGEST_PATH = 2000
+"""Characters of an index in a path. Servers take 4,096 bytes of a first line, and a target may list many indexes."""
+
+
+def _names_index_in_path(entries: Sequence[Entry]) -> bool:
+    """Whether one path can name what all of *entries* search."""
+    first = entries[0].index
+    if first is None or len(make_index_path(first)) > LONGEST_PATH:
+        return False
+    if "/" in first:
+        # Some proxies decode the slash of a date, such as <logs-{now/d}>, on the way.
+        return False
+    return all(entry.index == first for entry in entries)
 
 
 SEARCHES_AT_ONCE = 5
@@ -274,11 +310,14 @@ def choose_path(entries: Sequence[Entry]) -> str:
     """
     The path of the `_msearch` with *entries*, which are all templates or none, or of the `_search` that is one entry.
 
+    It names the index, if that is one for all: a cluster with `rest.action.multi.allow_explicit_index: false` refuses
+    an index in the header, and so may a proxy that decides by the path.
     It has no `filter_path`: with it OpenSearch omits empty lists, and so results without hits.
     """
     if entries[0].path:
         return entries[0].path
-    path = "/_msearch/template" if entries[0].is_template else "/_msearch"
+    path = make_index_path(entries[0].index) if _names_index_in_path(entries) else ""
+    path += "/_msearch/template" if entries[0].is_template else "/_msearch"
     return f"{path}?max_concurrent_searches={SEARCHES_AT_ONCE}"
 
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, BinaryIO, Self, TypeAlias
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 __all__ = ["ROOT", "SHARDS", "Fault", "ScriptedEngine", "item_of"]
 
@@ -30,7 +30,7 @@ Found: TypeAlias = Sequence["str | tuple[str, float | None]"]
 @dataclass
 class Fault:
     """
-    What the next *times* requests to a path that begins with *path* get instead of an answer.
+    What the next *times* requests to a path that begins with *path* get instead of an answer, be it that of an index.
 
     *status* None closes the connection. *body* is sent as it is, *headers* with it; the answer itself where there is no
     *body*. With *pause* the body comes a byte at a time, so many seconds apart.
@@ -95,7 +95,7 @@ class ScriptedEngine:
     def reply(self, method: str, path: str, body: bytes) -> tuple[int, object]:
         """The status and the content that answer a request which meets no fault."""
         if method == "POST":
-            return 200, self.search_all(body.splitlines())
+            return 200, self.search_all(body.splitlines(), unquote(split_index(path)[0]) or None)
         if path.partition("?")[0].endswith("/_field_caps") and path not in self.gets:
             return 200, self.field_caps(path)
         return 200, self.gets.get(path, self.root)
@@ -106,11 +106,11 @@ class ScriptedEngine:
         named = {"title"} if names == "*" else set(names.split(",")) - self.unmapped
         return {"indices": ["i"], "fields": {one: {"text": {"type": "text"}} for one in sorted(named)}}
 
-    def search_all(self, lines: Sequence[bytes]) -> object:
+    def search_all(self, lines: Sequence[bytes], index: str | None) -> object:
         self.before_search()
         searches = zip(map(json.loads, lines[::2]), map(json.loads, lines[1::2]), strict=True)
         return self.change_all(
-            {"took": 1, "responses": [self.search(body, head.get("index")) for head, body in searches]}
+            {"took": 1, "responses": [self.search(body, head.get("index", index)) for head, body in searches]}
         )
 
     def close(self) -> None:
@@ -123,7 +123,15 @@ class ScriptedEngine:
         """The fault that this request meets, if any; it is used up then."""
         with self._lock:
             self.sent.append((method, path))
-            met = next((fault for fault in self.faults if path.startswith(fault.path) and fault.times > 0), None)
+            _, endpoint = split_index(path)
+            met = next(
+                (
+                    fault
+                    for fault in self.faults
+                    if fault.times > 0 and (path.startswith(fault.path) or endpoint.startswith(fault.path))
+                ),
+                None,
+            )
             if met is not None:
                 met.times -= 1
             return met
@@ -156,6 +164,12 @@ class ScriptedEngine:
         every = [*self.rankings.values(), *self.on_index.values()]
         self._held |= {one if isinstance(one, str) else one[0] for found in every for one in found}
         return self._held - self.hidden
+
+
+def split_index(path: str) -> tuple[str, str]:
+    """The index that the path of an `_msearch` names, empty for none, and the rest of the path."""
+    index, separator, rest = path.partition("/_msearch")
+    return (index[1:], separator + rest) if separator else ("", path)
 
 
 def filled(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def engine(httpserver: HTTPServer) -> HTTPServer:
         headers = {"X-Elastic-Product": "Elasticsearch"}
         return Response(json.dumps({"responses": items}), content_type="application/json", headers=headers)
 
-    httpserver.expect_request("/_msearch", method="POST").respond_with_handler(answer)
+    httpserver.expect_request("/products/_msearch", method="POST").respond_with_handler(answer)
     return httpserver
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from harness.model import Failure, SearchRequest
-from harness.search.msearch import PREFERENCE, Entry, choose_path, make_entry
+from harness.search.msearch import PREFERENCE, Entry, choose_path, join_lines, make_entry
 
 
 def entry(body: Any, index: str | None = "products", title_field: str | None = None) -> Entry:
@@ -27,7 +27,7 @@ class TestLines:
     def test_partial_answers_are_refused_and_the_shard_copy_is_fixed(self) -> None:
         header, _ = lines({"size": 10})
 
-        assert header == {"index": "products", "preference": PREFERENCE, "allow_partial_search_results": False}
+        assert header == {"preference": PREFERENCE, "allow_partial_search_results": False}
 
     def test_the_body_goes_out_as_it_is_but_for_the_source(self) -> None:
         body = {"query": {"match": {"title": "schuhe größe 42"}}, "size": 10, "aggs": {"n": {"max": {"field": "n"}}}}
@@ -47,8 +47,38 @@ class TestLines:
         assert header == {"allow_partial_search_results": False}
         assert body["pit"] == {"id": "abc"}
 
-    def test_without_an_index_the_header_has_none(self) -> None:
-        assert "index" not in lines({}, index=None)[0]
+    @pytest.mark.parametrize(
+        ("index", "path"),
+        [
+            ("products", "/products/_msearch"),
+            ("shop-*,böoks", "/shop-*,b%C3%B6oks/_msearch"),
+            (None, "/_msearch"),
+        ],
+    )
+    def test_the_path_names_the_index_and_the_header_does_not(self, index: str | None, path: str) -> None:
+        entries = [entry({"size": size}, index=index) for size in (1, 2)]
+
+        assert choose_path(entries).partition("?")[0] == path
+        assert [json.loads(line).get("index") for line in join_lines(entries).splitlines()[::2]] == [None, None]
+
+    @pytest.mark.parametrize(
+        "indexes",
+        [("products", "books"), ("products", None), ("<logs-{now/d}>",) * 2, (",".join(["products"] * 300),) * 2],
+        ids=["several", "one-without", "a-slash", "long"],
+    )
+    def test_indexes_that_no_path_can_name_are_in_the_headers(self, indexes: tuple[str | None, ...]) -> None:
+        entries = [entry({"size": 1}, index=index) for index in indexes]
+
+        assert choose_path(entries).partition("?")[0] == "/_msearch"
+        headers = [json.loads(line) for line in join_lines(entries).splitlines()[::2]]
+        assert tuple(header.get("index") for header in headers) == indexes
+        assert all(header["preference"] == PREFERENCE for header in headers)
+
+    def test_a_point_in_time_is_searched_without_an_index(self) -> None:
+        made = entry({"pit": {"id": "abc"}})
+
+        assert choose_path([made]).partition("?")[0] == "/_msearch"
+        assert "index" not in json.loads(join_lines([made]).splitlines()[0])
 
     @pytest.mark.parametrize(
         ("body", "words"),
@@ -71,7 +101,7 @@ class TestTemplates:
         made = entry({"template": {"id": "products", "params": {"q": "shoes"}}, "size": 25})
 
         assert json.loads(made.lines.split(b"\n")[1]) == {"id": "products", "params": {"size": 25, "q": "shoes"}}
-        assert choose_path([made]) == "/_msearch/template?max_concurrent_searches=5"
+        assert choose_path([made]) == "/products/_msearch/template?max_concurrent_searches=5"
 
     def test_a_size_of_its_own_wins(self) -> None:
         made = entry({"template": {"id": "products", "params": {"size": 7}}, "size": 25})

@@ -9,6 +9,7 @@ pytest.importorskip("trustme")
 import base64
 import hashlib
 import json
+import re
 import socket
 import ssl
 import sys
@@ -26,6 +27,7 @@ from builders.ports import closed_port
 from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageError
 from harness.model import Cluster, Engine, Failure, FailureKind, Ranking, SearchRequest
 from harness.search import open_search
+from harness.search.lookup import find_documents
 
 ELASTICSEARCH = {
     "version": {"number": "9.4.3", "build_flavor": "default"},
@@ -63,6 +65,17 @@ class TestIdentity:
             (ELASTICSEARCH, Engine("elasticsearch", "9.4.3")),
             (OPENSEARCH, Engine("opensearch", "3.8.0")),
             ({"version": {"number": "8.11.0", "build_flavor": "serverless"}}, Engine("elasticsearch", "serverless")),
+            (
+                {
+                    "version": {"number": "7.10.2", "build_type": "tar", "minimum_wire_compatibility_version": "6.8.0"},
+                    "tagline": "The OpenSearch Project: https://opensearch.org/",
+                },
+                Engine("opensearch", "in compatibility mode"),
+            ),
+            (
+                {"version": {"number": "7.10.2", "build_flavor": "oss"}, "tagline": "You Know, for Search"},
+                Engine("elasticsearch", "7.10.2"),
+            ),
         ],
     )
     def test_is_what_the_server_says(self, httpserver: HTTPServer, says: Any, engine: Engine) -> None:
@@ -240,7 +253,7 @@ class TestAddress:
 
     def test_a_path_before_the_engine_is_kept(self, httpserver: HTTPServer) -> None:
         httpserver.expect_request("/search/es/").respond_with_json(OPENSEARCH)
-        httpserver.expect_request("/search/es/_msearch").respond_with_json({"responses": [FOUND]})
+        httpserver.expect_request("/search/es/products/_msearch").respond_with_json({"responses": [FOUND]})
 
         with open_search(cluster(httpserver.url_for("/search/es")), {}) as search:
             [response] = search.search([SearchRequest("q", "products", {})])
@@ -365,7 +378,7 @@ def test_a_search_travels_there_and_back(httpserver: HTTPServer) -> None:
         items = [FOUND if body["size"] == 1 else {"status": 404, "error": "no such index"} for body in lines[1::2]]
         return Response(json.dumps({"responses": items}), content_type="application/vnd.elasticsearch+json")
 
-    httpserver.expect_request("/_msearch", method="POST").respond_with_handler(search_all)
+    httpserver.expect_request("/products/_msearch", method="POST").respond_with_handler(search_all)
 
     with open_search(cluster(httpserver), {}) as search:
         first, second = search.search([SearchRequest(str(n), "products", {"size": n}) for n in (1, 2)])
@@ -374,9 +387,29 @@ def test_a_search_travels_there_and_back(httpserver: HTTPServer) -> None:
     assert isinstance(second, Failure)
 
 
+def test_a_login_for_one_path_is_enough_for_searches_and_look_ups(httpserver: HTTPServer) -> None:
+    def search_all(request: Request) -> Response:
+        headers = [json.loads(line) for line in request.data.splitlines()[::2]]
+        if any("index" in header for header in headers):
+            # As with `rest.action.multi.allow_explicit_index: false`.
+            return Response('{"error": "explicit index in multi search is not allowed"}', status=400)
+        return Response(json.dumps({"responses": [FOUND for _ in headers]}), content_type="application/json")
+
+    httpserver.expect_request("/products/_msearch", method="POST").respond_with_handler(search_all)
+    httpserver.expect_request(re.compile(".*")).respond_with_data("not for this login", status=403)
+    requests = [SearchRequest(str(number), "products", {"size": number}) for number in (1, 2)]
+
+    with open_search(cluster(httpserver), {}, engine="opensearch 2.19") as search:
+        responses = search.search(requests)
+        known = find_documents(search, requests[0], ["a", "b"])
+
+    assert all(isinstance(response, Ranking) for response in responses)
+    assert known.found == {"a"}
+
+
 @pytest.mark.parametrize("mime", ["application/json", "text/html", "application/xml", "application/octet-stream"])
 def test_an_answer_of_any_type_keeps_its_status(httpserver: HTTPServer, mime: str) -> None:
-    httpserver.expect_request("/_msearch").respond_with_data("<no/>", status=400, content_type=mime)
+    httpserver.expect_request("/products/_msearch").respond_with_data("<no/>", status=400, content_type=mime)
 
     with open_search(cluster(httpserver), {}, engine="opensearch 3.8") as search:
         [response] = search.search([SearchRequest("q", "products", {})])
@@ -421,7 +454,7 @@ class TestSilence:
 
         with HTTPServer(port=0, threaded=True) as server:
             server.expect_request("/").respond_with_json(OPENSEARCH)
-            server.expect_request("/_msearch").respond_with_handler(hang_at_4)
+            server.expect_request("/products/_msearch").respond_with_handler(hang_at_4)
             with open_search(cluster(server, timeout=0.5), {}) as search:
                 responses = search.search([SearchRequest(str(n), "products", {"size": n + 1}) for n in range(6)])
             held.set()
