@@ -194,11 +194,12 @@ def test_nothing_is_asked_but_searches(
         asked.append((method, path))
         return perform(self, method, path, **rest)
 
-    write(index(DOCUMENTS))
+    name = index(DOCUMENTS)
+    write(name)
     monkeypatch.setattr(TransportConnection, "perform", recorded)
     assert judgments("pool", ".", "--url", engine_url, "-q") == 0
     assert judgments("lint", ".", "--url", engine_url) == 0
-    assert {(method, path.partition("?")[0]) for method, path in asked} == {("GET", "/"), ("POST", "/_msearch")}
+    assert {(method, path.partition("?")[0]) for method, path in asked} == {("GET", "/"), ("POST", f"/{name}/_msearch")}
 
 
 def test_a_deleted_document_is_found_and_the_id_that_is_there(
