@@ -55,7 +55,7 @@ def test_they_are_filled_for_each_query_and_go_into_the_header_of_an_msearch(sho
     own = {"preference": "_local", "request_cache": "false", "expand_wildcards": "open,hidden"}
     assert first.url_params == {**own, "routing": "north"}
     assert second.url_params == {**own, "routing": "south"}
-    harness = {"index": "products", "allow_partial_search_results": False}
+    harness = {"allow_partial_search_results": False}
     assert make_header(first) == {**harness, **own, "routing": "north"}
 
 
