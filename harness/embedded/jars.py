@@ -212,14 +212,14 @@ class JarSource:
         for url in self.urls:
             for _ in range(ATTEMPTS):
                 try:
-                    return self._stream(f"{url}/{jar.path.as_posix()}", staged)
+                    return self._stream(f"{url}/{jar.path.as_posix()}", staged, jar)
                 except OSError as error:  # requests' errors are of this kind, too
                     failures.append(error)
                     if isinstance(error, ConnectTimeout | HTTPError):
                         break
         raise EngineStartError(self._failure(jar, failures[0])) from failures[0]
 
-    def _stream(self, url: str, staged: Path) -> str:
+    def _stream(self, url: str, staged: Path, jar: Jar) -> str:
         digest = hashlib.sha256()
         written = 0
         try:
@@ -227,6 +227,7 @@ class JarSource:
                 response.raise_for_status()
                 for block in response.iter_content(BLOCK):
                     self._end_if_stopped()
+                    self._check_size(jar, written + len(block))
                     file.write(block)
                     digest.update(block)
                     written += len(block)
@@ -235,6 +236,14 @@ class JarSource:
             self.progress.advance(-written)
             raise
         return digest.hexdigest()
+
+    def _check_size(self, jar: Jar, size: int) -> None:
+        """Refuse a file with more bytes than *jar*: without a limit it could fill the disk before its checksum."""
+        if size > jar.size:
+            raise EngineStartError(
+                f"{jar.coordinate} from {self._places()}: expected {jar.size} bytes, found more; the file was refused. "
+                "A proxy or a mirror may have returned another file"
+            )
 
     def _end_if_stopped(self) -> None:
         if self.stopped.is_set():

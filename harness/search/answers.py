@@ -11,7 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from harness.model import Failure, FailureKind, Json, Response
-from harness.search.connection import Answer
+from harness.search.connection import LARGEST_ANSWER, Answer, AnswerTooLarge
 from harness.search.hits import MalformedAnswer, describe_kind, describe_value, make_excerpt, read_count, read_ranking
 from harness.search.msearch import Entry
 
@@ -76,6 +76,50 @@ def may_be_fault_of_one(answer: Answer) -> bool:
     return not any(words in answer.body for words in (NO_TEMPLATES, NO_TEMPLATE))
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerLimits:
+    """The most that is read of an answer."""
+
+    most_bytes: int
+    """After decompression."""
+    most_values: int
+    """See `MOST_VALUES`."""
+
+
+LARGEST_BATCH_ANSWER = 64 * 2**20
+"""Bytes of the answer to several searches, or to one of few hits: the batch is divided if its answer has more."""
+
+BYTES_OF_HIT = 256 * 2**10
+"""Bytes for each hit of a single search that asks for many; at most `LARGEST_ANSWER` in all."""
+
+MOST_VALUES = 4_000_000
+"""
+Values of an answer, counted as the commas, brackets and braces of its text. Two bytes of text such as `[]` become a
+list of sixty bytes, so that the bytes alone do not limit the memory that an answer takes.
+"""
+
+VALUES_OF_HIT = 2_000
+"""Values for each hit of a single search that asks for many; a document may have a vector of a thousand numbers."""
+
+
+def find_answer_limits(entries: Sequence[Entry]) -> AnswerLimits:
+    """The limits of the answer to *entries*, from the number of hits that they ask for."""
+    hits = 0
+    if len(entries) == 1:
+        # A batch is divided when its answer is too large, so only a single search needs a higher limit.
+        hits = entries[0].size or 0
+    most_bytes = min(LARGEST_ANSWER, max(LARGEST_BATCH_ANSWER, hits * BYTES_OF_HIT))
+    return AnswerLimits(most_bytes, max(MOST_VALUES, hits * VALUES_OF_HIT))
+
+
+def check_values(answer: Answer, most_values: int = MOST_VALUES) -> None:
+    """Raise AnswerTooLarge if the JSON of *answer* may have more than *most_values* values."""
+    if len(answer.body) <= most_values:
+        return  # each value has a byte or more
+    if sum(map(answer.body.count, (b",", b"[", b"{"))) > most_values:
+        raise AnswerTooLarge(f"the answer has more than {most_values:,} values")
+
+
 def wrap_single_answer(answer: Answer) -> Answer:
     """The *answer* to a `_search` in the form of that to an `_msearch` with this search alone."""
     if answer.status not in COMPLETE:
@@ -89,7 +133,7 @@ def read_answer(answer: Answer, entries: Sequence[Entry]) -> list[RetriableRespo
     if answer.status not in COMPLETE:
         failed = RetriableResponse(read_failure(answer), answer.status in BUSY, server_pause)
         return [failed] * len(entries)
-    content = read_json(answer)
+    content = read_json(answer, find_answer_limits(entries).most_values)
     if isinstance(content, Mapping) and content.get("error") is not None:
         # An engine may answer with status 200 and one error for all searches.
         items: list[Json] | Failure = [content] * len(entries)
@@ -136,8 +180,12 @@ def read_retry_after(headers: Mapping[str, str], now: datetime | None = None) ->
     return max(0.0, (moment - (now or datetime.now(UTC))).total_seconds())
 
 
-def read_json(answer: Answer) -> Json | Failure:
-    """What the body of *answer* holds; a Failure where it is no JSON."""
+def read_json(answer: Answer, most_values: int = MOST_VALUES) -> Json | Failure:
+    """What the body of *answer* holds; a Failure where it is no JSON, or has more than *most_values* values."""
+    try:
+        check_values(answer, most_values)
+    except AnswerTooLarge as error:
+        return _make_malformed(str(error), answer)
     try:
         try:
             return json.loads(answer.body)
@@ -252,6 +300,8 @@ def read_item(item: Json, entry: Entry) -> Response:
         return _find_failure(item) or read_ranking(item, entry, stopped_early=_has_stopped_early(item, entry))
     except MalformedAnswer as error:
         return Failure(FailureKind.MALFORMED, str(error), _read_status(item))
+    except RecursionError:
+        return Failure(FailureKind.MALFORMED, "the nesting of the answer is too deep", _read_status(item))
 
 
 def may_succeed_again(response: Response, item: Json) -> bool:

@@ -46,6 +46,9 @@ MUCH = 1.6
 LARGE_ANSWER = 512 * 1024
 """Bytes of an answer from which batches do not grow."""
 
+HUGE_ANSWER = 16 * 2**20
+"""Bytes of an answer after which one batch at a time is sent: several such answers at once take much memory."""
+
 
 @dataclass(slots=True)
 class SearchBatch:
@@ -117,6 +120,8 @@ class Batches:
         self._rates: dict[int, float] = {}
         """The most searches a second, by the size of a batch."""
         self._is_stopped = False
+        self._are_answers_huge = False
+        """Whether the last answer was."""
         self._slow = min(SLOW, health.timeout / 4)
 
     @property
@@ -133,8 +138,10 @@ class Batches:
         """
         with self._changed:
             while self._unanswered and not self._is_stopped:
+                most_under_way = 2 * self._senders
                 # A server that does not serve gets one batch at a time, to see whether it does again.
-                most_under_way = 1 if self._health.outages else 2 * self._senders
+                if self._health.outages or self._are_answers_huge:
+                    most_under_way = 1
                 if self._under_way < most_under_way:
                     batch = self._next()
                     if batch is not None:
@@ -246,6 +253,7 @@ class Batches:
     def record_answer(self, size: int, seconds: float, answer: int) -> None:
         """Record that a batch of *size* was answered after *seconds* with *answer* bytes; batches may grow."""
         with self._changed:
+            self._are_answers_huge = answer >= HUGE_ANSWER
             if self._refused_size is not None and size >= self._refused_size:
                 self._refused_size = None
             rate = size / max(seconds, 1e-6)
@@ -258,6 +266,11 @@ class Batches:
                 self._size = min(self._most, size + max(1, size // 8))
             else:
                 self._size = min(self._most, growth * size)
+
+    def record_huge_answer(self) -> None:
+        """Record that an answer was too large to be read."""
+        with self._changed:
+            self._are_answers_huge = True
 
     def _choose_growth(self, size: int, seconds: float) -> int:
         """How many times as large the next batches are, after one of *size* took *seconds*."""

@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from harness.errors import EngineUnreachable, HarnessError, UsageError
 from harness.model import Engine
 from harness.search.connection import (
+    LARGEST_ANSWER,
     PLAIN_JSON,
     Answer,
     ConnectionClosed,
@@ -159,7 +160,14 @@ class ClientConnection:
         self._sender = sender
 
     def perform(
-        self, method: str, path: str, *, body: bytes | None = None, mime: str = PLAIN_JSON, timeout: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        mime: str = PLAIN_JSON,
+        timeout: float | None = None,
+        most_bytes: int = LARGEST_ANSWER,  # noqa: ARG002 - the client has read the answer already
     ) -> Answer:
         """See `Connection.perform`."""
         try:

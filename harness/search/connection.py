@@ -9,7 +9,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from dataclasses import dataclass, field
 from http.client import IncompleteRead
 from threading import Thread
@@ -21,6 +21,9 @@ from harness.errors import EngineUnreachable, LoginRefused, SearchError
 T = TypeVar("T")
 PLAIN_JSON = "application/json"
 NDJSON = "application/x-ndjson"
+
+LARGEST_ANSWER = 256 * 2**20
+"""The most bytes of any answer, after decompression, that are read."""
 
 
 class NoAnswerInTime(EngineUnreachable):
@@ -65,7 +68,14 @@ class Connection(MaskingConnection, Protocol):
         ...
 
     def perform(
-        self, method: str, path: str, *, body: bytes | None = None, mime: str = PLAIN_JSON, timeout: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        mime: str = PLAIN_JSON,
+        timeout: float | None = None,
+        most_bytes: int = LARGEST_ANSWER,
     ) -> Answer:
         """
         Send a request and wait for its answer.
@@ -76,8 +86,10 @@ class Connection(MaskingConnection, Protocol):
             body: The encoded body.
             mime: The media type of *body*.
             timeout: Seconds; by default the cluster's.
+            most_bytes: Of the answer, after decompression.
 
         Raises:
+            AnswerTooLarge: The answer has more than *most_bytes*.
             NoAnswerInTime: The answer was not complete within *timeout*.
             ConnectionClosed: The connection ended before the answer did.
             EngineUnreachable: No connection, an unknown host or a TLS failure.
@@ -128,31 +140,35 @@ def run_within(seconds: float | None, call: Callable[[], T]) -> T:
     if seconds is None:
         return _call_unlogged(call)
     outcome: Future[T] = Future()
-    context = copy_context()
+    Thread(target=_complete, args=(outcome, copy_context(), call), name="relevance-request", daemon=True).start()
+    try:
+        return outcome.result(seconds)
+    finally:
+        # The traceback of an error has the frames that hold the outcome, and the outcome holds the error. In this cycle
+        # what was read of the answer would stay in memory: a run does not search for cycles, see `gc_paused`.
+        del outcome
 
-    def work() -> None:
-        try:
-            outcome.set_result(context.run(_call_unlogged, call))
-        except BaseException as error:  # it is the caller's, whatever it is
-            outcome.set_exception(error)
 
-    Thread(target=work, name="relevance-request", daemon=True).start()
-    return outcome.result(seconds)
+def _complete(outcome: Future[T], context: Context, call: Callable[[], T]) -> None:
+    """Give *outcome* the result of *call* in *context*, or its error."""
+    try:
+        outcome.set_result(context.run(_call_unlogged, call))
+    except BaseException as error:  # it is the caller's, whatever it is
+        outcome.set_exception(error)
+    finally:
+        del outcome  # as in `run_within`
 
 
 CHUNK = 256 * 1024
 """Bytes of an answer that are read at once."""
 
-LARGEST_ANSWER = 256 * 2**20
-"""Bytes of an answer, after decompression, that are read."""
 
-
-def read_in_time(chunks: Iterable[bytes], end: float) -> bytes:
+def read_in_time(chunks: Iterable[bytes], end: float, most_bytes: int = LARGEST_ANSWER) -> bytes:
     """
     *chunks* joined, which are read until *end*, a time of `time.monotonic`.
 
     Raises:
-        AnswerTooLarge: They have more than `LARGEST_ANSWER` bytes.
+        AnswerTooLarge: They have more than *most_bytes* bytes.
         TimeoutError: It is later than *end*.
     """
     content: list[bytes] = []
@@ -160,8 +176,8 @@ def read_in_time(chunks: Iterable[bytes], end: float) -> bytes:
     for chunk in chunks:
         content.append(chunk)
         size += len(chunk)
-        if size > LARGEST_ANSWER:
-            raise AnswerTooLarge(f"the answer has more than {LARGEST_ANSWER // 2**20} MB")
+        if size > most_bytes:
+            raise AnswerTooLarge(f"the answer has more than {most_bytes // 2**20} MB")
         if time.monotonic() > end:
             raise TimeoutError
     return b"".join(content)

@@ -27,7 +27,16 @@ from harness.model import (
     SearchRequest,
 )
 from harness.search.addresses import AddressBook, refuse_address
-from harness.search.answers import BUSY, COMPLETE, RetriableResponse, read_failure, read_json, read_retry_after
+from harness.search.answers import (
+    BUSY,
+    COMPLETE,
+    LARGEST_BATCH_ANSWER,
+    RetriableResponse,
+    read_failure,
+    read_json,
+    read_retry_after,
+)
+from harness.search.batches import LARGE_ANSWER
 from harness.search.connected import ConnectedSearch
 from harness.search.connection import (
     CHUNK,
@@ -176,7 +185,7 @@ class WebConnection:
             allow_redirects=False,
             stream=True,
         ) as response:
-            content = read_in_time(response.iter_content(CHUNK), end)
+            content = read_in_time(response.iter_content(CHUNK), end, LARGEST_BATCH_ANSWER)
             headers_of_answer = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status_code, content, headers_of_answer)
 
@@ -290,6 +299,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         self._concurrency = permissions.cluster.concurrency
         self._root: Root | None = None
         """What answered at the roots of the service; None if they were not asked yet."""
+        self._one_large_answer = threading.Lock()
 
     def _check(self, requests: Sequence[SearchRequest], *, budget: float | None) -> None:
         """
@@ -386,7 +396,10 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             health.record_timeout(failure)
             return RetriableResponse(failure)
         except AnswerTooLarge as error:
-            return RetriableResponse(Failure(FailureKind.MALFORMED, str(error)))
+            failure = Failure(FailureKind.MALFORMED, str(error))
+            health.record_answer()
+            health.record_refusal(failure)
+            return RetriableResponse(failure)
         except EngineUnreachable as error:
             return RetriableResponse(health.record_loss(error), may_retry=True)
         health.record_answer()
@@ -394,7 +407,11 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             health.record_results()
         elif answer.status >= 400 and answer.status not in BUSY:
             health.record_refusal(read_failure(answer))
-        return _read_answer(answer, http)
+        if len(answer.body) < LARGE_ANSWER:
+            return _read_answer(answer, http)
+        # Values take many times the memory of their text: those of large answers are not read side by side.
+        with self._one_large_answer:
+            return _read_answer(answer, http)
 
 
 def _read_answer(answer: Answer, http: HttpRequest) -> RetriableResponse:

@@ -104,6 +104,10 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
         raise MalformedAnswer(
             f"the regular expressions of the paths take more than {SECONDS_TO_MATCH:g} s for this answer"
         ) from None
+    except (JSONPathError, RecursionError) as error:
+        # The library follows `..` a hundred levels down.
+        paths = ", ".join(f"`{path}`" for path in (http.ids, http.scores, http.titles, http.total) if path)
+        raise MalformedAnswer(f"the nesting of the answer is too deep for {paths}: name the list") from error
 
 
 def _read_content(content: Json, http: HttpRequest) -> Ranking:

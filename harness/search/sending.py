@@ -17,6 +17,8 @@ from harness.search.answers import (
     COMPLETE,
     TOO_SLOW,
     RetriableResponse,
+    check_values,
+    find_answer_limits,
     may_be_fault_of_one,
     read_answer,
     read_failure,
@@ -130,16 +132,27 @@ class BatchSender:
         begun = self._health.now()
         answers_before = self._health.answers
         mime = PLAIN_JSON if batch.entries[0].path else NDJSON
+        limits = find_answer_limits(batch.entries)
         try:
             answer = self._connection.perform(
-                "POST", choose_path(batch.entries), body=join_lines(batch.entries), mime=mime, timeout=seconds
+                "POST",
+                choose_path(batch.entries),
+                body=join_lines(batch.entries),
+                mime=mime,
+                timeout=seconds,
+                most_bytes=limits.most_bytes,
             )
+            check_values(answer, limits.most_values)
         except NoAnswerInTime as error:
             failure = Failure(FailureKind.TIMEOUT, str(error))
             return self._handle_silence(batch, failure, is_alive=False, answers_before=answers_before)
         except AnswerTooLarge as error:
+            failure = Failure(FailureKind.MALFORMED, str(error))
+            self._health.record_answer()
+            self._health.record_refusal(failure)
+            self._batches.record_huge_answer()
             self._batches.record_refusal(len(batch.entries))
-            return self._divide(batch, Failure(FailureKind.MALFORMED, str(error)), "answer too large")
+            return self._divide(batch, failure, "answer too large")
         except EngineUnreachable as error:
             return self._handle_loss(batch, error)
         self._health.record_answer(timely=answer.status not in TOO_SLOW)

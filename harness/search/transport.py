@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import count
 from threading import Lock
 from typing import Any
@@ -31,6 +32,7 @@ from harness.model import AddressOrigin, Cluster
 from harness.search.addresses import AddressBook, refuse_address
 from harness.search.connection import (
     CHUNK,
+    LARGEST_ANSWER,
     PLAIN_JSON,
     REFUSED,
     Answer,
@@ -75,14 +77,22 @@ class TransportConnection:
         self._has_answered = False
 
     def perform(
-        self, method: str, path: str, *, body: bytes | None = None, mime: str = PLAIN_JSON, timeout: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        mime: str = PLAIN_JSON,
+        timeout: float | None = None,
+        most_bytes: int = LARGEST_ANSWER,
     ) -> Answer:
         """See `Connection.perform`."""
         headers = self._headers if body is None else {**self._headers, "content-type": mime}
         seconds = timeout or self._timeout
+        request = NodeRequest(method, path, body, headers, seconds, most_bytes)
         node = self._next()
         try:
-            answer = run_within(seconds, lambda: node.send(method, path, body, headers, seconds))
+            answer = run_within(seconds, lambda: node.send(request))
         except (ReadTimeoutError, ConnectTimeoutError, TimeoutError, HTTPError, OSError) as error:
             self._mark(node, is_alive=False)
             raise self._make_error(error, node, seconds, len(body or b"")) from error
@@ -129,6 +139,19 @@ class TransportConnection:
             node.close()
 
 
+@dataclass(frozen=True, slots=True)
+class NodeRequest:
+    """A request to one node, and the limits of its answer."""
+
+    method: str
+    path: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    seconds: float
+    most_bytes: int
+    """Of the answer, after decompression."""
+
+
 class LimitedNode(Urllib3HttpNode):
     """A node whose answers are limited in size, also after decompression, and in time."""
 
@@ -150,29 +173,29 @@ class LimitedNode(Urllib3HttpNode):
         needs_whole_url = proxy is not None and config.scheme == "http"
         self._prefix = _format_url(config) if needs_whole_url else config.path_prefix
 
-    def send(self, method: str, path: str, body: bytes | None, headers: dict[str, str], seconds: float) -> Answer:
+    def send(self, request: NodeRequest) -> Answer:
         """
-        The answer to one request; raises the errors of urllib3.
+        The answer to *request*; raises the errors of urllib3.
 
         Raises:
             AnswerTooLarge, TimeoutError: See `read_in_time`.
         """
-        end = time.monotonic() + seconds
+        end = time.monotonic() + request.seconds
         if not self._is_verified:
             disable_warnings(InsecureRequestWarning)  # a remark of the report says it
         response = self.pool.urlopen(
-            method,
-            f"{self._prefix}{path}",
-            body=body,
-            headers=headers,
+            request.method,
+            f"{self._prefix}{request.path}",
+            body=request.body,
+            headers=request.headers,
             retries=False,
             redirect=False,
             assert_same_host=False,
-            timeout=seconds,
+            timeout=request.seconds,
             preload_content=False,
         )
         try:
-            content = read_in_time(response.stream(CHUNK), end)
+            content = read_in_time(response.stream(CHUNK), end, request.most_bytes)
         except BaseException:
             response.close()
             raise

@@ -108,6 +108,22 @@ def test_a_wrong_file_is_refused_and_the_right_ones_are_kept(repository: Reposit
     assert b"<html>please log in</html>" not in kept(cache).values()
 
 
+@pytest.mark.parametrize("size", [5001, 50_000_000])
+def test_a_file_is_read_up_to_the_size_in_the_lock(
+    repository: Repository, cache: Path, monkeypatch: pytest.MonkeyPatch, size: int
+) -> None:
+    wrong = LOCK.jars[1]
+    repository.files[f"/{wrong.path.as_posix()}"] = b"x" * size
+    sizes = []
+    progress = SilentProgress()
+    monkeypatch.setattr(progress, "advance", sizes.append)
+
+    with pytest.raises(EngineStartError, match=r"part1:1.0 .* expected 5000 bytes, found more; the file was refused"):
+        ensure_jars(LOCK, progress=progress)
+
+    assert sum(size for size in sizes if size > 0) <= LOCK.size
+
+
 def test_a_download_goes_on_where_it_stopped(repository: Repository) -> None:
     last = f"/{LOCK.jars[2].path.as_posix()}"
     content = repository.files.pop(last)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import Failure, FailureKind
-from harness.search.batches import Batches, SearchBatch
+from harness.search.batches import HUGE_ANSWER, Batches, SearchBatch
 from harness.search.msearch import Entry, join_lines
 from harness.search.server_health import Clock, Retries, ServerHealth
 
@@ -32,6 +33,24 @@ def next_size(batches: Batches) -> int:
     assert batch is not None
     batches.release(answered=len(batch.entries))
     return len(batch.entries)
+
+
+def test_after_a_huge_answer_one_batch_at_a_time_is_sent() -> None:
+    batches = batches_of(searches(1000), health(), senders=4)
+    taken = [batches.take() for _ in range(3)]
+    batches.record_answer(25, 1.0, HUGE_ANSWER)
+    for _ in taken:
+        batches.release(answered=25)
+
+    assert batches.take() is not None
+    waiting = Thread(target=batches.take, daemon=True)
+    waiting.start()
+    waiting.join(0.1)
+    assert waiting.is_alive()
+    batches.record_answer(25, 1.0, 1000)
+    batches.release(answered=25)
+    waiting.join(5)
+    assert not waiting.is_alive()
 
 
 @given(

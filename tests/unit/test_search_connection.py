@@ -11,7 +11,10 @@ import gzip
 import json
 import socket
 import threading
+import tracemalloc
 import urllib.request
+import weakref
+import zlib
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import replace
@@ -34,9 +37,12 @@ from harness.model import (
     SearchRequest,
     ShardCopy,
 )
-from harness.search import Search, connection, open_search
-from harness.search.connection import run_within
+from harness.process import gc_paused
+from harness.search import Search, answers, http_service, open_search
+from harness.search.answers import AnswerLimits, find_answer_limits
+from harness.search.connection import AnswerTooLarge, run_within
 from harness.search.engine_state import NEWEST_DOCUMENT, SHARD_STATS
+from harness.search.msearch import Entry
 from harness.search.server_health import Clock, Retries
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
@@ -276,7 +282,7 @@ def test_all_nodes_that_are_away_are_tried_before_the_cluster_is() -> None:
 def test_an_answer_is_read_up_to_a_size_after_decompression(
     engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connection, "LARGEST_ANSWER", 2**20)
+    monkeypatch.setattr(answers, "LARGEST_BATCH_ANSWER", 2**20)
     bomb = gzip.compress(b" " * 50 * 2**20)
     engine.faults.append(Fault("/_msearch", status=200, body=bomb, headers={"Content-Encoding": "gzip"}))
 
@@ -288,7 +294,7 @@ def test_an_answer_is_read_up_to_a_size_after_decompression(
 
 
 def test_a_services_answer_is_read_up_to_a_size(service: ScriptedEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "LARGEST_ANSWER", 2**20)
+    monkeypatch.setattr(http_service, "LARGEST_BATCH_ANSWER", 2**20)
     bomb = gzip.compress(b" " * 50 * 2**20)
     service.faults[:0] = [Fault("/search", status=200, body=bomb, headers={"Content-Encoding": "gzip"})]
 
@@ -299,7 +305,60 @@ def test_a_services_answer_is_read_up_to_a_size(service: ScriptedEngine, monkeyp
     assert response.reason == "the answer has more than 1 MB"
 
 
+def test_the_limits_of_an_answer_come_from_the_hits_that_are_asked_for() -> None:
+    few, many = Entry(0, b"", size=10), Entry(1, b"", size=10_000)
+
+    assert find_answer_limits([few]) == find_answer_limits([many] * 2) == AnswerLimits(64 * 2**20, 4_000_000)
+    assert find_answer_limits([many]) == AnswerLimits(256 * 2**20, 20_000_000)
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "deflate"])
+def test_an_engine_whose_answers_are_all_huge_takes_the_memory_of_a_few(
+    engine: ScriptedEngine, monkeypatch: pytest.MonkeyPatch, encoding: str
+) -> None:
+    monkeypatch.setattr(answers, "LARGEST_BATCH_ANSWER", 2 * 2**20)
+    content = b" " * 20 * 2**20
+    bomb = zlib.compress(content) if encoding == "deflate" else gzip.compress(content)
+    if encoding == "gzip, gzip":
+        bomb = gzip.compress(bomb)
+    engine.faults.append(Fault("/_msearch", 200, 10_000, bomb, {"Content-Encoding": encoding}))
+
+    with open_search(replace(cluster(engine), timeout=30.0), {}) as search, gc_paused():
+        tracemalloc.start()
+        try:
+            responses = search.search([SHOES] * 300)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert all(isinstance(response, Failure) for response in responses)
+    assert peak < 40 * 2**20
+
+
 # ------------------------------------------------------------------------------------------------------ a call in time
+
+
+class Content:
+    """What was read of an answer."""
+
+
+@pytest.mark.parametrize("error_type", [AnswerTooLarge, TimeoutError, OSError, KeyboardInterrupt])
+def test_a_call_that_fails_leaves_nothing_in_memory(error_type: type[BaseException]) -> None:
+    contents: list[weakref.ref[Content]] = []
+
+    def fail() -> None:
+        content = Content()
+        contents.append(weakref.ref(content))
+        raise error_type("no answer")
+
+    with gc_paused():
+        with contextlib.suppress(error_type):
+            run_within(5.0, fail)
+        for thread in threading.enumerate():
+            if thread.name == "relevance-request":
+                thread.join(5)
+        assert contents[0]() is None
+
 
 KEPT: ContextVar[str] = ContextVar("kept", default="nothing")
 

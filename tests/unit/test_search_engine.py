@@ -21,6 +21,7 @@ from harness.model import (
     Response,
     SearchRequest,
 )
+from harness.search.answers import MOST_VALUES
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.protocol import NOTHING_KNOWN
@@ -46,7 +47,14 @@ class Scripted:
         self._script = script
 
     def perform(
-        self, method: str, path: str, *, body: bytes | None = None, mime: str = "", timeout: float | None = None
+        self,
+        method: str,
+        path: str,
+        *,
+        body: bytes | None = None,
+        mime: str = "",
+        timeout: float | None = None,
+        most_bytes: int = 0,
     ) -> Answer:
         if (method, path) == ("GET", "/"):
             self.pings.append(timeout)
@@ -240,6 +248,27 @@ class TestLargeRequests:
         responses = Scripted(large).search(*(str(number) for number in range(20)))
 
         assert ids(responses) == ["MALFORMED" if number == 7 else str(number) for number in range(20)]
+
+    def test_a_server_of_which_all_answers_are_too_large_is_given_up(self) -> None:
+        def large(bodies: list[dict[str, Any]]) -> Answer:
+            raise AnswerTooLarge("the answer has more than 64 MB")
+
+        connection = Scripted(large)
+        responses = connection.search(*(str(number) for number in range(500)))
+
+        assert ids(responses) == ["MALFORMED"] * 500
+        assert len(connection.asked) <= MOST_REFUSALS
+
+    @pytest.mark.parametrize("repeated", [b"[],", b"{},", b"0,", b'{"a":[0]},', b"[[[]]],"])
+    @pytest.mark.parametrize("queries", [1, 20])
+    def test_an_answer_of_more_values_than_were_asked_for_is_not_read(self, repeated: bytes, queries: int) -> None:
+        body = b'{"responses":[' + repeated * (MOST_VALUES // (len(repeated) - 1)) + repeated * MOST_VALUES + b"0]}"
+        connection = Scripted(lambda bodies: Answer(200, body))
+
+        [first, *_] = connection.search(*(str(number) for number in range(queries)))
+
+        assert isinstance(first, Failure)
+        assert first.reason == "the answer has more than 4,000,000 values"
 
 
 class TestRetrying:

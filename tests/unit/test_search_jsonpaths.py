@@ -276,3 +276,15 @@ def test_a_regular_expression_that_takes_for_ever_is_a_malformed_answer() -> Non
     with pytest.raises(MalformedAnswer, match="take more than 2 s for this answer"):
         read({"items": [{"id": "a" * 100 + "cd"}] * 50}, path)
     assert [hit.id for hit in read({"items": [{"id": "aac"}, {"id": "b"}]}, path).hits] == ["aac"]
+
+
+@pytest.mark.parametrize("depth", [101, 300, 3000])
+@pytest.mark.parametrize("path", ["ids", "scores", "titles", "total"])
+def test_an_answer_nested_too_deep_for_a_path_is_malformed(path: str, depth: int) -> None:
+    nested: Any = "x"
+    for level in range(depth):
+        nested = {"x": nested} if level % 2 else [nested]
+    paths = {"ids": "$.ids", path: "$..x"}
+
+    with pytest.raises(MalformedAnswer, match="the nesting of the answer is too deep for"):
+        read({"ids": ["a"], "nested": nested}, **paths)
