@@ -13,7 +13,7 @@ from harness.search.connection import Connection
 from harness.search.msearch import make_index_path
 from harness.search.server_health import Retries, ServerRequest, ask_one
 
-# What a request names. Scripts, aggregations and whatever else may hold a name of the user's own are left alone.
+# What a request names. Scripts, and what only says which parts of a hit are returned, are left alone.
 
 
 Named: TypeAlias = tuple[str, str]
@@ -21,35 +21,64 @@ Named: TypeAlias = tuple[str, str]
 
 KEYED = frozenset(
     {
-        "fuzzy", "intervals", "match", "match_bool_prefix", "match_phrase", "match_phrase_prefix", "prefix", "range",
-        "regexp", "span_term", "term", "terms", "terms_set", "wildcard",
+        "fuzzy", "geo_bounding_box", "geo_distance", "geo_grid", "geo_polygon", "geo_shape", "intervals", "match",
+        "match_bool_prefix", "match_phrase", "match_phrase_prefix", "neural", "neural_sparse", "prefix", "range",
+        "regexp", "shape", "span_term", "term", "terms", "terms_set", "text_expansion", "weighted_tokens", "wildcard",
+        "xy_shape",
     }
 )  # fmt: skip
 """Queries whose key is a field: ``match: {title: …}``."""
 
+DECAYS = ("exp", "gauss", "linear")
+"""Functions of a function_score whose key is a field, as in `KEYED`."""
+
 LISTING = frozenset({"combined_fields", "more_like_this", "multi_match", "query_string", "simple_query_string"})
 """Queries with a list of ``fields``, which may have boosts and wildcards."""
 
-NAMING = frozenset({"distance_feature", "rank_feature"})
+NAMING = frozenset(
+    {
+        "distance_feature", "exists", "field_masking_span", "percolate", "rank_feature", "semantic", "sparse_vector",
+    }
+)  # fmt: skip
 """Queries whose ``field`` is one."""
 
-NO_FIELDS = frozenset({"_name", "boost", "value_type"})
-"""Keys of a query beside the field."""
+FUNCTIONS_WITH_FIELD = ("field_value_factor", "random_score")
+"""Functions of a function_score whose ``field`` is one."""
+
+NO_FIELDS = frozenset(
+    {
+        "_name", "boost", "distance", "distance_type", "ignore_unmapped", "mode", "multi_value_mode", "nested",
+        "nested_filter", "nested_path", "optimize_bbox", "order", "type", "unit", "validation_method", "value_type",
+    }
+)  # fmt: skip
+"""Keys beside the field, of a query, of a function, or of a sort by distance."""
 
 COMPOUND: Mapping[str, tuple[str, ...]] = {
     "bool": ("must", "filter", "should", "must_not"),
     "boosting": ("positive", "negative"),
     "constant_score": ("filter",),
     "dis_max": ("queries",),
-    "function_score": ("query", "functions"),
+    "field_masking_span": ("query",),
+    "function_score": ("query",),
     "has_child": ("query",),
     "has_parent": ("query",),
     "hybrid": ("queries",),
     "nested": ("query",),
     "pinned": ("organic",),
+    "rule": ("organic",),
     "script_score": ("query",),
+    "span_containing": ("big", "little"),
+    "span_first": ("match",),
+    "span_multi": ("match",),
+    "span_near": ("clauses",),
+    "span_not": ("include", "exclude"),
+    "span_or": ("clauses",),
+    "span_within": ("big", "little"),
 }
 """Queries that hold others, and where."""
+
+AGGREGATIONS = ("aggs", "aggregations")
+"""The two names of aggregations, in a body and in an aggregation."""
 
 
 def select_runtime_fields(body: Json) -> dict[str, Json]:
@@ -106,7 +135,11 @@ def _walk_search(body: Mapping[str, Json], at: str) -> Iterator[Named]:
     for clause, place in _walk_clauses(body.get("sub_searches"), f"{at}sub_searches"):
         yield from _walk_queries(clause.get("query"), f"{place}.query")
     yield from _walk_sorts(body.get("sort"), f"{at}sort")
-    yield from _walk_text(_as_mapping(body.get("collapse")).get("field"), f"{at}collapse.field")
+    collapse = _as_mapping(body.get("collapse"))
+    yield from _walk_text(collapse.get("field"), f"{at}collapse.field")
+    for clause, place in _walk_clauses(collapse.get("inner_hits"), f"{at}collapse.inner_hits"):
+        yield from _walk_sorts(clause.get("sort"), f"{place}.sort")
+    yield from _walk_aggregations(body, at)
     for clause, place in _walk_clauses(body.get("retriever"), f"{at}retriever"):
         yield from _walk_retriever(clause, place)
 
@@ -118,6 +151,8 @@ def _walk_retriever(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
         if kind == "knn":
             yield from _walk_knn(_as_mapping(inner), place)
         elif isinstance(inner, Mapping):
+            yield from _walk_text(inner.get("field"), f"{place}.field")
+            yield from _walk_listed(inner, place)
             yield from _walk_search(inner, f"{place}.")
             for held, at_held in _walk_clauses(inner.get("retrievers"), f"{place}.retrievers"):
                 weighted = held.get("retriever")
@@ -138,7 +173,9 @@ def _walk_queries(value: Json, at: str) -> Iterator[Named]:
 def _walk_listed(inner: Mapping[str, Json], at: str) -> Iterator[Named]:
     """Of a query with a list of fields, without their boosts."""
     fields = inner.get("fields")
-    if isinstance(fields, list):
+    if isinstance(fields, str):
+        yield fields.partition("^")[0], f"{at}.fields"
+    elif isinstance(fields, list):
         for number, name in enumerate(fields):
             if isinstance(name, str):
                 yield name.partition("^")[0], f"{at}.fields[{number}]"
@@ -148,22 +185,78 @@ def _walk_listed(inner: Mapping[str, Json], at: str) -> Iterator[Named]:
 def _walk_query(kind: str, inner: Mapping[str, Json], at: str) -> Iterator[Named]:
     """Of a query of this *kind*, whose content is *inner*."""
     if kind in KEYED:
-        for name in inner:
-            if name not in NO_FIELDS:
-                yield name, at
+        yield from _walk_keys(inner, at)
     elif kind in LISTING:
         yield from _walk_listed(inner, at)
-    elif kind in NAMING:
-        yield from _walk_text(inner.get("field"), f"{at}.field")
     elif kind == "knn":
         yield from _walk_knn(inner, at)
-    else:
-        for key in COMPOUND.get(kind, ()):
-            if key == "functions":
-                for function, place in _walk_clauses(inner.get(key), f"{at}.functions"):
-                    yield from _walk_queries(function.get("filter"), f"{place}.filter")
-            else:
-                yield from _walk_queries(inner.get(key), f"{at}.{key}")
+    if kind in NAMING:
+        yield from _walk_text(inner.get("field"), f"{at}.field")
+    for key in COMPOUND.get(kind, ()):
+        yield from _walk_queries(inner.get(key), f"{at}.{key}")
+    if kind == "function_score":
+        yield from _walk_function(inner, at)
+        for function, place in _walk_clauses(inner.get("functions"), f"{at}.functions"):
+            yield from _walk_queries(function.get("filter"), f"{place}.filter")
+            yield from _walk_function(function, place)
+
+
+def _walk_keys(inner: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """Of what has a field as a key, beside options."""
+    # What may be unmapped says so, as in a sort.
+    if inner.get("ignore_unmapped") is True:
+        return
+    for name, options in inner.items():
+        if name not in NO_FIELDS:
+            yield name, at
+            # The other fields that `terms_set`, and the filters that `neural` has.
+            content = _as_mapping(options)
+            place = f"{at}.{name}"
+            yield from _walk_text(content.get("minimum_should_match_field"), f"{place}.minimum_should_match_field")
+            yield from _walk_queries(content.get("filter"), f"{place}.filter")
+
+
+def _walk_function(function: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """Of a function of a function_score, which may stand in the function_score itself."""
+    for kind in FUNCTIONS_WITH_FIELD:
+        yield from _walk_text(_as_mapping(function.get(kind)).get("field"), f"{at}.{kind}.field")
+    for kind in DECAYS:
+        yield from _walk_keys(_as_mapping(function.get(kind)), f"{at}.{kind}")
+
+
+def _walk_aggregations(holder: Mapping[str, Json], at: str) -> Iterator[Named]:
+    """Of the aggregations of a body, or of an aggregation, the names of which are the user's own."""
+    for key in AGGREGATIONS:
+        for name, aggregation in _as_mapping(holder.get(key)).items():
+            for kind, content in _as_mapping(aggregation).items():
+                # A `bucket_sort` sorts by other aggregations; a `scripted_metric` has names of scripts only.
+                if kind not in (*AGGREGATIONS, "bucket_sort", "meta", "scripted_metric"):
+                    yield from _walk_aggregation(kind, content, f"{at}{key}.{name}.{kind}")
+            yield from _walk_aggregations(_as_mapping(aggregation), f"{at}{key}.{name}.")
+
+
+def _walk_aggregation(kind: str, content: Json, at: str) -> Iterator[Named]:
+    """
+    Of an aggregation of this *kind*: its ``field`` or those of its sources, its sort, and its filters.
+
+    A ``fields`` of texts is that of `matrix_stats`.
+    """
+    if kind == "filter":
+        yield from _walk_queries(content, at)
+        return
+    for clause, place in _walk_clauses(content, at):
+        yield from _walk_text(clause.get("field"), f"{place}.field")
+        yield from _walk_sorts(clause.get("sort"), f"{place}.sort")
+        for key, inner in clause.items():
+            if key == "filters":
+                filters = inner if isinstance(inner, Mapping) else {}
+                for name, query in filters.items():
+                    yield from _walk_queries(query, f"{place}.filters.{name}")
+                yield from _walk_queries(inner if isinstance(inner, list) else None, f"{place}.filters")
+            elif key == "fields" and isinstance(inner, list) and all(isinstance(name, str) for name in inner):
+                yield from _walk_listed(clause, place)
+            elif key not in ("sort", "script", "meta"):
+                yield from _walk_aggregation(key, inner, f"{place}.{key}")
 
 
 def _walk_knn(clause: Mapping[str, Json], at: str) -> Iterator[Named]:
@@ -186,9 +279,14 @@ def _walk_sorts(value: Json, at: str) -> Iterator[Named]:
             yield key, place
         elif isinstance(key, Mapping):
             for name, options in key.items():
+                content = _as_mapping(options)
+                if name == "_geo_distance":
+                    yield from _walk_keys(content, f"{place}._geo_distance")
                 # A field that may be unmapped says so, and need not be there.
-                if "unmapped_type" not in _as_mapping(options):
+                elif "unmapped_type" not in content:
                     yield name, place
+                nested = _as_mapping(content.get("nested"))
+                yield from _walk_queries(nested.get("filter"), f"{place}.{name}.nested.filter")
 
 
 def _walk_clauses(value: Json, at: str) -> Iterator[tuple[Mapping[str, Json], str]]:

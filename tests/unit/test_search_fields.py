@@ -53,6 +53,7 @@ NAMED: dict[str, tuple[Any, dict[str, str]]] = {
         {
             "a": "query.function_score.query.dis_max.queries[0].constant_score.filter.term",
             "b": "query.function_score.functions[0].filter.term",
+            "c": "query.function_score.functions[1].random_score.field",
         },
     ),
     "a nested query": (
@@ -63,9 +64,158 @@ NAMED: dict[str, tuple[Any, dict[str, str]]] = {
         {"query": {"script_score": {"query": TITLE, "script": {"params": {"term": {"x": 1}}}}}},
         {"title": "query.script_score.query.match"},
     ),
-    "aggregations are not looked into": (
-        {"query": TITLE, "aggs": {"a": {"terms": {"field": "b"}}}},
-        {"title": "query.match"},
+    "aggregations": (
+        {"query": TITLE, "aggs": {"a": {"terms": {"field": "b", "order": {"best": "desc"}}}}},
+        {"title": "query.match", "b": "aggs.a.terms.field"},
+    ),
+    "aggregations that sort, and those in aggregations": (
+        {
+            "aggregations": {
+                "field": {
+                    "terms": {"field": "brand"},
+                    "meta": {"field": "of the user"},
+                    "aggs": {
+                        "best": {"top_hits": {"sort": [{"price": "asc"}, "_score"], "size": 3}},
+                        "dear": {"top_metrics": {"metrics": [{"field": "cost"}], "sort": {"date": "desc"}}},
+                        "page": {"bucket_sort": {"sort": [{"best": {"order": "desc"}}]}},
+                        "red": {"filter": {"term": {"color": "red"}}},
+                        "colors": {"filters": {"filters": {"blue": {"term": {"hue": "blue"}}}}},
+                        "sums": {"scripted_metric": {"map_script": "…", "params": {"field": "x"}}},
+                    },
+                },
+                "pairs": {"composite": {"sources": [{"day": {"date_histogram": {"field": "day"}}}]}},
+                "mean": {"weighted_avg": {"value": {"field": "stars"}, "weight": {"field": "votes"}}},
+                "several": {"matrix_stats": {"fields": ["width", "height"]}},
+            }
+        },
+        {
+            "brand": "aggregations.field.terms.field",
+            "price": "aggregations.field.aggs.best.top_hits.sort[0]",
+            "cost": "aggregations.field.aggs.dear.top_metrics.metrics[0].field",
+            "date": "aggregations.field.aggs.dear.top_metrics.sort",
+            "color": "aggregations.field.aggs.red.filter.term",
+            "hue": "aggregations.field.aggs.colors.filters.filters.blue.term",
+            "day": "aggregations.pairs.composite.sources[0].day.date_histogram.field",
+            "stars": "aggregations.mean.weighted_avg.value.field",
+            "votes": "aggregations.mean.weighted_avg.weight.field",
+            "width": "aggregations.several.matrix_stats.fields[0]",
+            "height": "aggregations.several.matrix_stats.fields[1]",
+        },
+    ),
+    "the function of a function_score": (
+        {"query": {"function_score": {"query": TITLE, "field_value_factor": {"field": "clicks", "missing": 1}}}},
+        {"title": "query.function_score.query.match", "clicks": "query.function_score.field_value_factor.field"},
+    ),
+    "several functions": (
+        {
+            "query": {
+                "function_score": {
+                    "functions": [
+                        {"field_value_factor": {"field": "clicks"}, "weight": 2},
+                        {"gauss": {"date": {"origin": "now", "scale": "2d"}, "multi_value_mode": "avg"}},
+                        {"exp": {"place": {"origin": "1,2", "scale": "2km"}}},
+                        {"linear": {"price": {"origin": 0, "scale": 2}}, "filter": TITLE},
+                        {"random_score": {"seed": 1}},
+                        {"script_score": {"script": {"params": {"field": "x"}}}},
+                    ],
+                }
+            }
+        },
+        {
+            "clicks": "query.function_score.functions[0].field_value_factor.field",
+            "date": "query.function_score.functions[1].gauss",
+            "place": "query.function_score.functions[2].exp",
+            "price": "query.function_score.functions[3].linear",
+            "title": "query.function_score.functions[3].filter.match",
+        },
+    ),
+    "features, existence, and whatever has a field": (
+        {
+            "query": {
+                "bool": {
+                    "should": [
+                        {"rank_feature": {"field": "rank", "saturation": {"pivot": 8}}},
+                        {"distance_feature": {"field": "date", "origin": "now", "pivot": "7d"}},
+                        {"exists": {"field": "image"}},
+                        {"sparse_vector": {"field": "tokens", "query": "x"}},
+                        {"semantic": {"field": "meaning", "query": "x"}},
+                        {"percolate": {"field": "stored", "document": {"field": "x"}}},
+                    ]
+                }
+            }
+        },
+        {
+            "rank": "query.bool.should[0].rank_feature.field",
+            "date": "query.bool.should[1].distance_feature.field",
+            "image": "query.bool.should[2].exists.field",
+            "tokens": "query.bool.should[3].sparse_vector.field",
+            "meaning": "query.bool.should[4].semantic.field",
+            "stored": "query.bool.should[5].percolate.field",
+        },
+    ),
+    "places and shapes": (
+        {
+            "query": {
+                "bool": {
+                    "filter": [
+                        {"geo_distance": {"distance": "2km", "place": {"lat": 1, "lon": 2}, "distance_type": "plane"}},
+                        {"geo_bounding_box": {"ignore_unmapped": True, "anywhere": {}}},
+                        {"geo_shape": {"area": {"shape": {}}, "ignore_unmapped": False}},
+                    ]
+                }
+            },
+            "sort": [{"_geo_distance": {"home": [1, 2], "order": "asc", "unit": "km"}}],
+        },
+        {
+            "place": "query.bool.filter[0].geo_distance",
+            "area": "query.bool.filter[2].geo_shape",
+            "home": "sort[0]._geo_distance",
+        },
+    ),
+    "spans": (
+        {
+            "query": {
+                "span_near": {
+                    "clauses": [
+                        {"span_term": {"title": "x"}},
+                        {"span_multi": {"match": {"prefix": {"text": "x"}}}},
+                        {"field_masking_span": {"query": {"span_term": {"body": "x"}}, "field": "mask"}},
+                    ]
+                }
+            }
+        },
+        {
+            "title": "query.span_near.clauses[0].span_term",
+            "text": "query.span_near.clauses[1].span_multi.match.prefix",
+            "mask": "query.span_near.clauses[2].field_masking_span.field",
+            "body": "query.span_near.clauses[2].field_masking_span.query.span_term",
+        },
+    ),
+    "fields beside a field": (
+        {
+            "query": {"terms_set": {"codes": {"terms": ["a"], "minimum_should_match_field": "least"}}},
+            "sort": [{"offers.price": {"nested": {"path": "offers", "filter": {"term": {"offers.color": "x"}}}}}],
+            "collapse": {"field": "family", "inner_hits": [{"name": "x", "sort": [{"stock": "asc"}]}]},
+        },
+        {
+            "codes": "query.terms_set",
+            "least": "query.terms_set.codes.minimum_should_match_field",
+            "offers.price": "sort[0]",
+            "offers.color": "sort[0].offers.price.nested.filter.term",
+            "family": "collapse.field",
+            "stock": "collapse.inner_hits[0].sort[0]",
+        },
+    ),
+    "fields in one text": (
+        {"query": {"multi_match": {"query": "x", "fields": "title^2"}}},
+        {"title": "query.multi_match.fields"},
+    ),
+    "a retriever that reads a field": (
+        {"retriever": {"text_similarity_reranker": {"retriever": {"standard": {"query": TITLE}}, "field": "text"}}},
+        {
+            "text": "retriever.text_similarity_reranker.field",
+            "title": "retriever.text_similarity_reranker.retriever.standard.query.match",
+        },
     ),
     "sorts": (
         {"sort": ["_score", "price", {"date": "desc"}, {"stock": {"order": "asc", "unmapped_type": "long"}}]},
@@ -113,7 +263,7 @@ NAMED: dict[str, tuple[Any, dict[str, str]]] = {
     ),
     "its own runtime field": ({"query": {"term": {"day": 1}}, "runtime_mappings": {"day": {"type": "long"}}}, {}),
     "the engine's own fields": (
-        {"query": {"term": {"_index": "x"}}, "sort": [{"_geo_distance": {"place": [1, 2]}}]},
+        {"query": {"term": {"_index": "x"}}, "sort": ["_doc", {"_script": {"script": "…", "type": "number"}}]},
         {},
     ),
     "the same field twice": ({"query": TITLE, "sort": ["title"]}, {"title": "query.match"}),
