@@ -202,14 +202,89 @@ def test_features_and_the_parameters_of_an_address_are_listed(capsys):
 
 
 def test_each_qid_of_ltr_is_a_query_and_is_listed_where_it_shares_its_text(capsys):
-    write_files({"ltr.txt": "# from the log\n3 qid:1 # a tent\n0 qid:2 # a tent\n1 qid:2 # b rope\n2 qid:2 # c tent\n"})
+    write_files({"ltr.txt": "# from the log\n3 qid:1 # a tent\n0 qid:2 # a tent\n1 qid:2 # b tent\n"})
     suite = moved("quepid", ["ltr.txt"], *REQUEST)
-    found = [(query.id, query.text, dict(query.judgments)) for query in suite.queries]
-    assert found == [("tent", "tent", {"a": 3}), ("tent-2", "tent", {"a": 0, "c": 2}), ("rope", "rope", {"b": 1})]
+    assert [(query.text, dict(query.judgments)) for query in suite.queries] == [
+        ("tent", {"a": 3}), ("tent", {"a": 0, "b": 1}),
+    ]  # fmt: skip
     said = capsys.readouterr().err
     assert "ltr.txt:3:1: a text with several qid; each is a query of its own (qid:2, 'tent')\n" in said
-    assert "ltr.txt:4:1: a qid with several texts; each is a query of its own (qid:2, 'rope')\n" in said
     assert "ltr.txt:1:1: lines that are comments\n" in said
+
+
+HEADER = "# grade (0-4)\tqueryid\tdocId\ttitle\n#\n# qid:1: rambo\n# qid:2: rocky\n#\n"
+TITLED = """\
+4\tqid:1 #\t7555\tRambo
+3\tqid:1 #\t1370\tRambo III
+0\tqid:1 #\t1368\tFirst Blood
+4\tqid:2 #\t1366\tRocky
+0\tqid:2 #\t7555\tRambo
+"""
+FILMS = {"rambo": {"7555": 4, "1370": 3, "1368": 0}, "rocky": {"1366": 4, "7555": 0}}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        HEADER + TITLED,
+        HEADER.replace(": ", ":\t").replace("# ", "#") + TITLED,
+        f"{TITLED}{HEADER}",
+        HEADER + TITLED.replace(" #", " 1:0.5 2:7 #"),
+        HEADER.replace("rambo", "rambo*1").replace("rocky", "rocky*1") + TITLED,
+        "".join(f"  {line}\n" for line in (HEADER + TITLED).splitlines()),
+        HEADER + "".join(line.rpartition("\t")[0] + "\n" for line in TITLED.splitlines()),
+    ],
+    ids=["plain", "tabs", "behind", "features", "weights", "indented", "untitled"],
+)
+def test_a_header_of_ranklib_has_the_texts_and_each_qid_is_one_query(content):
+    """The judgment lists of the Elasticsearch Learning to Rank plugin, with titles of documents behind their ids."""
+    write_files({"judgments.txt": content})
+    assert judgments(moved("quepid", ["judgments.txt"], *REQUEST)) == FILMS
+
+
+def test_titles_behind_documents_are_listed(capsys):
+    write_files({"judgments.txt": HEADER + TITLED})
+    moved("quepid", ["judgments.txt"], *REQUEST)
+    assert "judgments.txt:6:1: what stands behind the docid (5 times, first 'Rambo')\n" in capsys.readouterr().err
+
+
+def test_the_text_before_a_title_is_that_of_the_query():
+    lines = [line.split("\t") for line in TITLED.splitlines()]
+    texts = {"qid:1 #": "rambo", "qid:2 #": "rocky"}
+    content = "".join(f"{grade}\t{qid}\t{name}\t{texts[qid]}@{title}\n" for grade, qid, name, title in lines)
+    write_files({"judgments.txt": content, "mail.txt": "1 qid:1 # a ann@shop.example\n1 qid:2 # a tent@night\n"})
+    assert judgments(moved("quepid", ["judgments.txt"], *REQUEST)) == FILMS
+    suite = moved("quepid", ["mail.txt"], *REQUEST, output="mail.relevance.yaml")
+    assert judgments(suite) == {"ann@shop.example": {"a": 1}, "tent@night": {"a": 1}}
+
+
+def test_a_qid_with_titles_and_no_header_is_one_query_without_a_text(capsys):
+    write_files({"judgments.txt": TITLED})
+    assert main(["import", "quepid", "judgments.txt", *REQUEST, "--output", "moved.relevance.yaml"]) == 0
+    text = Path("moved.relevance.yaml").read_text()
+    assert '- {id: "1", judgments: {"7555": 4, "1370": 3, "1368": 0}}' in text
+    assert '- {id: "2", judgments: {"1366": 4, "7555": 0}}' in text
+    said = "judgments.txt:1:1: what stands behind the docid, which differs in the lines of a qid; a header"
+    assert said in capsys.readouterr().err
+
+
+def test_weights_in_a_header_are_those_of_the_queries():
+    content = HEADER.replace("rambo", "rambo*3").replace("rocky", "rocky ii*1.5") + TITLED
+    write_files({"judgments.txt": content})
+    suite = moved("quepid", ["judgments.txt"], *REQUEST)
+    assert [(query.text, query.weight) for query in suite.queries] == [("rambo", 3), ("rocky ii", 1.5)]
+
+
+def test_a_query_of_the_header_without_ratings_is_kept():
+    write_files({"judgments.txt": f"{HEADER}# qid:3: tent*2\n{TITLED}"})
+    assert judgments(moved("quepid", ["judgments.txt"], *REQUEST)) == {**FILMS, "tent*2": {}}
+
+
+def test_two_texts_of_a_qid_in_the_header_are_an_error(capsys):
+    write_files({"judgments.txt": f"{HEADER}# qid:2: tent\n{TITLED}"})
+    assert main(["import", "quepid", "judgments.txt", "--output", "a.relevance.yaml"]) == 2
+    said = "judgments.txt:6:1: qid:2 has the text 'tent' here, and 'rocky' in line 4; keep the right one"
+    assert said in capsys.readouterr().err
 
 
 def test_letor_names_documents_and_has_no_texts(capsys):
