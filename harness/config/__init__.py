@@ -7,10 +7,12 @@ prints a value that could be one. `harness.config.trust` decides which file coun
 
 from harness.config.addresses import (
     ENGINES,
+    decode_cloud_id,
     find_engine_problem,
     find_index_problem,
     find_url_problem,
     lacks_scheme,
+    uses_tls,
 )
 from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
 from harness.config.trust import CONFIG_VARIABLE, Configs, find_trusted, resolve_cluster
@@ -22,6 +24,7 @@ __all__ = [
     "Config",
     "Configs",
     "config_path",
+    "decode_cloud_id",
     "find_engine_problem",
     "find_index_problem",
     "find_trusted",
@@ -29,4 +32,5 @@ __all__ = [
     "lacks_scheme",
     "read_config",
     "resolve_cluster",
+    "uses_tls",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -13,6 +14,10 @@ _NO_LOGIN = (
     "a URL must not contain a login; name its environment variables under [clusters.NAME] in harness.toml: "
     "username_env and password_env, or api_key_env"
 )
+_CLOUD_PARTS = re.compile(
+    r"(?P<host>[^\s:$]+)(?::(?P<port>[0-9]{1,5}))?\$(?P<engine>[^\s:$]+)(?::(?P<engine_port>[0-9]{1,5}))?(?:\$.*)?"
+)
+"""Matches what a cloud id encodes."""
 _ENGINE = re.compile(r"(\S+?)(?:\s+(\d+(?:\.\d+)*|serverless))?")
 _HOST_AND_PORT = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}(?:/\S*)?")
 VARIABLE_PATTERN = re.compile(r"[A-Za-z0-9_*]+")
@@ -44,6 +49,44 @@ def find_url_problem(url: str) -> str | None:
     if parts.query or parts.fragment:
         return "the URL of a server must not have ? or #; expected one such as http://localhost:9200"
     return None
+
+
+def uses_tls(url: str) -> bool:
+    """
+    Whether *url* is one with https, in any case.
+
+    >>> uses_tls("HTTPS://search.example"), uses_tls("http://https.example")
+    (True, False)
+    """
+    return urlsplit(url).scheme == "https"
+
+
+def decode_cloud_id(cloud_id: str) -> str:
+    """
+    The URL of the engine that *cloud_id* names.
+
+    It is a name, which may have colons, and the encoded host, engine and dashboards of a deployment, each of which may
+    have a port. That of the engine goes before that of the host.
+
+    Raises:
+        ValueError: It is invalid.
+
+    >>> decode_cloud_id("shop:eu:" + base64.b64encode(b"cloud.example:9243$abc:9244$def").decode())
+    'https://abc.cloud.example:9244'
+    """
+    name, _, encoded = cloud_id.rpartition(":")
+    try:
+        parts = _CLOUD_PARTS.fullmatch(base64.b64decode(encoded).decode("ascii"))
+    except ValueError:
+        parts = None
+    if not name or parts is None:
+        raise ValueError("its `cloud_id` is invalid; copy it from the deployment's page with the name and the colon")
+    port = parts["engine_port"] or parts["port"] or "443"
+    url = f"https://{parts['engine']}.{parts['host']}:{port}"
+    sentence = find_url_problem(url)
+    if sentence:
+        raise ValueError(f"its `cloud_id` is invalid: {sentence}")
+    return url
 
 
 def find_engine_problem(text: str) -> str | None:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from harness.config.addresses import VARIABLE_PATTERN, find_engine_problem, find_url_problem
+from harness.config.addresses import VARIABLE_PATTERN, find_engine_problem, find_url_problem, uses_tls
 from harness.config.places import ConfigProblems
 from harness.model import Cluster
 from harness.words import did_you_mean, listed, unknown_key
@@ -266,7 +266,7 @@ def _check_logins(shape: _ClusterShape, place: tuple[str, ...], problems: Config
 
 
 def _check_tls(shape: _ClusterShape, place: tuple[str, ...], problems: ConfigProblems) -> None:
-    is_secure = shape.cloud_id is not None or (shape.url or "").startswith("https://")
+    is_secure = shape.cloud_id is not None or uses_tls(shape.url or "")
     given = [key for key in _TLS_KEYS if getattr(shape, key) is not None]
     if given and not is_secure:
         problems.note((*place, given[0]), f"{given[0]} needs https, but the url begins with http://")

@@ -155,6 +155,8 @@ class ClientConnection:
     """A `Connection` through the user's client, with one node and no known secret."""
 
     nodes = 1
+    has_login = True
+    """As far as is known: the login is the client's own."""
 
     def __init__(self, sender: Sender) -> None:
         self._sender = sender

@@ -92,6 +92,9 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
         refusal = next(iter(refusals), None)
         if refusal is None or None in refusals:
             return
+        if not self.connection.has_login:
+            sentence = f"{self.who} refuses the request (status {refusal.status}: {refusal.reason}): {NO_LOGIN}"
+            raise LoginRefused(self.connection.mask(sentence))
         remedy = self.remedies.get(refusal.status or 0)
         sentence = f"{self.who} refuses the login (status {refusal.status}: {refusal.reason})"
         raise LoginRefused(self.connection.mask(f"{sentence}: {remedy}" if remedy else sentence))
@@ -104,12 +107,22 @@ class ConnectedSearch(Search, ABC, Generic[ConnectionT]):
 # Requests that are no searches.
 
 
+NO_LOGIN = (
+    "no login was sent, as the cluster has none; name its environment variables under [clusters.NAME] in harness.toml: "
+    "username_env and password_env, or api_key_env"
+)
 STATE_IT = 'state the engine in the target, for example `engine: "elasticsearch 9.4.3"`'
 
 
 def make_login_refused(answer: Answer, connection: Connection) -> LoginRefused:
     """The error for a 401 or 403, with a remedy."""
     reason = describe_refusal(answer)
+    if not connection.has_login:
+        sentence = f"the engine refuses the request ({reason}): {NO_LOGIN}"
+        if answer.status == 403:
+            # A proxy may allow searches to everybody, and nothing else.
+            sentence += f"; if searches need none, {STATE_IT}"
+        return LoginRefused(connection.mask(sentence))
     if answer.status == 401:
         remedy = "are the variables of the cluster's login set and correct, and has an API key not expired?"
     else:

@@ -50,6 +50,9 @@ class Answer:
 class MaskingConnection(Protocol):
     """What a connection to an engine and one to an HTTP service have in common."""
 
+    has_login: bool
+    """Whether its requests have a login or a client certificate."""
+
     def mask(self, text: str, /) -> str:
         """*text* with each secret of this connection replaced by the name of its variable."""
         ...

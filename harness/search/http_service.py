@@ -113,6 +113,7 @@ class WebConnection:
         self._addresses = AddressBook(cluster.origin)
         self._trusted: bool | str = self._tls.get("ca_certs", not self._tls)
         self.mask = login.make_masker()
+        self.has_login = login.is_sent
         self._headers = dict(login.headers)
         self._sessions: list[requests.Session] = []
         self._of_thread = threading.local()

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from harness.config import find_url_problem
+from harness.config import find_url_problem, uses_tls
 from harness.errors import UsageError
 from harness.masking import Masker, find_login_secrets
 from harness.model import Cluster
@@ -51,6 +51,8 @@ class Login:
     """That of harness.toml."""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Names the proxies where harness.toml has none."""
+    is_sent: bool = False
+    """Whether requests have a login, a header from a variable, or a client certificate."""
 
     def make_masker(self) -> Callable[[str], str]:
         """A function that replaces each secret in a text by the name of its variable."""
@@ -167,6 +169,7 @@ def read_login(cluster: Cluster, environ: Mapping[str, str]) -> Login:
         key_password=environ.get(cluster.client_key_password_env or ""),
         proxy=proxy,
         environment=environ,
+        is_sent=bool(cluster.logins or cluster.headers_env or cluster.client_cert),
     )
 
 
@@ -262,7 +265,7 @@ def make_tls_options(cluster: Cluster, login: Login, url: str) -> dict[str, Any]
         ValueError: A file is not there or cannot be used, the fingerprint is no SHA-256, or there is no TLS.
     """
     fingerprint, ca_certs = read_fingerprint(cluster, url), read_ca_file(cluster, url)
-    if not url.startswith("https://"):
+    if not uses_tls(url):
         return {}
     certificate = _read_certificate(cluster, login)
     if fingerprint:
@@ -338,26 +341,28 @@ def read_ca_file(cluster: Cluster, url: str) -> str | None:
 
 def _check_tls(cluster: Cluster, url: str) -> None:
     """Raise ValueError where what *cluster* says of certificates would not be used."""
-    if (cluster.fingerprint or cluster.ca_certs) and not url.startswith("https://"):
-        raise ValueError("a CA file or a fingerprint needs a URL that begins with https://")
-    if cluster.client_cert and not url.startswith("https://"):
-        raise ValueError("a client certificate needs a URL that begins with https://")
+    if uses_tls(url):
+        return
+    if cluster.fingerprint or cluster.ca_certs:
+        raise ValueError(f"a CA file or a fingerprint needs a URL that begins with https://, found {url}")
+    if cluster.client_cert:
+        raise ValueError(f"a client certificate needs a URL that begins with https://, found {url}")
 
 
 def list_remarks(cluster: Cluster) -> list[str]:
     """What others on the way to the server could read or change, and what allows that."""
     urls = [url for url in (cluster.url, *cluster.nodes) if url]
-    is_secure = cluster.cloud_id is not None or any(url.startswith("https://") for url in urls)
+    is_secure = cluster.cloud_id is not None or any(map(uses_tls, urls))
     remarks = []
     if is_secure and not cluster.verify_certs and not cluster.fingerprint:
         remarks.append(
             "the server's certificate is not verified (`verify_certs = false`): whoever is between can read the login "
             "and change the answers; name its CA file as `ca_certs`, or its SHA-256 as `fingerprint`"
         )
-    unencrypted = [url for url in urls if url.startswith("http://")]
+    unencrypted = [url for url in urls if not uses_tls(url)]
     exposed = [url for url in unencrypted if not is_this_machine(urlsplit(url).hostname or "")]
     if exposed and (cluster.logins or cluster.headers_env):
         remarks.append(f"the login is sent without encryption to {exposed[0]}; use https://")
-    if cluster.proxy_username_env and (cluster.proxy or "").startswith("http://"):
+    if cluster.proxy_username_env and not uses_tls(cluster.proxy or ""):
         remarks.append(f"the login of the proxy is sent without encryption to {cluster.proxy}")
     return remarks

@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Any
 
 from elastic_transport import NodeConfig, Urllib3HttpNode
-from elastic_transport.client_utils import parse_cloud_id, url_to_node_config
+from elastic_transport.client_utils import url_to_node_config
 from urllib3 import PoolManager, ProxyManager, disable_warnings
 from urllib3.exceptions import (
     ConnectTimeoutError,
@@ -27,6 +27,7 @@ from urllib3.exceptions import (
     ReadTimeoutError,
 )
 
+from harness.config import decode_cloud_id
 from harness.errors import EngineUnreachable, UsageError
 from harness.model import AddressOrigin, Cluster
 from harness.search.addresses import AddressBook, refuse_address
@@ -69,6 +70,7 @@ class TransportConnection:
         self._urls = ", ".join(_format_url(node.config) for node in nodes)
         self._headers = {"accept": PLAIN_JSON, **login.headers}
         self._timeout = timeout
+        self.has_login = login.is_sent
         self.mask = login.make_masker()
         self._alive = nodes
         self._away: list[LimitedNode] = []
@@ -226,21 +228,11 @@ def list_urls(cluster: Cluster) -> list[str]:
         ValueError: It has none, or its cloud id is invalid.
     """
     if cluster.cloud_id:
-        return [_make_cloud_url(cluster.cloud_id)]
+        return [decode_cloud_id(cluster.cloud_id)]
     urls = [url for url in (cluster.url, *cluster.nodes) if url]
     if not urls:
         raise ValueError("it has neither a `url` nor a `cloud_id`")
     return urls
-
-
-def _make_cloud_url(cloud_id: str) -> str:
-    try:
-        address = parse_cloud_id(cloud_id).es_address
-    except ValueError:
-        address = None
-    if address is None:
-        raise ValueError("its `cloud_id` is invalid; copy it from the deployment's page with the name and the colon")
-    return f"https://{address[0]}:{address[1]}"
 
 
 def _make_node(url: str, cluster: Cluster, login: Login) -> LimitedNode:

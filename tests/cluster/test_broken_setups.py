@@ -322,7 +322,7 @@ def test_a_login_that_is_refused(
             b'{"error": {"type": "security_exception", "reason": "missing authentication credentials"}, "status": 401}'
         )
         engine.faults.append(Fault("/", status=401, times=99, body=body))
-        broken = Broken("the engine refuses the login (status 401: security_exception", junit="refuses the login")
+        broken = Broken("the engine refuses the request (status 401: security_exception", junit="no login was sent")
         told(broken, "products", engine.url, pytester, monkeypatch, capsys)
 
 

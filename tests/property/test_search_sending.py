@@ -55,6 +55,8 @@ class Faulty:
         with self._lock:
             self.now += seconds
 
+    has_login = False
+
     def mask(self, text: str) -> str:
         return text
 

@@ -24,7 +24,9 @@ def test_every_port_is_bound_to_this_machine_because_there_is_no_login(name: str
 @pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_has_a_memory_limit_and_a_health_check_to_wait_for(name: str) -> None:
     assert SERVICES[name]["mem_limit"]
-    assert "/_cluster/health" in SERVICES[name]["healthcheck"]["test"][1]
+    check = SERVICES[name]["healthcheck"]["test"][1]
+    assert "/_cluster/health" in check
+    assert "--noproxy '*'" in check  # Docker gives containers the proxy of its own configuration
     assert SERVICES[name]["environment"]["discovery.type"] == "single-node"
 
 

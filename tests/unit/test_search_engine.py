@@ -73,6 +73,8 @@ class Scripted:
             self.now += timeout or 0.0
             raise
 
+    has_login = True
+
     def mask(self, text: str) -> str:
         return text.replace("hunter2", "${PASSWORD}")
 

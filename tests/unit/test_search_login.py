@@ -29,7 +29,7 @@ from harness.model import Cluster, Engine, Hit, HttpRequest, Ranking, SearchRequ
 from harness.run.notes import describe_connection
 from harness.search import open_search
 from harness.search.connection import explain_unreachable
-from harness.search.login import Login, list_remarks, read_login
+from harness.search.login import Login, list_remarks, make_tls_options, read_login
 from harness.search.login import Proxy as ProxyAddress
 
 SHOES = SearchRequest("shoes", "products", {"query": {"match": {"title": "red shoes"}}})
@@ -274,6 +274,46 @@ def test_a_certificate_that_cannot_be_used_is_refused_before_anything_is_sent(
 def test_a_server_that_wants_a_certificate_says_so(mutual: HTTPServer, authority: tuple[trustme.CA, str]) -> None:
     with pytest.raises(EngineUnreachable, match="`client_cert`"):
         open_search(with_certificate(mutual, authority[1], {}), {})
+
+
+@pytest.mark.parametrize("service", ["engine", "http"])
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_refusal_says_where_no_login_was_sent(httpserver: HTTPServer, service: str, status: int) -> None:
+    httpserver.expect_request(re.compile(".*")).respond_with_data("not for everybody", status=status)
+    url = httpserver.url_for("")
+    request = SERVICE if service == "http" else SearchRequest("shoes", "products", {})
+
+    def search_with(cluster: Cluster, stated: str | None) -> str:
+        with (
+            pytest.raises(LoginRefused) as caught,
+            open_search(cluster, {"TOKEN": "abcdef"}, engine=stated) as search,
+        ):
+            search.search([request])
+        return str(caught.value)
+
+    for stated in ("opensearch 2.19", None) if service == "engine" else (None,):
+        without = search_with(Cluster("test", url=url, service=service), stated)
+        with_one = search_with(Cluster("test", url=url, service=service, headers_env={"X-Token": "TOKEN"}), stated)
+
+        assert f"status {status}" in without
+        assert "no login was sent, as the cluster has none" in without
+        assert "refuses the login" not in without
+        assert "refuses the login" in with_one
+        assert "no login was sent" not in with_one
+
+
+@pytest.mark.parametrize("url", ["https://localhost:9", "HTTPS://localhost:9", "Https://localhost:9"])
+def test_https_is_tls_in_any_case(files: dict[str, str], url: str) -> None:
+    cluster = Cluster("test", url=url, client_cert=files["both"])
+
+    assert make_tls_options(cluster, Login(), url)["cert_file"] == files["both"]
+    assert list_remarks(cluster) == []
+
+
+def test_the_url_without_tls_is_named(files: dict[str, str]) -> None:
+    nodes = ("https://localhost:9", "http://localhost:10")
+    with pytest.raises(UsageError, match="begins with https://, found http://localhost:10"):
+        open_search(Cluster("test", url=nodes[0], nodes=nodes[1:], client_cert=files["both"]), {})
 
 
 def test_a_certificate_of_the_client_needs_tls(files: dict[str, str]) -> None:

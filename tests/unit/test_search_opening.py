@@ -28,6 +28,7 @@ from harness.errors import EngineUnreachable, LoginRefused, SearchError, UsageEr
 from harness.model import Cluster, Engine, Failure, FailureKind, Ranking, SearchRequest
 from harness.search import open_search
 from harness.search.lookup import find_documents
+from harness.search.transport import list_urls
 
 ELASTICSEARCH = {
     "version": {"number": "9.4.3", "build_flavor": "default"},
@@ -229,6 +230,10 @@ class TestAddress:
             ({}, "neither a `url` nor a `cloud_id`"),
             ({"cloud_id": "production"}, "cloud_id"),
             ({"cloud_id": "production:!!"}, "cloud_id"),
+            ({"cloud_id": "a:" + base64.b64encode(b"host.example").decode()}, "copy it from the deployment's page"),
+            ({"cloud_id": "a:" + base64.b64encode(b"host.example$").decode()}, "copy it from the deployment's page"),
+            ({"cloud_id": "a:" + base64.b64encode(b"host/x?$abc$").decode()}, "`cloud_id` is invalid"),
+            ({"cloud_id": "a:" + base64.b64encode(b"host.example$abc:99999").decode()}, "`cloud_id` is invalid"),
             ({"url": "https://h", "fingerprint": "ab:cd"}, "64 hexadecimal"),
             ({"url": "https://h", "ca_certs": "/nowhere/ca.pem"}, "does not exist"),
             ({"url": "http://h", "fingerprint": "ab" * 32}, "https://"),
@@ -240,6 +245,19 @@ class TestAddress:
             open_search(Cluster("production", **more), {})
         assert '"production"' in str(caught.value)
         assert "changeme" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("name", "parts", "url"),
+        [
+            ("shop", b"cloud.example$abc$def", "https://abc.cloud.example:443"),
+            ("shop", b"cloud.example:9243$abc$def", "https://abc.cloud.example:9243"),
+            ("shop", b"cloud.example$abc:9244$def:9245", "https://abc.cloud.example:9244"),
+            ("shop", b"cloud.example:9243$abc:9244", "https://abc.cloud.example:9244"),
+            ("shop:eu:1", b"cloud.example$abc$", "https://abc.cloud.example:443"),
+        ],
+    )
+    def test_a_cloud_id_may_have_ports_and_colons(self, name: str, parts: bytes, url: str) -> None:
+        assert list_urls(Cluster("c", cloud_id=f"{name}:{base64.b64encode(parts).decode()}")) == [url]
 
     def test_a_cloud_id_leads_to_its_host(self) -> None:
         from harness.search.login import Login

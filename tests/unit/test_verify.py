@@ -149,7 +149,7 @@ def test_an_engine_that_has_none_is_told(verify, status, body):
 def test_a_login_that_may_not_is_told(verify):
     found, told = verify(Fault("/i/_rank_eval", status=403, body=b'{"error": {"type": "security", "reason": "no"}}'))
     assert found == 3
-    assert "the engine refuses the login" in told.err
+    assert "the engine refuses the request" in told.err
 
 
 def test_a_look_up_that_the_window_of_the_index_refuses_is_told(verify):
