@@ -200,6 +200,10 @@ class _IndexedDocument:
     error: Json
 
 
+NO_PIPELINES: Mapping[str, Json] = {"index.default_pipeline": "_none", "index.final_pipeline": "_none"}
+"""Also those of the cluster's index templates: a pipeline may write to other indexes."""
+
+
 class Indexes:
     """The indexes of one cluster."""
 
@@ -233,7 +237,7 @@ class Indexes:
             SuiteError: The mappings are invalid; *mark* is their place.
             FixtureError: The engine refuses for another reason, such as too many shards.
         """
-        body = json.dumps({"settings": settings, "mappings": mappings}).encode()
+        body = json.dumps({"settings": {**settings, **NO_PIPELINES}, "mappings": mappings}).encode()
         answer = self._call(ServerRequest("PUT", _make_path(index), body), allowed=(400,))
         content = self._read_object(answer)
         if answer.status == 400:
@@ -330,7 +334,8 @@ class Indexes:
         for document in documents:
             identity = json.dumps(document.id).encode()
             lines.append(b'{"index":{"_id":%b}}\n%b\n' % (identity, document.source))
-        answer = self._call(ServerRequest("POST", f"{_make_path(index)}/_bulk", b"".join(lines), NDJSON))
+        path = f"{_make_path(index)}/_bulk?pipeline=_none"
+        answer = self._call(ServerRequest("POST", path, b"".join(lines), NDJSON))
         content = self._read_object(answer)
         items = content.get("items")
         outcomes = []

@@ -6,7 +6,7 @@ A misspelled id in a judgment would lower scores silently, and in "not in top" i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import SuiteError
@@ -15,11 +15,49 @@ from harness.model import Fixture, Mark, Query
 from harness.search.indexes import read_ids
 from harness.suites.grades import Judgments
 from harness.suites.reading import Reading, SuiteFiles
-from harness.suites.yaml import Problems
+from harness.suites.yaml import MappingNode, Problems, ScalarNode
 from harness.words import did_you_mean
 
 MOST_SHOWN = 20
 """Missing ids that are listed; with a wrong file all of them are missing."""
+
+SETTINGS = (
+    "analysis",
+    "analyze",
+    "auto_expand_replicas",
+    "codec",
+    "highlight",
+    "knn",
+    "load_fixed_bitset_filters_eagerly",
+    "mapping",
+    "max_adjacency_matrix_filters",
+    "max_docvalue_fields_search",
+    "max_inner_result_window",
+    "max_ngram_diff",
+    "max_regex_length",
+    "max_rescore_window",
+    "max_result_window",
+    "max_script_fields",
+    "max_shingle_diff",
+    "max_terms_count",
+    "number_of_replicas",
+    "number_of_routing_shards",
+    "number_of_shards",
+    "queries.cache",
+    "query",
+    "query_string",
+    "refresh_interval",
+    "requests.cache",
+    "routing_partition_size",
+    "search.default_pipeline",
+    "search.idle",
+    "similarity",
+    "sort",
+)
+"""
+The settings of an index that a fixture may have, with those below them. They change how its documents are analysed,
+stored and searched, and nothing else: an ingest pipeline or a lifecycle of the cluster writes to other indexes.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +80,7 @@ def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
         return None
     id_field = "id" if shape.id is None else str(shape.id)
     mark = reading.find_mark("fixture")
+    _check_settings(reading)
     fixture = Fixture(str(shape.documents), shape.mappings, shape.settings, id_field, mark)
     file = files.find(shape.documents)
     if file is None or (shape.id is not None and shape.id.unset):
@@ -51,6 +90,34 @@ def read_fixture(reading: Reading, files: SuiteFiles) -> FixtureFile | None:
     except SuiteError as error:
         reading.problems.extend(error.problems)
         return FixtureFile(fixture)
+
+
+def _check_settings(reading: Reading) -> None:
+    """Note each setting of the fixture that is not one of `SETTINGS`."""
+    fixture = reading.root.find_child("fixture")
+    settings = fixture.find_child("settings") if isinstance(fixture, MappingNode) else None
+    if not isinstance(settings, MappingNode):
+        return
+    for key, name in _walk_settings(settings):
+        # Engines take each name with and without this beginning.
+        plain_name = name.removeprefix("index.")
+        is_listed = any(plain_name == setting or plain_name.startswith(f"{setting}.") for setting in SETTINGS)
+        if not is_listed:
+            expected = (
+                "one of how the index of a fixture is analysed and searched, such as analysis or number_of_shards; "
+                "docs/suites.md lists them"
+            )
+            guess = did_you_mean(plain_name, SETTINGS)
+            reading.problems.note(key.mark, f"found the setting {name!r}, expected {expected}{guess}")
+
+
+def _walk_settings(settings: MappingNode, prefix: str = "") -> Iterator[tuple[ScalarNode, str]]:
+    """The last key and the whole name of each setting, whose dots may be written as mappings."""
+    for key, value in settings.items():
+        if isinstance(value, MappingNode):
+            yield from _walk_settings(value, f"{prefix}{key}.")
+        else:
+            yield key, f"{prefix}{key}"
 
 
 def check_documents(

@@ -221,6 +221,20 @@ class TestRefusedByTheEngine:
             ensure_index(search, fixture(**change), folder, name, allow_write=True)
         assert caught.value.exit_status == status
 
+    @pytest.mark.parametrize("setting", ["default_pipeline", "final_pipeline"])
+    def test_a_pipeline_of_an_index_template_does_not_change_the_documents(
+        self, search: EngineSearch, name: str, folder: Path, call: Callable[..., Any], setting: str
+    ) -> None:
+        call("PUT", f"/_ingest/pipeline/{name}", {"processors": [{"set": {"field": "title", "value": "stolen"}}]})
+        template = {"index_patterns": [f"{name}-*"], "priority": 900, "template": {"settings": {setting: name}}}
+        call("PUT", f"/_index_template/{name}", template)
+        try:
+            index = ensure_index(search, fixture(), folder, name, allow_write=True)
+            assert call("GET", f"/{index}/_doc/sku-7")["_source"]["title"] == "running shoes 7"
+        finally:
+            call("DELETE", f"/_index_template/{name}")
+            call("DELETE", f"/_ingest/pipeline/{name}")
+
     def test_a_file_that_is_wrong_reaches_no_engine(self, search: EngineSearch, name: str, folder: Path) -> None:
         (folder / "documents.jsonl").write_text('{"id": "a"}\n{"title": "no id"}\n')
 

@@ -159,13 +159,29 @@ def test_is_built_in_chunks_and_marked_after_each(server: Server, folder: Path, 
     assert marker(server, index).used == NOW.isoformat()
 
 
+def test_no_pipeline_of_the_cluster_sees_the_documents(server: Server, folder: Path, index: str) -> None:
+    created: list[dict[str, Any]] = []
+
+    def watch(call: str, body: bytes) -> None:
+        if call == f"PUT /{index}":
+            created.append(json.loads(body)["settings"])
+
+    server.before = watch
+    ensure(server, folder)
+    # An index template of the cluster may name pipelines for any index.
+    [settings] = created
+    assert (settings["index.default_pipeline"], settings["index.final_pipeline"]) == ("_none", "_none")
+    bulk_calls = [call for call in server.calls if "/_bulk" in call]
+    assert bulk_calls == [f"POST /{index}/_bulk?pipeline=_none"] * 3
+
+
 def test_documents_that_the_engine_is_too_busy_for_are_sent_again_alone(
     server: Server, folder: Path, index: str
 ) -> None:
     sent: list[int] = []
 
     def turn_away(call: str, body: bytes) -> Answer | None:
-        if not call.endswith("/_bulk"):
+        if not call.partition("?")[0].endswith("/_bulk"):
             return None
         ids = [json.loads(line)["index"]["_id"] for line in body.splitlines()[::2]]
         sent.append(len(ids))
@@ -184,7 +200,7 @@ def test_documents_that_the_engine_is_too_busy_for_are_sent_again_alone(
 
 def test_an_engine_that_stays_too_busy_leaves_no_half_of_an_index(server: Server, folder: Path) -> None:
     def busy(call: str, body: bytes) -> Answer | None:
-        return bulk_reply([429] * (len(body.splitlines()) // 2)) if call.endswith("/_bulk") else None
+        return bulk_reply([429] * (len(body.splitlines()) // 2)) if call.partition("?")[0].endswith("/_bulk") else None
 
     server.before = busy
 
@@ -224,7 +240,7 @@ def test_an_end_in_the_middle_leaves_no_half_of_an_index(
     server: Server, folder: Path, index: str, error: BaseException
 ) -> None:
     def end(call: str, body: bytes) -> None:
-        if call.endswith("/_bulk") and b"d700" in body:
+        if call.partition("?")[0].endswith("/_bulk") and b"d700" in body:
             raise error
 
     server.before = end
@@ -236,7 +252,7 @@ def test_an_end_in_the_middle_leaves_no_half_of_an_index(
 
 def test_that_the_rest_cannot_be_removed_hides_nothing(server: Server, folder: Path) -> None:
     def fail(call: str, body: bytes) -> None:
-        if call.endswith("/_bulk"):
+        if call.partition("?")[0].endswith("/_bulk"):
             raise EngineUnreachable("the first reason")
         if call.startswith("DELETE"):
             raise EngineUnreachable("the second reason")
@@ -281,7 +297,7 @@ def test_who_creates_it_first_builds_it_and_the_other_waits(server: Server, fold
     server.before = create_first
 
     assert ensure(server, folder) == index
-    assert not any(call.endswith("/_bulk") for call in server.calls)
+    assert not any(call.partition("?")[0].endswith("/_bulk") for call in server.calls)
     assert set(server.slept) == {0.5}
 
 
@@ -465,7 +481,7 @@ def test_a_builder_that_fails_after_it_was_taken_for_gone_removes_nothing(
     server: Server, folder: Path, index: str
 ) -> None:
     def take_over_and_fail(call: str, body: bytes) -> None:
-        if call.endswith("/_bulk"):
+        if call.partition("?")[0].endswith("/_bulk"):
             theirs = replace(marker(server, index), build="theirs")
             server.indexes[index] = {"meta": {KEY: asdict(theirs)}, "documents": {}}
             raise EngineUnreachable("gone")

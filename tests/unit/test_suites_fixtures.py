@@ -1,9 +1,12 @@
 """What a suite brings along is checked with it: its documents, the ids that it names, and the harness.toml above it."""
 
+from pathlib import Path
+
 import pytest
 
 from harness.errors import SuiteError
 from harness.suites import load_suite, load_suites
+from harness.suites.fixtures import SETTINGS
 
 SUITE = """\
 suite: shop
@@ -171,3 +174,62 @@ def test_a_suite_with_hundreds_of_problems_tells_the_first_and_counts_the_rest(f
     assert [problem.line for problem in told] == list(range(10, 60))
     assert str(others) == "shop.relevance.yaml: 250 more problems are not shown"
     assert sum(problem.count for problem in caught.value.problems) == 300
+
+
+FOREIGN = [
+    "default_pipeline: steal",
+    "final_pipeline: steal",
+    "index.final_pipeline: steal",
+    "index: {default_pipeline: steal}",
+    "{index: {final_pipeline: null}}",
+    '"index": {"index.default_pipeline": steal}',
+    "lifecycle: {name: drop-all}",
+    "lifecycle.rollover_alias: other",
+    "plugins: {index_state_management: {rollover_alias: other}}",
+    "routing: {allocation: {require: {_name: node-1}}}",
+    "search: {slowlog: {threshold: {query: {warn: 0ms}}}}",
+    "blocks.read_only: true",
+    "analysis_: {filter: 1}",
+    "settings: {number_of_shards: 1}",
+    "index.index.number_of_shards: 1",
+]
+
+
+@pytest.mark.parametrize("setting", FOREIGN)
+def test_a_setting_that_does_more_than_the_search_of_this_index_is_refused_in_its_place(folder, setting):
+    settings = setting if setting.startswith("{") else f"{{number_of_shards: 1, {setting}}}"
+    text = SUITE.replace("id: sku}", f"id: sku, settings: {settings}}}")
+    [refusal] = refusals(folder, text)
+    place, _, sentence = refusal.partition(": ")
+    assert place.startswith("shop.relevance.yaml:3:")
+    assert sentence.startswith("found the setting '")
+    assert "expected one of how the index of a fixture is analysed and searched" in sentence
+    assert "docs/suites.md" in sentence
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        "{number_of_shards: 1, number_of_replicas: 0, refresh_interval: 1s}",
+        "{index: {number_of_shards: 1, analysis: {analyzer: {shop: {type: custom, tokenizer: standard}}}}}",
+        "{index.similarity.default.type: BM25, similarity: {mine: {type: BM25, b: 0}}}",
+        "{index: {knn: true, knn.algo_param.ef_search: 100}, index.sort.field: sku, sort.order: asc}",
+        "{max_result_window: 20000, mapping.total_fields.limit: 2000, search.default_pipeline: hybrid}",
+    ],
+)
+def test_settings_that_change_the_search_of_this_index_are_accepted(folder, settings):
+    assert load(folder, SUITE.replace("id: sku}", f"id: sku, settings: {settings}}}")).fixture.settings
+
+
+def test_a_misspelled_setting_names_the_nearest(folder):
+    text = SUITE.replace("id: sku}", "id: sku, settings: {index: {number_of_shard: 1}}}")
+    [refusal] = refusals(folder, text)
+    assert refusal.startswith("shop.relevance.yaml:3:")
+    assert "found the setting 'index.number_of_shard'" in refusal
+    assert refusal.endswith("did you mean 'number_of_shards'?")
+
+
+def test_the_page_lists_the_settings():
+    page = (Path(__file__).parents[2] / "docs/suites.md").read_text(encoding="utf-8")
+    section = page.partition("### Fixture\n")[2].partition("\n### ")[0]
+    assert [name for name in SETTINGS if f"`{name}`" not in section] == []
