@@ -53,6 +53,9 @@ UNAVAILABLE = 503
 MOST_FIELDS = 12
 """The largest number of fields that the request searches."""
 
+MOST_OTHER_KEYS = 20
+"""The largest number of keywords whose values are read to see whether they tell documents apart."""
+
 SHORT = 8
 """The largest mean number of words of a short field."""
 
@@ -151,7 +154,7 @@ def draft_suite(
             known = listed(sorted(all_fields)) if all_fields else "none"
             condition = " whose name can stand in a suite" if _find_text_fields(all_fields) else ""
             raise UsageError(f"index {index!r} has no field with text to search{condition}; its fields are {known}")
-        keys = _find_identities(fields)
+        keys = _find_keys(fields, texts)
         sample, unread = _read_sample(inspector, index, [*texts, *keys])
     draft = Draft(Profile.STANDARD, name=re.sub(r"\W+", "-", index).strip("-") or "suite", index=index)
     draft.cluster = None if cluster == "default" else cluster
@@ -219,14 +222,30 @@ def _find_text_fields(fields: Mapping[str, IndexField]) -> list[str]:
     return sorted(name for name in texts if not texts.intersection(list_parents(name)))
 
 
-def _find_identities(fields: Mapping[str, IndexField]) -> list[str]:
-    """The sortable fields whose names suggest that they identify documents, the shortest names first."""
-    names = []
+def _names_identity(name: str) -> bool:
+    """Whether the *name* of a field suggests that it identifies documents."""
+    return IDENTITY.search(re.sub(r"\.(?:keyword|raw|exact)$", "", name)) is not None
+
+
+def _find_keys(fields: Mapping[str, IndexField], texts: Sequence[str]) -> list[str]:
+    """
+    The sortable fields that may identify documents, the shortest names first.
+
+    Those whose names suggest it come before other keywords, which are no subfields of *texts*: titles may repeat.
+    """
+    named, others = [], []
     for name, field in fields.items():
-        base = re.sub(r"\.(?:keyword|raw|exact)$", "", name)
-        if field.sortable and field.types <= SORTED_BY and IDENTITY.search(base):
-            names.append(name)
-    return sorted(names, key=lambda name: (name.count("."), len(name), name))
+        if not field.sortable or not field.types <= SORTED_BY:
+            continue
+        if _names_identity(name):
+            named.append(name)
+        elif field.types == {"keyword"} and not set(texts).intersection(list_parents(name)):
+            others.append(name)
+
+    def rank_name(name: str) -> tuple[int, int, str]:
+        return name.count("."), len(name), name
+
+    return sorted(named, key=rank_name) + sorted(others, key=rank_name)[:MOST_OTHER_KEYS]
 
 
 def _read_sample(inspector: Inspector, index: str, names: Sequence[str]) -> tuple[list[SampledDocument], str]:
@@ -315,11 +334,15 @@ def _choose_tie_break(keys: Sequence[str], sample: Sequence[SampledDocument], un
         values = [document.values.get(name, ()) for document in sample]
         have_one_each = all(len(values_of_document) == 1 for values_of_document in values)
         if sample and have_one_each and len(set(values)) == len(values):
-            draft.request_remarks.append(f"Documents with the same score are sorted by {name}, so that runs repeat.")
+            remark = f"Documents with the same score are sorted by {name}, so that runs repeat"
+            if not _names_identity(name):
+                remark += f"; it tells the {len(sample)} documents apart that were looked at"
+            draft.request_remarks.append(f"{remark}.")
             return name
-    if keys and unread:
+    named = [name for name in keys if _names_identity(name)]
+    if named and unread:
         draft.request_remarks.append(
-            f"The engine orders documents with the same score as it likes; {keys[0]} may tell them apart, which was "
+            f"The engine orders documents with the same score as it likes; {named[0]} may tell them apart, which was "
             f"not seen: {unread}."
         )
     else:

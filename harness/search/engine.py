@@ -29,7 +29,7 @@ from harness.search.connected import STATE_IT, ConnectedSearch, make_login_refus
 from harness.search.connection import Answer, Connection
 from harness.search.definitions import References, read_definitions
 from harness.search.engine_state import read_facts, read_state
-from harness.search.fields import read_field_types
+from harness.search.fields import read_derived_fields, read_field_types
 from harness.search.hits import make_excerpt, make_printable
 from harness.search.msearch import Entry, make_entry
 from harness.search.points import PointInTime, close_point, open_point
@@ -143,7 +143,11 @@ class EngineSearch(ConnectedSearch[Connection]):
     ) -> Mapping[str, frozenset[str]]:
         """See `Search.field_types`."""
         self._raise_if_gone()
-        return read_field_types(self.connection, self.retries, index, names, select_index_params(url_params))
+        params = select_index_params(url_params)
+        types = read_field_types(self.connection, self.retries, index, names, params)
+        if self.engine.kind == "opensearch" and not types.keys() >= set(names):
+            types |= read_derived_fields(self.connection, self.retries, index, params)
+        return types
 
     def index_state(self, index: str | None, *, timeout: float, url_params: Mapping[str, str]) -> IndexState:
         """See `Search.index_state`."""

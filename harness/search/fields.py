@@ -314,7 +314,10 @@ def _as_mapping(value: Json) -> Mapping[str, Json]:
 LONGEST_NAMES = 2000
 """Bytes of the names in one URL; engines take 4,096 for all of it."""
 
-OPEN_ENDED = frozenset({"flat_object", "flattened", "rank_features", "semantic", "semantic_text", "sparse_vector"})
+DERIVED_OBJECT = "derived object"
+OPEN_ENDED = frozenset(
+    {DERIVED_OBJECT, "flat_object", "flattened", "rank_features", "semantic", "semantic_text", "sparse_vector"}
+)
 """Types of fields with parts that the engine does not list."""
 
 
@@ -342,6 +345,25 @@ def read_field_types(
         if not isinstance(fields, Mapping):
             raise SearchError("the answer to `_field_caps` is not complete")
         field_types |= {name: frozenset(types) for name, types in fields.items() if isinstance(types, Mapping)}
+    return field_types
+
+
+def read_derived_fields(
+    connection: Connection, retries: Retries, index: str, url_params: Mapping[str, str]
+) -> dict[str, frozenset[str]]:
+    """
+    The types of the derived fields of OpenSearch in the mappings behind *index*, which `_field_caps` does not list.
+
+    None are known if the login may not read mappings.
+    """
+    path = f"{make_index_path(index)}/_mapping?{urlencode(url_params)}"
+    content = read_json(ask_one(connection, retries, ServerRequest("GET", path)))
+    field_types: dict[str, frozenset[str]] = {}
+    for definition in _as_mapping(content).values():
+        derived_fields = _as_mapping(_as_mapping(definition).get("mappings")).get("derived")
+        for name, field in _as_mapping(derived_fields).items():
+            derived_type = f"derived {_as_mapping(field).get('type')}"
+            field_types[name] = field_types.get(name, frozenset()) | {derived_type}
     return field_types
 
 

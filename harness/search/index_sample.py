@@ -49,9 +49,11 @@ def read_fields(search: ConnectedSearch[Connection], index: str) -> dict[str, In
     fields = content.get("fields")
     if not isinstance(fields, Mapping):
         raise SearchError("the answer to `_field_caps` is not complete")
+    aliases = _read_alias_fields(search, index)
     index_fields = {}
     for name, types in fields.items():
-        if name.startswith("_"):
+        # A search of a field and of its alias would count each word twice.
+        if name.startswith("_") or name in aliases:
             continue
         # An index without the field does not keep the others from being searched, but sorting by it fails there.
         mapped = [abilities for type_, abilities in types.items() if type_ != "unmapped"]
@@ -59,6 +61,31 @@ def read_fields(search: ConnectedSearch[Connection], index: str) -> dict[str, In
         is_sortable = "unmapped" not in types and all(abilities.get("aggregatable", False) for abilities in mapped)
         index_fields[name] = IndexField(name, frozenset(types), is_searchable, is_sortable)
     return index_fields
+
+
+def _read_alias_fields(search: ConnectedSearch[Connection], index: str) -> set[str]:
+    """The fields that are aliases of others in all indexes behind *index*; none if the mappings cannot be read."""
+    try:
+        content = ask_json(search, "GET", f"{make_index_path(index)}/_mapping")
+    except SearchError:
+        return set()
+    aliases: set[str] = set()
+    others: set[str] = set()
+    for definition in content.values():
+        mappings = definition.get("mappings") if isinstance(definition, Mapping) else None
+        for name, is_alias in _list_mapped_fields(mappings or {}, ""):
+            if is_alias:
+                aliases.add(name)
+            else:
+                others.add(name)
+    return aliases - others
+
+
+def _list_mapped_fields(mapping: Mapping[str, Json], prefix: str) -> Iterator[tuple[str, bool]]:
+    """Each field of *mapping*, and of the objects in it, and whether it is an alias."""
+    for name, field in (mapping.get("properties") or {}).items():
+        yield f"{prefix}{name}", field.get("type") == "alias"
+        yield from _list_mapped_fields(field, f"{prefix}{name}.")
 
 
 def read_sample(search: ConnectedSearch[Connection], index: str, fields: Sequence[str]) -> list[SampledDocument]:

@@ -128,6 +128,65 @@ def init(tmp_path, monkeypatch, capsys):
     return run
 
 
+def write_suite_of(fields, mappings, documents):
+    """The suite that `init` writes for an index with these fields, mappings and documents."""
+    hits = [{"_id": str(place), "fields": document} for place, document in enumerate(documents)]
+    with ScriptedEngine() as engine:
+        engine.gets["/i/_field_caps?fields=*&include_unmapped=true"] = {"fields": fields}
+        engine.gets["/i/_mapping"] = mappings
+        found = json.dumps({"hits": {"hits": hits}}).encode()
+        engine.faults.append(Fault("/i/_search", status=200, body=found, times=9))
+        assert main(["init", "--url", engine.url, "--index", "i"]) == 0
+    text = Path("i.relevance.yaml").read_text()
+    return text, yaml.safe_load(text)["request"]
+
+
+TEXT = {"text": {"searchable": True, "aggregatable": False}}
+KEYWORD = {"keyword": {"searchable": True, "aggregatable": True}}
+
+
+@pytest.mark.parametrize("is_alias_everywhere", [True, False])
+def test_a_field_alias_is_not_searched_beside_its_field(tmp_path, monkeypatch, is_alias_everywhere):
+    monkeypatch.chdir(tmp_path)
+    alias = {"type": "alias", "path": "maker.name"}
+    properties = {"title": {"type": "text"}, "maker": {"properties": {"name": {"type": "text"}, "label": alias}}}
+    mappings = {"i-1": {"mappings": {"properties": {**properties, "brand": alias}}}}
+    if not is_alias_everywhere:
+        mappings["i-2"] = {"mappings": {"properties": {"brand": {"type": "text"}}}}
+    documents = [{"title": ["red shoes"], "maker.name": ["Nix"], "maker.label": ["Nix"], "brand": ["Nix"]}]
+    names = ("title", "maker.name", "maker.label", "brand")
+
+    _, request = write_suite_of(dict.fromkeys(names, TEXT), mappings, documents)
+
+    fields = request["query"]["multi_match"]["fields"]
+    searched = {field.partition("^")[0] for field in fields}
+    assert searched == {"title", "maker.name"} | (set() if is_alias_everywhere else {"brand"})
+
+
+def test_a_keyword_that_tells_documents_apart_breaks_ties_whatever_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fields = {"title": TEXT, "title.raw": KEYWORD, "colour": KEYWORD, "article_number": KEYWORD}
+    documents = [
+        {"title": [f"shoe {n}"], "title.raw": [f"shoe {n}"], "colour": ["red"], "article_number": [f"n{n}"]}
+        for n in range(3)
+    ]
+
+    text, request = write_suite_of(fields, {}, documents)
+
+    assert request["sort"] == ["_score", {"article_number": "asc"}]
+    assert "sorted by article_number, so that runs repeat; it tells the 3 documents apart" in text
+
+
+def test_a_keyword_that_repeats_breaks_no_ties(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    documents = [{"title": [f"shoe {n}"], "colour": ["red"]} for n in range(3)]
+
+    text, request = write_suite_of({"title": TEXT, "colour": KEYWORD}, {}, documents)
+
+    assert "sort" not in request
+    assert "# No field tells documents apart" in text
+
+
 @pytest.mark.parametrize("odd", ["{{brand}}", "{{text", "title^9", "*", "tit*", "${HOME}", "$${x}"])
 def test_a_field_that_a_request_would_misread_is_left_out_with_a_comment(init, capsys, odd):
     assert init(["title", odd]) == (0, "")

@@ -322,6 +322,35 @@ def test_an_answer_that_cannot_be_read_is_an_error(engine: ScriptedEngine, body:
         search.field_types("products", ["title"], {})
 
 
+@pytest.mark.parametrize("engine_name", ["opensearch 3.8", "elasticsearch 9.4"])
+def test_derived_fields_of_the_mapping_are_fields(engine: ScriptedEngine, engine_name: str) -> None:
+    engine.unmapped = {"half", "offer", "offer.price", "titel"}
+    derived = {"half": {"type": "double", "script": "x"}, "offer": {"type": "object", "script": "x"}}
+    engine.gets["/products/_mapping?expand_wildcards=open"] = {
+        "p-1": {"mappings": {}},
+        "p-2": {"mappings": {"derived": derived}},
+    }
+    names = ["title", "half", "offer", "offer.price", "titel"]
+
+    with open_search(Cluster("test", url=engine.url), {}, engine=engine_name) as search:
+        types = search.field_types("products", names, {"expand_wildcards": "open"})
+
+    unknown = list_unknown_fields(names, types)
+    if engine_name.startswith("opensearch"):
+        assert unknown == ["titel"]
+    else:
+        assert unknown == ["half", "offer", "offer.price", "titel"]
+        assert not [path for _, path in engine.sent if "_mapping" in path]
+
+
+def test_mappings_that_may_not_be_read_have_no_derived_fields(engine: ScriptedEngine) -> None:
+    engine.unmapped = {"titel"}
+    engine.faults.append(Fault("/products/_mapping", status=403, times=9))
+
+    with open_search(Cluster("test", url=engine.url), {}, engine="opensearch 3.8") as search:
+        assert set(search.field_types("products", ["title", "titel"], {})) == {"title"}
+
+
 class MsearchOnly:
     def msearch(self, body: Any) -> Any:
         raise AssertionError(body)
