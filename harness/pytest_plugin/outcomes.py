@@ -30,6 +30,7 @@ from harness.model import (
     Waiver,
 )
 from harness.pytest_plugin.plan import PlannedItem
+from harness.report.attention import order_blamed
 from harness.report.run_sentences import describe_ranking_causes, suggest_command
 from harness.report.sentences import format_figures, printable
 from harness.report.terminal.inspection import format_contributions
@@ -547,7 +548,7 @@ def _list_sections(
 
 def _render_worst(verdict: Verdict, indexed: IndexedReport) -> tuple[str, str]:
     """The title of *verdict*, and the worst queries that it blames."""
-    blamed = [name for name in verdict.blamed if name in indexed.places]
+    blamed = [name for name in order_blamed(indexed.report, verdict) if name in indexed.places]
     worst = indexed.report.find_queries(blamed[:QUERIES_SHOWN])
     blocks = [_render_query(query, verdict.measure, indexed) for query in worst]
     if len(blamed) > QUERIES_SHOWN:

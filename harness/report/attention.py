@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 
 from harness.gate.selection import interleave_blamed
-from harness.model import Outcome, QueryReport, Status, SuiteReport, Verdict
+from harness.model import Outcome, QueryReport, Status, SuiteReport, Unit, Verdict
 
 BAD = (Status.FAILED, Status.INCONCLUSIVE, Status.ERROR)
 """The statuses of thresholds that do not hold: the exit status is not 0."""
@@ -44,6 +44,8 @@ class Attention:
     """
     *verdicts* that need attention, the worst first, without those that only repeat that queries had no answer; the
     *queries* that they blame, the worst of each before the second of any, and how many *more_queries* they blame.
+
+    With a baseline, the queries that fell come first, and among them the one that fell most.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -67,11 +69,59 @@ def find_attention(suite: SuiteReport) -> Attention:
     blamed_by_verdict = []
     all_blamed: set[str] = set()
     for verdict in verdicts:
-        blamed = [query for query in verdict.blamed if query in in_report and query not in unanswered]
+        blamed = [query for query in order_blamed(suite, verdict) if query in in_report and query not in unanswered]
         blamed_by_verdict.append(blamed[:QUERIES_OF_THRESHOLD])
         all_blamed.update(blamed)
     shown = interleave_blamed(blamed_by_verdict)[:QUERIES_OF_SUITE]
-    return Attention(tuple(verdicts), tuple(suite.find_queries(shown)), len(all_blamed) - len(shown))
+    queries = suite.find_queries(shown)
+    if suite.baseline is not None:
+        queries = _order_by_fall(queries, verdicts)
+    return Attention(tuple(verdicts), tuple(queries), len(all_blamed) - len(shown))
+
+
+COMPARING = (Unit.DROP, Unit.P_VALUE, Unit.QUERIES)
+"""The units of thresholds that compare with a baseline: the gate orders what they blame by its fall."""
+
+
+def order_blamed(suite: SuiteReport, verdict: Verdict) -> list[str]:
+    """
+    The queries that *verdict* blames: those that fell since the baseline first, by how much each lowered the mean.
+
+    The others follow, the worst first, and expected failures last. A query that was as bad before may have the lowest
+    score of all, and says nothing about the change. Without a baseline the order is that of the gate.
+    """
+    blamed = list(verdict.blamed)
+    if suite.baseline is None or verdict.unit in COMPARING or len(blamed) < 2:
+        return blamed
+    expected = {other.query for other in suite.verdicts if other.status is Status.XFAILED}
+    falls = {query.id: measure_fall(query, verdict.measure) for query in suite.find_queries(blamed)}
+    return sorted(blamed, key=lambda query: (-falls.get(query, 0.0), query in expected))
+
+
+def _order_by_fall(queries: Sequence[QueryReport], verdicts: Sequence[Verdict]) -> list[QueryReport]:
+    """*queries* by the worst status of *verdicts* that blame them, and those of one status by their fall."""
+    keys: dict[str, tuple[int, float]] = {}
+    for query in queries:
+        blaming = [verdict for verdict in verdicts if query.id in verdict.blamed]
+        falls = [measure_fall(query, verdict.measure) for verdict in blaming]
+        keys[query.id] = (min(WORST_FIRST.index(verdict.status) for verdict in blaming), -max(falls))
+    return sorted(queries, key=lambda query: keys[query.id])
+
+
+def measure_fall(query: QueryReport, measure: str | None) -> float:
+    """
+    How much *query* lowered the mean of *measure* since the baseline: its weight times its fall, 0 if it did not fall.
+
+    Where a threshold is on no measure, such as one on a rank, the measure that fell most counts.
+    """
+    if query.baseline is None:
+        return 0.0
+    falls = [0.0]
+    for name, before in query.baseline.scores.items():
+        now = query.scores.get(name)
+        if now is not None and measure in (name, None):
+            falls.append(before - now)
+    return query.weight * max(falls)
 
 
 def needs_attention(verdict: Verdict, unanswered: Container[str]) -> bool:

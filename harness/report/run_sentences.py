@@ -28,7 +28,7 @@ from harness.model import (
     Verdict,
 )
 from harness.options import format_options
-from harness.report.attention import BAD, is_hardly_judged
+from harness.report.attention import BAD, is_hardly_judged, order_blamed
 from harness.report.overview import count_suites
 from harness.report.sentences import (
     count_queries,
@@ -105,7 +105,7 @@ def suggest_command(suite: SuiteReport, verdict: Verdict) -> str:
     if verdict.query is not None:
         return format_show_command(suite.path, verdict.query, suite.searched)
     if verdict.blamed:
-        return format_show_command(suite.path, verdict.blamed[0], suite.searched)
+        return format_show_command(suite.path, order_blamed(suite, verdict)[0], suite.searched)
     return ""
 
 

@@ -33,6 +33,7 @@ from harness.report.attention import (
     BAD,
     is_hardly_judged,
     is_passed_of_query,
+    measure_fall,
     order_verdicts,
     split_unanswered,
 )
@@ -326,12 +327,17 @@ def _make_query_views(
     return views
 
 
-def _rate_badness(query: QueryReport, measure: str | None, is_blamed: bool) -> tuple[bool, bool, float]:
-    """A sort key: queries that a threshold blames first, then those without a score, then the lowest scores."""
+def _rate_badness(query: QueryReport, measure: str | None, is_blamed: bool) -> tuple[bool, float, bool, float]:
+    """
+    A sort key: queries that a threshold blames first, then those without a score, then the lowest scores.
+
+    Of those that are blamed, the ones that fell since the baseline come first: they changed the verdict.
+    """
+    fall = measure_fall(query, measure) if is_blamed else 0.0
     score = query.scores.get(measure) if measure is not None else None
     if score is None:
-        return (not is_blamed, False, 0.0)
-    return (not is_blamed, True, score)
+        return (not is_blamed, -fall, False, 0.0)
+    return (not is_blamed, -fall, True, score)
 
 
 def render(report: Report, *, limits: Limits | None = None) -> str:

@@ -12,7 +12,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harness.model import QueryReport, Report, SuiteReport, Verdict
-from harness.report.attention import QUERIES_OF_THRESHOLD
+from harness.report.attention import QUERIES_OF_THRESHOLD, order_blamed
 from harness.report.document import Notes, RunDocument, SuiteSection
 from harness.report.run_document import build_changes, build_query_section, build_run_document, build_threshold
 from harness.report.sentences import printable
@@ -89,7 +89,7 @@ def _print_failure(suite: SuiteReport, verdict: Verdict) -> Iterator[RenderableT
     threshold = build_threshold(suite, verdict, suite.unanswered)
     yield from print_reason(threshold)
     yield from map(indent, _print_changes(suite, verdict))
-    for query in suite.find_queries(verdict.blamed[:QUERIES_OF_THRESHOLD]):
+    for query in suite.find_queries(order_blamed(suite, verdict)[:QUERIES_OF_THRESHOLD]):
         yield Text()
         yield from map(indent, print_query(build_query_section(query, verdict.measure)))
     if len(verdict.blamed) > QUERIES_OF_THRESHOLD:

@@ -1,5 +1,6 @@
 """The document of a report: one order for all outputs, and what needs attention."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -7,12 +8,13 @@ import pytest
 from builders.comparisons import comparison_report
 from builders.html import Page
 from builders.reports import plain_report, report_of
-from harness.model import Outcome, QueryReport, Status, TagSummary, Verdict
+from harness.model import BaselineSummary, Outcome, QueryBaseline, QueryReport, Status, TagSummary, Unit, Verdict
 from harness.report import html, markdown
-from harness.report.attention import find_attention, is_hardly_judged, needs_attention, order_verdicts
+from harness.report.attention import find_attention, is_hardly_judged, needs_attention, order_blamed, order_verdicts
 from harness.report.comparison_document import build_comparison_document
 from harness.report.document import Difference, Facts, Notes, Table, Thresholds, join_spans
 from harness.report.run_document import build_run_document, build_suite_section
+from harness.report.run_sentences import suggest_command
 
 
 @pytest.fixture
@@ -94,6 +96,72 @@ def test_queries_that_are_not_in_the_report_are_not_shown_and_not_counted(suite)
     blaming = replace(suite, verdicts=(verdict(Status.FAILED, "elsewhere", "q2"),))
     attention = find_attention(blaming)
     assert ([query.id for query in attention.queries], attention.more_queries) == (["q2"], 0)
+
+
+NDCG = "nDCG@10"
+
+
+def make_query(query_id, now, before, *, weight=1.0):
+    baseline = None if before is None else QueryBaseline({NDCG: before})
+    return QueryReport(query_id, "", Outcome.SCORED, scores={NDCG: now}, weight=weight, baseline=baseline)
+
+
+FALLEN = (
+    make_query("always bad", 0.0, 0.0),
+    make_query("fell", 0.2, 0.9),
+    make_query("fell a little", 0.1, 0.2),
+    make_query("rose", 0.3, 0.1),
+    make_query("new", 0.25, None),
+)
+LOWEST_FIRST = ("always bad", "fell a little", "fell", "new", "rose")
+
+
+def make_suite_with_fall(suite, *verdicts, baseline=True, queries=FALLEN):
+    summary = BaselineSummary("2026-01-02", queries=5) if baseline else None
+    return replace(suite, queries=queries, verdicts=verdicts, baseline=summary)
+
+
+def failed_mean(*blamed, number=0, status=Status.FAILED, unit=None):
+    return Verdict(f"v{number}", f"mean {number}", status, "because", 0.1, 0.9, NDCG, blamed=blamed, unit=unit)
+
+
+def test_with_a_baseline_the_queries_that_fell_come_first_and_expected_failures_last(suite):
+    mean, expected = failed_mean(*LOWEST_FIRST), verdict(Status.XFAILED, "always bad", query="always bad", number=1)
+    fallen = make_suite_with_fall(suite, mean, expected)
+    assert order_blamed(fallen, mean) == ["fell", "fell a little", "new", "rose", "always bad"]
+    assert [query.id for query in find_attention(fallen).queries] == ["fell", "fell a little", "new"]
+    searched = replace(fallen, path="a.yaml", searched={})
+    assert suggest_command(searched, mean) == "harness show a.yaml fell"
+    assert suggest_command(replace(searched, baseline=None), mean) == "harness show a.yaml 'always bad'"
+
+
+def test_a_weight_counts_in_what_changed_the_mean(suite):
+    queries = (make_query("light", 0.1, 0.9), make_query("heavy", 0.5, 0.8, weight=5.0))
+    mean = failed_mean("light", "heavy")
+    assert order_blamed(make_suite_with_fall(suite, mean, queries=queries), mean) == ["heavy", "light"]
+
+
+def test_a_threshold_that_failed_before_is_not_shown_above_one_that_fell(suite):
+    before, fell = failed_mean("always bad"), failed_mean("fell a little", "fell", number=1)
+    attention = find_attention(make_suite_with_fall(suite, before, fell))
+    assert [query.id for query in attention.queries] == ["fell", "fell a little", "always bad"]
+    worse = failed_mean("always bad", status=Status.INCONCLUSIVE)
+    attention = find_attention(make_suite_with_fall(suite, worse, fell))
+    assert [query.id for query in attention.queries] == ["always bad", "fell", "fell a little"]
+
+
+@pytest.mark.parametrize(("baseline", "unit"), [(False, None), (True, Unit.DROP), (True, Unit.QUERIES)])
+def test_without_a_baseline_and_where_the_gate_compares_its_order_stays(suite, baseline, unit):
+    mean = failed_mean(*LOWEST_FIRST, unit=unit)
+    assert order_blamed(make_suite_with_fall(suite, mean, baseline=baseline), mean) == list(LOWEST_FIRST)
+
+
+def test_the_query_that_fell_most_is_the_first_of_the_html_report(suite):
+    mean = failed_mean(*LOWEST_FIRST)
+    page = html.render(report_of(make_suite_with_fall(suite, mean)))
+    places = [page.index(f'id="{anchor}"') for anchor in re.findall(r'id="([^"]*/fell)"', page)]
+    others = [page.index(f'id="{anchor}"') for anchor in re.findall(r'id="([^"]*/(?:always|new|rose)[^"]*)"', page)]
+    assert max(places) < min(others)
 
 
 def test_a_run_that_only_reports_shows_its_answered_queries_if_they_are_few(suite):
