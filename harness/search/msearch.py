@@ -49,8 +49,6 @@ class Entry:
 
     place: int
     lines: bytes
-    index: str | None = None
-    """What is searched. It is not in *lines*, see `choose_path`."""
     is_template: bool = False
     title_field: str | None = None
     snippet: str | None = None
@@ -65,6 +63,8 @@ class Entry:
     """The fields whose texts are read."""
     sort_places: tuple[int, ...] | None = ()
     """The places in a hit's `sort` of the values that order it: none if its score does; None if they are unknown."""
+    index: str | None = None
+    """What is searched. It is not in *lines*, see `choose_path`."""
     refusal: Failure | None = None
     """Why it cannot be sent; None if it can."""
 
