@@ -57,6 +57,10 @@ _MARK = "'"
 _SEPARATORS = (",", ";", "\t")
 
 
+FOREIGN_COLUMNS = frozenset({"doc id", "doc_id", "docid", "rating"})
+"""Columns of Quepid's ratings in lower case, which have the texts of queries in place of ids."""
+
+
 def mark_as_text(text: str) -> str:
     """
     *text* with an apostrophe in front where a spreadsheet would change it or take it for a formula.
@@ -265,7 +269,10 @@ def _is_valid_header(header: list[str], line: int, layout: Layout, findings: Fil
     text = ",".join(header)
     if missing:
         expected = ", ".join(layout.named_columns)
-        findings.add(line, f"the header lacks {', '.join(missing)}; expected the columns {expected}", text)
+        message = f"the header lacks {', '.join(missing)}; expected the columns {expected}"
+        if layout is JUDGMENTS and not FOREIGN_COLUMNS.isdisjoint(name.lower() for name in header):
+            message += "; `harness import quepid` writes a suite from ratings of Quepid"
+        findings.add(line, message, text)
     elif repeated:
         findings.add(line, f"the header names {', '.join(repeated)} twice", text)
     return not missing and not repeated

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,7 +52,7 @@ class Judgments:
     def add_file(
         self,
         file: NamedFile,
-        queries: Collection[str],
+        queries: Mapping[str, str],
         names: Mapping[str, float],
         *,
         strict: bool,
@@ -63,7 +63,7 @@ class Judgments:
 
         Args:
             file: What to read.
-            queries: The ids of the suite's.
+            queries: The ids of the suite's, each with its text.
             names: Names of grades.
             strict: Whether judgments for other queries are a problem; else they are left out.
             skip_ungraded: Whether documents without a grade are left out and counted; else they are a problem.
@@ -79,6 +79,11 @@ class Judgments:
         other_queries = [query for query in judgments if query not in queries]
         if strict and other_queries:
             self._note_other_queries(file, other_queries, queries)
+        elif other_queries and len(other_queries) == len(judgments):
+            # A file for more queries than the suite's has none of them: its ids may be the texts.
+            texts = _find_texts(other_queries, queries)
+            if texts:
+                self._note_texts(file, texts)
         for query in other_queries:
             del judgments[query]
         repeated = self._merge(judgments)
@@ -99,14 +104,27 @@ class Judgments:
             self.grades[query] = grades | grades_before
         return repeated
 
-    def _note_other_queries(self, file: NamedFile, other_queries: list[str], queries: Iterable[str]) -> None:
-        first = other_queries[0]
+    def _note_other_queries(self, file: NamedFile, other_queries: list[str], queries: Mapping[str, str]) -> None:
+        texts = _find_texts(other_queries, queries)
+        if texts:
+            self._note_texts(file, texts)
+        unknown = [query for query in other_queries if query not in texts]
+        if unknown:
+            shown = listed(list(map(repr, unknown)), 5)
+            remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
+            message = f"the suite has no query {shown}{did_you_mean(unknown[0], queries)}; {remedy}"
+            self._note_at_query(file, unknown[0], message)
+
+    def _note_texts(self, file: NamedFile, texts: Mapping[str, str]) -> None:
+        """Note that *file* has *texts* of queries, each with its id, where ids belong."""
+        shown = listed([f"{text!r} is the text of the query {query!r}" for text, query in texts.items()], 5)
+        self._note_at_query(file, next(iter(texts)), f"{shown}; expected the ids of queries in their place")
+
+    def _note_at_query(self, file: NamedFile, query: str, message: str) -> None:
+        """Note *message* where *file* first names *query*."""
         # 0 in a file that can be read only once: the problem is then one of the whole file, which has no column either.
-        line = find_query_line(file.path, first, name=file.name)
+        line = find_query_line(file.path, query, name=file.name)
         column = 1 if line else 0
-        shown = listed(list(map(repr, other_queries)), 5)
-        remedy = "'judgments: {files: …, other_queries: ignore}' leaves them out"
-        message = f"the suite has no query {shown}{did_you_mean(first, queries)}; {remedy}"
         self._note_in(file, [Problem(file.name, line, column, message)])
 
     def note(self, sentences: Mapping[tuple[str, str], str]) -> None:
@@ -142,6 +160,23 @@ class Judgments:
 
     def _note_in(self, file: NamedFile, problems: list[Problem]) -> None:
         self.problems.extend(add_excerpts(file.path, problems))
+
+
+def _find_texts(names: Iterable[str], queries: Mapping[str, str]) -> dict[str, str]:
+    """Those of *names* that are the text of one of *queries* but for case and blanks, each with the query's id."""
+    ids_by_text: dict[str, str] = {}
+    for query, text in queries.items():
+        ids_by_text.setdefault(_fold_text(text), query)
+    texts = {}
+    for name in names:
+        folded = _fold_text(name)
+        if folded in ids_by_text:
+            texts[name] = ids_by_text[folded]
+    return texts
+
+
+def _fold_text(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 @dataclass(frozen=True, slots=True)

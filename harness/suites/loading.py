@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -214,18 +215,19 @@ class LoadedSuite:
     def _judged_queries(self) -> tuple[Query, ...]:
         queries = self._queries or ()
         if self.is_whole("grades"):
-            self._add_judgment_files({query.id for query in queries})
+            self._add_judgment_files({query.id: query.text for query in queries})
         grades = self.judgments.grades
         return tuple(replace(query, judgments=grades.get(query.id, {})) for query in queries)
 
-    def _add_judgment_files(self, query_ids: Collection[str]) -> None:
+    def _add_judgment_files(self, queries: Mapping[str, str]) -> None:
+        """Add the judgment files; *queries* are the ids of the suite's, each with its text."""
         written = list_judgment_files(self.reading.shape.judgments)
         strict = written.strict and self.knows_queries
         for path in written.paths:
             file = self._files.find(path)
             if file is not None:
                 self.judgments.add_file(
-                    file, query_ids, self._grade_names, strict=strict, skip_ungraded=written.skip_ungraded
+                    file, queries, self._grade_names, strict=strict, skip_ungraded=written.skip_ungraded
                 )
 
     @property
@@ -268,8 +270,16 @@ class LoadedSuite:
         return read_fixture(self.reading, self._files)
 
 
-NO_JUDGMENTS = "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'"
-"""The problem of a suite that scores, unless it is loaded to pool its first judgments."""
+def describe_no_judgments(path: Path) -> str:
+    """
+    The problem of a suite that scores, unless it is loaded to pool its first judgments.
+
+    >>> describe_no_judgments(Path("my shop.relevance.yaml")).partition("; ")[2].split("; ")[1]
+    "`harness judgments pool 'my shop.relevance.yaml'` collects the hits to judge"
+    """
+    command = shlex.join(["harness", "judgments", "pool", str(path)])
+    expected = "expected 'judgments' in its queries, or files under 'judgments'"
+    return f"the suite has no judgments; {expected}; `{command}` collects the hits to judge"
 
 
 def _check(loaded: LoadedSuite) -> None:
@@ -303,7 +313,8 @@ def _check_judgments(loaded: LoadedSuite) -> None:
     if any(query.judgments for query in suite.queries):
         return
     if suite.measures or not loaded.all_thresholds or loaded.scores_anything:
-        loaded.judgments.problems.note(loaded.reading.find_mark("queries"), NO_JUDGMENTS, "no judgments")
+        message = describe_no_judgments(loaded.path)
+        loaded.judgments.problems.note(loaded.reading.find_mark("queries"), message, "no judgments")
 
 
 def _check_queries(loaded: LoadedSuite) -> None:

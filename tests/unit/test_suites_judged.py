@@ -50,6 +50,61 @@ def told(read):
 # ------------------------------------------------------------------------------------------------ the loader
 
 
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"j_csv": "query,document,grade\nq,c,2\nTwo,d,2\none,e,1\n"},
+        {"j_jsonl": '{"query": "Two", "document": "d", "grade": 2}\n{"query": "one", "document": "d", "grade": 2}'},
+        {"j_yaml": "Two: {d: good}\none: {e: good}\n"},
+        {"j_qrels": "Two 0 d 2\none 0 e 2\n"},
+    ],
+    ids=["csv", "jsonl", "yaml", "trec"],
+)
+def test_the_text_of_a_query_where_its_id_belongs_is_told_as_such(write, files):
+    [name] = files
+    with pytest.raises(SuiteError) as refused:
+        load_suite(write(name.replace("_", "."), **files), None)
+    [problem] = refused.value.problems
+    assert problem.message == (
+        "'Two' is the text of the query 'r', 'one' is the text of the query 'q'; "
+        "expected the ids of queries in their place"
+    )
+
+
+def test_queries_that_are_no_text_of_the_suite_are_told_beside_those_that_are(write):
+    with pytest.raises(SuiteError) as refused:
+        load_suite(write("j.csv", j_csv="query,document,grade\nthree,c,2\ntwo,d,2\n"), None)
+    assert [problem.message.partition(";")[0] for problem in refused.value.problems] == [
+        "the suite has no query 'three'",
+        "'two' is the text of the query 'r'",
+    ]
+
+
+@pytest.mark.parametrize(("first", "is_refused"), [("q", False), ("three", False), ("one", True)])
+def test_a_file_for_other_queries_too_is_refused_only_if_all_that_it_has_of_the_suite_are_texts(
+    write, first, is_refused
+):
+    lines = f"query,document,grade\n{first},c,2\n" + ("two,d,2\n" if first == "q" else "four,d,2\n")
+    path = write("{files: [j.csv], other_queries: ignore}", j_csv=lines)
+    if is_refused:
+        with pytest.raises(SuiteError, match=r"'one' is the text of the query 'q'"):
+            load_suite(path, None)
+    else:
+        load_suite(path, None)
+
+
+@pytest.mark.parametrize("header", ["query,docid,rating", "query;doc_id;rating", "Query Text,Doc ID,Rating"])
+def test_a_header_of_quepid_names_its_import(write, header):
+    with pytest.raises(SuiteError, match="; `harness import quepid` writes a suite from ratings of Quepid\n"):
+        load_suite(write("j.csv", j_csv=f"{header}\n"), None)
+
+
+def test_a_header_without_columns_of_quepid_does_not(write):
+    with pytest.raises(SuiteError) as refused:
+        load_suite(write("j.csv", j_csv="query,document,score\n"), None)
+    assert "quepid" not in str(refused.value)
+
+
 def test_rows_without_a_grade_are_left_out_and_counted_where_the_suite_says_so(write):
     files = {"j_csv": "query,document,grade\nq,c,\nq,d,2\nr,e,\nz,f,\n", "k_yaml": "r:\n  g: good\n  h:\n"}
     path = write("{files: [j.csv, k.yaml], ungraded: ignore}", **files)

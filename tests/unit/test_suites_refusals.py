@@ -587,7 +587,8 @@ CASES = {
     "no judgments": (
         SHOP[: SHOP.index("    judgments:")],
         "9:1",
-        "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'",
+        "the suite has no judgments; expected 'judgments' in its queries, or files under 'judgments'; "
+        "`harness judgments pool shop.relevance.yaml` collects the hits to judge",
         "queries:",
     ),
     "missing file": (
