@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import TypeVar
 
@@ -96,6 +97,16 @@ def shorten(text: str, length: int = 60) -> str:
     'red runni…'
     """
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def list_repeated(names: Iterable[str]) -> list[str]:
+    """
+    Those of *names* that occur more than once, in their order.
+
+    >>> list_repeated(["id", "text", "id"])
+    ['id']
+    """
+    return [name for name, number in Counter(names).items() if number > 1]
 
 
 def choose_unused(wanted: str, taken: set[str], separator: str = "-") -> str:

@@ -31,7 +31,7 @@ from harness.files.opening import (
     open_bytes,
 )
 from harness.files.yaml import read_yaml
-from harness.words import count
+from harness.words import count, list_repeated
 
 # Judges open files in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may be executed, and
 # an id such as 007, 1e5 or 3-4 becomes a number or a date, and so another id. A leading apostrophe makes a cell text.
@@ -265,7 +265,7 @@ def _iterate_all_lines(file: IO[bytes], findings: FileProblems) -> Iterator[str]
 def _is_valid_header(header: list[str], line: int, layout: Layout, findings: FileProblems) -> bool:
     """Whether the header names usable columns; a problem goes to *findings*."""
     missing = [column for column in layout.named_columns if column not in header]
-    repeated = sorted({column for column in header if header.count(column) > 1 and column})
+    repeated = sorted(filter(None, list_repeated(header)))
     text = ",".join(header)
     if missing:
         expected = ", ".join(layout.named_columns)
@@ -443,7 +443,8 @@ _FLOAT_TYPES = re.compile(r"halffloat|float|double")
 def _find_column_problem(schema: Any, names: Sequence[str]) -> str:
     """Why the columns *names* of a table are not those of a query, a document and a value; empty where they are."""
     missing = [name for name in names if name not in schema.names]
-    repeated = [name for name in names if schema.names.count(name) > 1]
+    all_repeated = list_repeated(schema.names)
+    repeated = [name for name in names if name in all_repeated]
     if missing:
         return f"the table lacks {', '.join(missing)}; expected the columns {', '.join(names)}"
     if repeated:

@@ -17,6 +17,7 @@ from harness.files.records import detect_separator, read_number
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
 from harness.model import Mark
+from harness.words import list_repeated
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ def _detect_separator(source: TextSource) -> str:
 
 
 def _check_header(source: TextSource, columns: Sequence[str], line: int) -> None:
-    repeated = sorted({column for column in columns if column and columns.count(column) > 1})
+    repeated = sorted(filter(None, list_repeated(columns)))
     if repeated:
         raise source.make_error(line, 1, f"the header names {', '.join(repeated)} twice")
 

@@ -46,6 +46,12 @@ PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 """A placeholder of a request; the name is the first group, perhaps between blanks."""
 
 
+def match_placeholders(text: str) -> Iterator[re.Match[str]]:
+    """The matches of `PLACEHOLDER` in *text*, in their order."""
+    # Behind the last closing braces nothing matches, and each `{{` there would be searched to the end of the text.
+    return PLACEHOLDER.finditer(text, 0, text.rfind("}}") + 2)
+
+
 def find_placeholders(value: Json) -> set[str]:
     """
     The names of all placeholders in the texts of *value*, including its keys.
@@ -54,7 +60,7 @@ def find_placeholders(value: Json) -> set[str]:
     ['field', 'near', 'text']
     """
     if isinstance(value, str):
-        return {match[1].strip() for match in PLACEHOLDER.finditer(value)}
+        return {match[1].strip() for match in match_placeholders(value)}
     if isinstance(value, Mapping):
         return find_placeholders([*value, *value.values()])
     if isinstance(value, list | tuple):

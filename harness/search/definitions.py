@@ -132,7 +132,9 @@ def _walk_patterns(body: Json) -> Iterator[str]:
         elif key == "source" and isinstance(value, str):
             yield from _walk_source_patterns(value)
     for text in _walk_strings(body):
-        pattern = _PLACEHOLDER.sub("*", text)
+        # Each `{{` after the last closing braces would be searched to the end of the text.
+        border = text.rfind("}}") + 2
+        pattern = _PLACEHOLDER.sub("*", text[:border]) + text[border:]
         if pattern != text and _PATTERN.fullmatch(pattern) and _WORD.search(pattern):
             yield pattern
 

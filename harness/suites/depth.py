@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from harness.metrics.score import get_measure
 from harness.model import (
@@ -158,8 +160,42 @@ def find_window_problem(template: Json, body: Json, depth: int) -> str | None:
 
 # Mustache: {{name}} or {{{name}}} with the quotes around it, and a section that is kept with, or without, its param
 _PARAM = re.compile(r'("?)\{\{(\{)?\s*(\w+)\s*(?(2)\}\}\}|\}\})("?)')
-_SECTION = re.compile(r"\{\{([#^])\s*(\w+)\s*\}\}(.*?)\{\{/\s*\2\s*\}\}", re.DOTALL)
+_TAG = re.compile(r"\{\{([#^/])\s*(\w+)\s*\}\}")
 _FUNCTIONS = frozenset({"toJson", "join", "url"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A section of Mustache, from *start* to *end* of the text."""
+
+    start: int
+    end: int
+    is_inverted: bool
+    name: str
+    content: str
+
+
+def _find_sections(text: str) -> list[_Section]:
+    """The sections of *text* that are in no other: each from its tag to the first closing tag of the same name."""
+    tags = list(_TAG.finditer(text))
+    closings: dict[str, deque[re.Match[str]]] = {}
+    for tag in tags:
+        if tag[1] == "/":
+            closings.setdefault(tag[2], deque()).append(tag)
+    sections: list[_Section] = []
+    end = 0
+    for tag in tags:
+        following = closings.get(tag[2])
+        if tag[1] == "/" or tag.start() < end or following is None:
+            continue
+        while following and following[0].start() < tag.end():
+            following.popleft()
+        if following:
+            closing = following[0]
+            end = closing.end()
+            content = text[tag.end() : closing.start()]
+            sections.append(_Section(tag.start(), end, tag[1] == "^", tag[2], content))
+    return sections
 
 
 def _render_template(template: Json) -> Mapping[str, Json]:
@@ -174,7 +210,7 @@ def _render_template(template: Json) -> Mapping[str, Json]:
         params = {}
     source = template["source"]
     text = source if isinstance(source, str) else json.dumps(source)
-    names = {section[2] for section in _SECTION.finditer(text)}
+    names = {section.name for section in _find_sections(text)}
     # A section of a list is repeated, one of a mapping looks its names up in that.
     if names & _FUNCTIONS or any(isinstance(params.get(name), Mapping | list) for name in names):
         return {}
@@ -191,12 +227,11 @@ def _render_template(template: Json) -> Mapping[str, Json]:
 def _render_sections(text: str, params: Mapping[str, Json]) -> str:
     """*text* with the content of each section that is kept, and without the others."""
     rendered, end = "", 0
-    for section in _SECTION.finditer(text):
-        rendered += text[end : section.start()]
-        end = section.end()
-        is_inverted = section[1] == "^"
-        if bool(params.get(section[2])) != is_inverted:
-            rendered += section[3]
+    for section in _find_sections(text):
+        rendered += text[end : section.start]
+        end = section.end
+        if bool(params.get(section.name)) != section.is_inverted:
+            rendered += section.content
     return rendered + text[end:]
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from harness.errors import UsageError
 from harness.model import Json, Query
-from harness.model.suite import PLACEHOLDER
+from harness.model.suite import match_placeholders
 from harness.suites.scalars import BESIDE_A_BODY
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode
 from harness.words import did_you_mean
@@ -46,7 +46,7 @@ class Placeholder:
 
 def locate_placeholders(text: str) -> list[Placeholder]:
     """The placeholders in *text*, in their order."""
-    matches = PLACEHOLDER.finditer(text)
+    matches = match_placeholders(text)
     return [Placeholder(match[1].strip(), match.start(), match.group() != text) for match in matches]
 
 
@@ -66,10 +66,11 @@ def fill(template: Json, values: Mapping[str, Json], *, encode: Callable[[str], 
     {'terms': {'brand': ['a', 'b']}, 'name': 'for "x" {{y}}'}
     """
     if isinstance(template, str):
-        # The expression also matches from the first braces of "{{a}} and {{b}}" to the last; that is no name.
-        match = PLACEHOLDER.fullmatch(template) if "{{" in template else None
-        if match and is_name(match[1].strip()):
-            return values[match[1].strip()]
+        if template.startswith("{{") and template.endswith("}}"):
+            # Of "{{a}} and {{b}}" this is no name.
+            name = template[2:-2].strip()
+            if is_name(name):
+                return values[name]
         return fill_text(template, values, encode=encode)
     if isinstance(template, list):
         return [fill(item, values, encode=encode) for item in template]
@@ -89,7 +90,7 @@ def fill_text(template: str, values: Mapping[str, Json], *, encode: Callable[[st
     if "{{" not in template:
         return template
     filled, end = "", 0
-    for match in PLACEHOLDER.finditer(template):
+    for match in match_placeholders(template):
         name = match[1].strip()
         filled += template[end : match.start()] + encode(format_value(values[name], name))
         end = match.end()
@@ -156,16 +157,22 @@ def check_placeholders(requests: Mapping[str, Node], queries: Sequence[Query], p
 
 def _check_request(node: Node, params: set[str], queries: Sequence[Query], problems: Problems) -> set[str]:
     """The names of all placeholders of a request; notes those that a query cannot fill."""
-    names = set()
+    used: set[tuple[str, bool]] = set()
+    unknown: dict[str, str] = {}
     for scalar, is_key in _iterate_scalars(node, but=source_node(body_node(node))):
+        notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
             name = placeholder.name
-            names.add(name)
             if name in RESERVED or name in params:
-                _check_values(name, queries, problems, is_inside=placeholder.is_inside or is_key)
-            else:
-                problems.note_inside(scalar, placeholder.offset, _describe_unknown(name, params))
-    return names
+                used.add((name, placeholder.is_inside or is_key))
+                continue
+            if name not in unknown:
+                unknown[name] = _describe_unknown(name, params)
+            notes[placeholder.offset] = unknown[name]
+        problems.note_all_inside(scalar, notes)
+    for name, is_inside in sorted(used):
+        _check_values(name, queries, problems, is_inside=is_inside)
+    return {name for name, _ in used} | unknown.keys()
 
 
 def _has_problem(node: Node, problems: Problems) -> bool:
@@ -185,13 +192,15 @@ def check_source(body: Node | None, names: set[str], problems: Problems) -> None
     # The harness puts the size among the params itself.
     lacking = names - passed - {"size"}
     for scalar, _ in _iterate_scalars(source):
+        notes: dict[int, str] = {}
         for placeholder in locate_placeholders(scalar):
             if placeholder.name in lacking:
                 written = "{{" + placeholder.name + "}}"
                 remedy = "the engine fills placeholders of a source from params; "
                 remedy += f'expected params: {{{placeholder.name}: "{written}"}}'
                 message = f"found {written}, which the template's params do not have; {remedy}"
-                problems.note_inside(scalar, placeholder.offset, message)
+                notes[placeholder.offset] = message
+        problems.note_all_inside(scalar, notes)
 
 
 def source_node(body: Node | None) -> Node | None:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from harness.errors import InputError, Problem
 from harness.files.json import WrongJson, parse_json
-from harness.files.opening import TextSource, read_source
+from harness.files.opening import MOST_PROBLEMS, TextSource, read_source
 from harness.files.records import detect_separator, read_number, remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
@@ -28,7 +28,7 @@ from harness.suites.scalars import iterate_masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode
-from harness.words import count, did_you_mean, listed
+from harness.words import count, did_you_mean, list_repeated, listed
 
 _MOST_BYTES = 256 * 2**20
 _CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
@@ -322,12 +322,16 @@ def _is_valid_header(header: Sequence[str], mark: Mark, problems: Problems) -> b
     for column in ("id", "text"):
         if column not in header:
             problems.note(mark, f"the header lacks the column {column}")
-    for column in header:
-        if column not in _COLUMNS and not column.startswith("params."):
-            guess = did_you_mean(column, _COLUMNS)
-            problems.note(mark, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
-        if header.count(column) > 1:
-            problems.note(mark, f"the header names {column!r} twice")
+    unknown = [name for name in header if name not in _COLUMNS and not name.startswith("params.")]
+    for column in unknown[:MOST_PROBLEMS]:
+        guess = did_you_mean(column, _COLUMNS)
+        problems.note(mark, f"unknown column {column!r}, expected {', '.join(_COLUMNS)} or params.NAME{guess}")
+    repeated = list_repeated(header)
+    for column in repeated[:MOST_PROBLEMS]:
+        problems.note(mark, f"the header names {column!r} twice")
+    others = len(unknown[MOST_PROBLEMS:]) + len(repeated[MOST_PROBLEMS:])
+    if others:
+        problems.note_others(f"{count(others, 'more problem')} of the header are not shown", others)
     return len(problems.found) == problems_before
 
 

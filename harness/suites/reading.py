@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath, PureWindowsPath
@@ -22,6 +22,9 @@ from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNod
 from harness.words import shorten
 
 _DOLLAR = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}|\$\{")
+_DOLLAR_WITHOUT_END = re.compile(r"\$\$|\$\{(?:(?!)()())?")
+"""The same where no closing brace follows, so that no variable does."""
+
 _SHORTEST_NUMBER = 8
 
 
@@ -67,10 +70,11 @@ class Variables:
     def _fill_scalar(self, scalar: ScalarNode) -> ScalarNode:
         """A copy of *scalar* with its variables replaced; notes those that are refused, and those without a value."""
         names: list[str] = []
-        unset: list[str] = []
+        unset: dict[str, None] = {}
         refused: list[str] = []
+        notes: dict[int, str] = {}
         text, masked, end = "", "", 0
-        for match in _DOLLAR.finditer(scalar):
+        for match in _match_dollars(scalar):
             text_before = scalar[end : match.start()]
             end = match.end()
             name, default = match[1], match[2]
@@ -79,17 +83,20 @@ class Variables:
             if value == "$$":
                 value = in_place = "$"
             elif name is None:
-                self.problems.note_inside(scalar, match.start(), _describe_malformed(scalar, match.start()))
+                notes[match.start()] = _describe_malformed(scalar, match.start())
             else:
                 names.append(name)
                 self.used.append((name, scalar, match.start()))
                 refusal = self.find_refusal(name)
                 found = None if refusal else self._find_value(name, default)
                 if refusal:
-                    self.problems.note_inside(scalar, match.start(), refusal)
+                    notes[match.start()] = refusal
                     refused.append(name)
                 elif found is None:
-                    unset.append(name)
+                    if self.environ is not None and name not in unset:
+                        message = f"the environment variable {name} is not set; "
+                        notes[match.start()] = f"{message}set it, or give a default with ${{{name}:-default}}"
+                    unset[name] = None
                 else:
                     value = found
                     # The suite's own default is no secret.
@@ -99,11 +106,7 @@ class Variables:
             masked += text_before + in_place
         text += scalar[end:]
         masked += scalar[end:]
-        if self.environ is not None:
-            for name in dict.fromkeys(unset):
-                message = f"the environment variable {name} is not set; "
-                message += f"set it, or give a default with ${{{name}:-default}}"
-                self.problems.note_inside(scalar, scalar.find("${" + name), message)
+        self.problems.note_all_inside(scalar, notes)
         whole = len(names) == 1 and _DOLLAR.fullmatch(scalar) is not None
         return scalar.fill(text, masked, tuple(names), (*unset, *refused), whole=whole)
 
@@ -132,9 +135,18 @@ def _may_be_secret(value: str) -> bool:
     return isinstance(resolve(value), str) or len(value) >= _SHORTEST_NUMBER
 
 
+def _match_dollars(text: str) -> Iterator[re.Match[str]]:
+    """The matches of `_DOLLAR` in *text*, in their order."""
+    # After the last closing brace no variable ends, and each default would be searched to the end of the text.
+    border = text.rfind("}") + 1
+    yield from _DOLLAR.finditer(text, 0, border)
+    yield from _DOLLAR_WITHOUT_END.finditer(text, border)
+
+
 def _describe_malformed(scalar: ScalarNode, start: int) -> str:
-    end = scalar.find("}", start)
-    found = scalar[start : end + 1] if end >= 0 else scalar[start:]
+    text = scalar[start : start + 100]  # more than is shown
+    end = text.find("}")
+    found = text[: end + 1] if end >= 0 else text
     return f"found {shorten(found)!r}, expected ${{NAME}} or ${{NAME:-default}}; write a literal ${{ as $${{"
 
 

@@ -14,7 +14,7 @@ from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, ScalarNode
 from harness.words import did_you_mean
 
-_VARIABLE = re.compile(r"\$\{.*?\}+")
+_VARIABLE = re.compile(r"\$\{[^}]*\}+")
 _VALUE = "\0"
 """What stands for the value of a variable."""
 
@@ -143,7 +143,11 @@ def _find_text(line: Line) -> ScalarNode:
 
 def _find_written_tag(text: ScalarNode) -> str | None:
     """The tag of a threshold before its variables have values: pytest selects its items by tag without them."""
-    written = _VARIABLE.sub(_VALUE, text.raw) if text.variables else text
+    written: str = text
+    if text.variables:
+        # Each `${` after the last closing brace would be searched to the end of the text.
+        border = text.raw.rfind("}") + 1
+        written = _VARIABLE.sub(_VALUE, text.raw[:border]) + text.raw[border:]
     match = _FOR_A_TAG.search(written)
     return match[1].rstrip() if match else None
 

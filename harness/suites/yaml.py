@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn, TypeAlias
 
@@ -17,10 +17,10 @@ import yaml
 
 from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.border import conceal
-from harness.files.opening import TextSource
+from harness.files.opening import MOST_PROBLEMS, TextSource
 from harness.files.yaml import choose_yaml_loader
 from harness.model import Mark
-from harness.words import shorten
+from harness.words import count, shorten
 
 
 class ScalarNode(str):
@@ -460,6 +460,17 @@ class Problems:
         if is_as_in_line and offset > 0:
             column = begin + 1 + offset
         self.extend([replace(self.source.make_problem(scalar.mark.line, column, message), kind=kind)])
+
+    def note_all_inside(self, scalar: ScalarNode, notes: Mapping[int, str]) -> None:
+        """Note the first problems of a scalar, by the offset of each, and the number of the others."""
+        offsets = sorted(notes)
+        for offset in offsets[:MOST_PROBLEMS]:
+            self.note_inside(scalar, offset, notes[offset])
+        others = len(offsets) - MOST_PROBLEMS
+        if others > 0:
+            self.note_others(
+                f"{count(others, 'more problem')} of the text in line {scalar.mark.line} are not shown", others
+            )
 
     def list_first(self, most: int) -> list[Problem]:
         """The first *most* problems by place, and the number of the others."""

@@ -1,5 +1,7 @@
 """What is wrong in a suite: one test a mistake, each with its whole message: place, found, expected, nearest, caret."""
 
+import time
+
 import pytest
 
 from harness.errors import SuiteError
@@ -927,3 +929,37 @@ def test_a_query_that_cannot_fill_the_request_is_told(shop):
     refused = refusal(shop(text))
     assert "shop.relevance.yaml:10:9: query 'shoes' cannot fill the request: {{brand}} is a list" in refused
     assert "shop.relevance.yaml:15:10: query 'hats' has no param 'brand', which the request uses" in refused
+
+
+@pytest.mark.parametrize("repeated", ["${A:-", "${A", "$${", "{{", "{{a", "{{a}}", "{{#a}}", "${RELEVANCE_A:-}", "${}"])
+@pytest.mark.parametrize("key", ["request", "text", "threshold"])
+def test_a_text_of_many_openings_is_read_in_the_time_of_its_length(shop, repeated, key):
+    text = repeated * 50_000
+    places = {"request": "{{text}}", "text": "red shoes", "threshold": "mean nDCG@10 >= 0.8"}
+    written = text if key == "threshold" else places[key] + text
+    path = shop(changed(places[key], f'"{written}"' if key == "text" else written))
+    begun = time.process_time()
+    message = ""
+    try:
+        load_suite(path, {})
+    except SuiteError as error:
+        message = str(error)
+    assert time.process_time() - begun < 10
+    assert message.count("\n") < 100
+
+
+@pytest.mark.parametrize("column", ["c{}", "params.c", "text", "params.c{}"])
+def test_a_csv_header_of_many_columns_is_read_in_the_time_of_its_length(shop, column):
+    header = ",".join(["id", "text", *(column.format(number) for number in range(200_000))])
+    begin = SHOP.index("queries:")
+    path = shop(SHOP[:begin] + "queries: {file: queries.csv}\n", queries_csv=header + "\nshoes,red shoes\n")
+    begun = time.process_time()
+    message = refusal(path)
+    assert time.process_time() - begun < 10
+    assert message.count("\n") < 100
+
+
+def test_the_problems_of_a_text_are_counted_after_the_first_ones(shop):
+    message = refusal(shop(changed("red shoes", '"' + "${x-y}" * 25 + '"')), {})
+    assert message.count("found '${x-y}'") == 20
+    assert "5 more problems of the text in line 11 are not shown" in message
