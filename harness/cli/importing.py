@@ -25,6 +25,7 @@ from harness.migrate.clicks import (
 )
 from harness.migrate.json_nodes import read_node
 from harness.migrate.live_index import read_live_documents
+from harness.migrate.matching import IdMatching
 from harness.options import RunOptions
 from harness.report.sentences import printable
 from harness.suites import load_suite
@@ -78,6 +79,12 @@ strict_option = click.option("--strict", is_flag=True, help="Exit with 1 if anyt
 @click.option("--request-file", type=existing_file, help="JSON with the body of _search; {{text}} is the query's text.")
 @strict_option
 @click.option(
+    "--match-ids",
+    type=click.Choice([str(matching) for matching in IdMatching]),
+    help="How ids of queries in judgments are matched; loose: whatever their letter case, letters before a number and "
+    "zeros in front of it. By default exactly, unless most queries find no judgment.",
+)
+@click.option(
     "--suite", "suite_path", metavar="FILE", type=existing_file, help="Of clicks: grade the queries of this suite."
 )
 @click.option(
@@ -110,6 +117,7 @@ def command(
     index: str | None,
     request_file: Path | None,
     strict: bool,
+    match_ids: str | None,
     suite_path: Path | None,
     url: str | None,
     cluster: str | None,
@@ -124,7 +132,10 @@ def command(
     request, is a line with TODO to fill in; `harness validate` names its place. No file is replaced.
     """
     request = None if request_file is None else read_node(request_file).object()
-    import_options = ImportOptions(name, index, request)
+    matching = None if match_ids is None else IdMatching(match_ids)
+    if matching is not None and not FORMATS[kind].has_query_ids:
+        raise click.UsageError(f"{kind} has no ids of queries in judgments; remove --match-ids")
+    import_options = ImportOptions(name, index, request, matching)
     if FORMATS[kind].module != "clicks":
         if suite_path is not None or url is not None or cluster is not None or any(click_arguments.values()):
             raise click.UsageError(f"{kind} has no clicks; remove the options that are of clicks or of ubi")

@@ -21,6 +21,7 @@ from harness.words import choose_unused
 if TYPE_CHECKING:
     from harness.migrate.draft import Draft, Leftover
     from harness.migrate.exported import Exported
+    from harness.migrate.matching import IdMatching
     from harness.model import Json, Suite
 
 __all__ = [
@@ -41,13 +42,14 @@ class Format:
     A format: its *summary* in the help, the *module* that reads and writes it, and the *suffix* of its file.
 
     *suffix* is empty if a suite is exported to several files in a folder. *writes* is False for formats that are only
-    imported.
+    imported. *has_query_ids* is True if judgments name queries by their ids, which the file of the queries has too.
     """
 
     summary: str
     module: str
     suffix: str = ""
     writes: bool = True
+    has_query_ids: bool = False
 
 
 FORMATS = {
@@ -57,13 +59,13 @@ FORMATS = {
     "opensearch-srw": Format(
         "Search Relevance Workbench: query sets, judgments, configurations", "workbench", writes=False
     ),
-    "trec": Format("TREC: topics, qrels, runs", "trec"),
-    "beir": Format("BEIR: a folder with queries and qrels; a corpus is only imported", "beir"),
-    "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False),
+    "trec": Format("TREC: topics, qrels, runs", "trec", has_query_ids=True),
+    "beir": Format("BEIR: a folder with queries and qrels; a corpus is only imported", "beir", has_query_ids=True),
+    "ir_datasets": Format("a dataset of ir_datasets, by its id", "datasets", writes=False, has_query_ids=True),
     "ubi": Format("User Behavior Insights: ubi_queries and ubi_events, as grades", "clicks", writes=False),
     "clicks": Format("impressions and clicks as CSV, as grades", "clicks", writes=False),
-    "csv": Format("queries and judgments as CSV", "records"),
-    "jsonl": Format("queries and judgments as JSON lines", "records"),
+    "csv": Format("queries and judgments as CSV", "records", has_query_ids=True),
+    "jsonl": Format("queries and judgments as JSON lines", "records", has_query_ids=True),
 }
 """The formats by name."""
 
@@ -79,6 +81,8 @@ class ImportOptions:
     index: str | None = None
     request: Json = None
     """The body of the request."""
+    matching: IdMatching | None = None
+    """How judgments find their queries; None refuses a source of which most queries find none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +109,17 @@ def import_suites(kind: str, sources: Sequence[str], output: Path, given: Import
         The files that were written, and what was not carried over.
 
     Raises:
-        InputError: A source cannot be read; names each place.
+        InputError: A source cannot be read, names each place; or its judgments are of other queries than it has.
         UsageError: A source is given twice, a file to write exists already or cannot be written, or *output* is one
             file for several suites.
     """
+    from harness.migrate.matching import match_strangers
+
     refuse_repeated(sources)
-    return write_drafts(_import_module(kind).read(sources), output, given)
+    drafts = _import_module(kind).read(sources)
+    for draft in drafts:
+        match_strangers(draft, given.matching)
+    return write_drafts(drafts, output, given)
 
 
 def refuse_repeated(sources: Sequence[str], *, are_files: bool = True) -> None:

@@ -6,19 +6,19 @@ Source: BEIR's `GenericDataLoader`, and its lexical search: a multi_match query 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
 from harness.errors import UsageError
 from harness.files.border import check_found
 from harness.files.opening import read_source
-from harness.migrate.draft import Draft
+from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json_lines
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import read_table
 from harness.model import Mark, Profile, Suite
-from harness.words import format_exactly
+from harness.words import count, format_exactly, listed
 
 _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
@@ -57,6 +57,7 @@ def _read_folder(path: Path) -> Draft:
     for name in ("queries.jsonl", "corpus.jsonl"):
         check_found(folder / name, folder)
     draft = Draft(Profile.TREC, name=folder.resolve().name, measures=list(_MEASURES))
+    draft.stranger_remark = "judgments of queries that queries.jsonl does not have"
     for split in sorted(qrels.parent.glob("*.tsv")):
         if split != qrels:
             draft.leave(Mark(str(split)), f"the split {split.stem!r}; to import it, name this file")
@@ -96,32 +97,35 @@ def _read_qrels(path: Path, draft: Draft) -> dict[str, list[_Judged]]:
 
 def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged]]) -> None:
     """Add the queries that the split judges; note the others, and judgments without a query."""
-    ids: set[str] = set()
+    ids: dict[str, None] = {}
     for entry in parse_lines(read_import(path)):
         query_id = _claim_id(entry, ids)
         # All splits of a dataset share one file of queries.
         if query_id not in judged:
+            text = entry.need("text").words()
+            draft.candidates[query_id] = DraftQuery(query_id, text, place=entry.place)
             continue
         query = draft.add(query_id, entry.place, entry.need("text").words())
         for key, value in entry.unread():
             draft.leave(value.place, f"{key!r} of queries")
         for document, grade, place in judged[query_id]:
             draft.judge(query, document, grade, place)
-    unjudged = len(ids - judged.keys())
+    unjudged = len(ids.keys() - judged.keys())
     if unjudged:
         draft.leave(Mark(str(path)), "queries that the split does not judge", unjudged)
     for query_id, documents in judged.items():
         if query_id not in ids:
-            what = f"judgments of query {query_id!r}, which queries.jsonl does not have"
-            draft.leave(documents[0][-1], what, len(documents))
+            stranger = draft.find_or_add_stranger(query_id, documents[0][-1])
+            for document, grade, place in documents:
+                draft.judge(stranger, document, grade, place)
 
 
-def _claim_id(entry: JsonNode, taken: set[str]) -> str:
+def _claim_id(entry: JsonNode, taken: dict[str, None]) -> str:
     """The id of *entry*, which is added to *taken*; an id that is taken already raises FormatError."""
     node = entry.need("_id")
     if node.words() in taken:
         raise node.source.make_error(*node.source.find_place(node.offset), f"the id {node.words()!r} is there twice")
-    taken.add(node.words())
+    taken[node.words()] = None
     return node.words()
 
 
@@ -134,21 +138,43 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         draft.leave(Mark(str(path)), what)
         return
     lines = []
-    ids: set[str] = set()
+    ids: dict[str, None] = {}  # in the order of the corpus
     for entry in parse_lines(read_source(path, str(path), limit=_LARGEST_CORPUS)):
         if "id" in entry.members():
             draft.leave(entry.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
         fields = {key: value.json() for key, value in entry.items() if key not in ("_id", "id")}
         lines.append({"id": _claim_id(entry, ids), **fields})
-    # A suite with its own index refuses judgments of documents that are not in it.
+    _remove_missing_documents(draft, ids)
+    draft.documents = format_json_lines(lines)
+    draft.request = _REQUEST
+    draft.title_field = "title"
+
+
+def _remove_missing_documents(draft: Draft, ids: Collection[str]) -> None:
+    """
+    Remove judgments of documents whose *ids* the corpus does not have: a suite with its own index refuses them.
+
+    Raises:
+        InputError: Most queries would have no judgment left.
+    """
+    missing: dict[str, Mark] = {}
+    emptied = 0
     for query in draft.queries:
         for document in sorted(query.judgments.keys() - ids):
             what = "judgments of documents that corpus.jsonl does not have"
             draft.leave_document(query, document, query.places[document], what)
+            missing.setdefault(document, query.places[document])
             del query.judgments[document]
-    draft.documents = format_json_lines(lines)
-    draft.request = _REQUEST
-    draft.title_field = "title"
+        if not query.judgments:
+            emptied += 1
+    if emptied * 2 <= len(draft.queries):
+        return
+    judged = listed([repr(document) for document in missing])
+    have = listed([repr(document) for document in ids])
+    message = f"found judgments of {judged}, which corpus.jsonl does not have: it has {have}"
+    message += f"; {count(emptied, 'query')} of {len(draft.queries)} would have no judgment"
+    remedy = "give the corpus that was judged, or leave corpus.jsonl out and index the documents"
+    raise make_error(next(iter(missing.values())), f"{message}; {remedy}")
 
 
 def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001

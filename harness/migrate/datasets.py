@@ -44,6 +44,7 @@ def _read_dataset(name: str, package: Any) -> Draft:
         hint = f"; some below it have, such as {parts[0]}" if parts else ""
         raise UsageError(f"the dataset {name!r} has no queries{hint}")
     draft = Draft(Profile.TREC, name=name.replace("/", "-"))
+    draft.stranger_remark = "judgments of queries that the dataset does not have"
     place = Mark(name)
     queries: dict[str, DraftQuery] = {}
     for record in _read_all(name, dataset.queries_iter):
@@ -118,14 +119,14 @@ def _take_judgments(judgments: Sequence[Any], queries: Mapping[str, DraftQuery],
     grades: dict[tuple[str, str], set[float]] = {}
     for judgment in judgments:
         query_id, document = judgment.query_id, judgment.doc_id
-        if query_id not in queries:
-            draft.leave(place, "judgments of queries that the dataset does not have", first=f"query {query_id!r}")
-            continue
         grades.setdefault((query_id, document), set()).add(float(judgment.relevance))
+        if query_id not in queries:
+            continue
         for name in judgment._fields:
             value = getattr(judgment, name)
             if name not in ignored and value not in _NOTHING:
                 first = f"{value!r} of document {document!r} for query {query_id!r}"
                 draft.leave(place, f"{name!r} of judgments", first=first)
     for (query_id, document), grades_of_document in grades.items():
-        draft.judge_highest(queries[query_id], document, grades_of_document, place)
+        query = queries[query_id] if query_id in queries else draft.find_or_add_stranger(query_id, place)
+        draft.judge_highest(query, document, grades_of_document, place)

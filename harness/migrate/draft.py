@@ -94,6 +94,12 @@ class Draft:
     """The documents of the suite's own index as JSON lines, each with a field "id"."""
     grades: dict[str, float] = field(default_factory=dict)
     queries: list[DraftQuery] = field(default_factory=list)
+    strangers: dict[str, DraftQuery] = field(default_factory=dict)
+    """Queries that only judgments name, by the ids in these; `match_strangers` finds out which queries they are."""
+    stranger_remark: str = ""
+    """What is listed of strangers that are no query of the source; if it is empty, they become queries."""
+    candidates: dict[str, DraftQuery] = field(default_factory=dict)
+    """Queries by their ids that belong to the suite only if judgments are of them."""
     leftovers: Leftovers = field(default_factory=Leftovers)
     _by_text: dict[str, DraftQuery] = field(default_factory=dict, repr=False)
     _ids: set[str] = field(default_factory=set, repr=False)
@@ -152,6 +158,10 @@ class Draft:
             query = self.add_text(text)
             self._by_text[text] = query
         return query
+
+    def find_or_add_stranger(self, query_id: str, place: Mark) -> DraftQuery:
+        """The stranger *query_id*, a query that only the judgments at *place* name."""
+        return self.strangers.setdefault(query_id, DraftQuery(query_id, place=place))
 
     def judge(self, query: DraftQuery, document: str, grade: float, place: Mark) -> None:
         """

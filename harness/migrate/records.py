@@ -19,6 +19,7 @@ from harness.migrate.exported import Exported, format_json_lines, simplify_numbe
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import TableRow, format_csv, is_unwritable, read_table
 from harness.model import Json, Mark, Profile, Query, Suite
+from harness.words import choose_unused
 
 _IDS = ("query_id", "qid", "topic_id", "topic")
 _TEXTS = ("query_text", "text", "question")
@@ -71,8 +72,15 @@ def read(sources: Sequence[str]) -> list[Draft]:
             (judgments if entry.document else queries).append(entry)
     # Queries first: whether `query` of a judgment is an id or a text depends on them.
     known = _KnownQueries()
-    for entry in (*queries, *judgments):
+    for entry in queries:
         _add_entry(draft, entry, known)
+    own_queries = draft.queries.copy()
+    for entry in judgments:
+        _add_entry(draft, entry, known)
+    files_of_queries = {entry.place.path for entry in queries}
+    # In one file with both, a query without judgments is a line of its own, and not another form of a judged one.
+    if own_queries and all(entry.place.path not in files_of_queries for entry in judgments):
+        _separate_strangers(draft, own_queries, known)
     if not draft.queries:
         raise FormatError.at(sources[0], 0, 0, "the file has no queries")
     return [draft]
@@ -84,6 +92,16 @@ class _KnownQueries:
 
     by_id: dict[str, DraftQuery] = field(default_factory=dict)
     shared_texts: set[str] = field(default_factory=set)
+
+
+def _separate_strangers(draft: Draft, own_queries: list[DraftQuery], known: _KnownQueries) -> None:
+    """Let the queries that only judgments name be strangers: they may be *own_queries* with ids written differently."""
+    names = {query.id: query_id for query_id, query in known.by_id.items()}
+    taken: set[str] = set()
+    for query in draft.queries[len(own_queries) :]:
+        name = names.get(query.id) or query.text or query.id
+        draft.strangers[choose_unused(name, taken)] = query
+    draft.queries = own_queries
 
 
 def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:

@@ -81,7 +81,7 @@ def read(sources: Sequence[str]) -> list[Draft]:
     Raises:
         InputError: A file cannot be read, or there are neither topics nor qrels.
     """
-    draft = Draft(Profile.TREC)
+    draft = Draft(Profile.TREC, stranger_remark="judgments of queries that the topics do not have")
     files: dict[str, list[Path]] = {kind: [] for kind in _KINDS}
     for source in sources:
         kind, path = _detect_kind(source)
@@ -344,14 +344,14 @@ def _read_qrels(path: Path, draft: Draft, queries: dict[str, DraftQuery], *, has
         table.leave_unread(draft.leftovers)
     _leave_subtopics(judgments, draft, place)
     for number, documents in judgments.items():
-        if number not in queries:
-            if has_topics:
-                what = "judgments of queries that the topics do not have"
-                draft.leave(place, what, sum(map(len, documents.values())), f"query {number!r}")
-                continue
-            queries[number] = draft.add(number, place)
+        if number in queries:
+            query = queries[number]
+        elif has_topics:
+            query = draft.find_or_add_stranger(number, place)
+        else:
+            query = queries[number] = draft.add(number, place)
         for document, by_subtopic in documents.items():
-            draft.judge_highest(queries[number], document, by_subtopic.values(), place)
+            draft.judge_highest(query, document, by_subtopic.values(), place)
 
 
 def _leave_subtopics(judgments: Mapping[str, Mapping[str, Mapping[str, float]]], draft: Draft, place: Mark) -> None:

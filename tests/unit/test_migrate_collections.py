@@ -217,6 +217,120 @@ def test_judgments_of_other_queries_are_listed(capsys):
     assert "qrels.txt: judgments of queries that the topics do not have (2 times, first query '999')" in said
 
 
+def make_collection(kind, query_ids, judged_ids):
+    """Files of *kind* with queries and judgments, one of each id, and the sources to import."""
+    if kind == "trec":
+        topics = "".join(f"{name}\tquery {name}\n" for name in query_ids)
+        qrels = "".join(f"{name} 0 d{place} 1\n" for place, name in enumerate(judged_ids))
+        return {"topics.txt": topics, "qrels.txt": qrels}, ["topics=topics.txt", "qrels=qrels.txt"]
+    if kind == "beir":
+        queries = "".join(json.dumps({"_id": name, "text": f"query {name}"}) + "\n" for name in query_ids)
+        rows = "".join(f"{name}\td{place}\t1\n" for place, name in enumerate(judged_ids))
+        return {"b/queries.jsonl": queries, "b/qrels/test.tsv": f"query-id\tcorpus-id\tscore\n{rows}"}, ["b"]
+    if kind == "csv":
+        queries = "".join(f"{name},query {name}\n" for name in query_ids)
+        rows = "".join(f"{name},d{place},1\n" for place, name in enumerate(judged_ids))
+        files = {"queries.csv": f"id,text\n{queries}", "judgments.csv": f"query,document,grade\n{rows}"}
+        return files, list(files)
+    queries = "".join(json.dumps({"id": name, "text": f"query {name}"}) + "\n" for name in query_ids)
+    rows = [{"query_id": name, "document": f"d{place}", "grade": 1} for place, name in enumerate(judged_ids)]
+    files = {"q.jsonl": queries, "j.jsonl": "".join(json.dumps(row) + "\n" for row in rows)}
+    return files, list(files)
+
+
+KINDS = ["trec", "beir", "csv", "jsonl"]
+FORMS = [
+    (["MB001", "MB002", "MB110"], ["1", "2", "110"]),
+    (["051", "052", "053"], ["51", "52", "53"]),
+    (["1", "2", "3"], ["01", "02", "3"]),
+    (["AR26", "AR27"], ["26", "27"]),
+    (["tent", "Rope", "axe"], ["Tent", "rope", "axe"]),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("query_ids", "judged_ids"), FORMS)
+def test_queries_that_mostly_find_no_judgment_are_an_error_with_both_ids(capsys, kind, query_ids, judged_ids):
+    files, sources = make_collection(kind, query_ids, judged_ids)
+    write_files(files)
+    assert main(["import", kind, *sources, *REQUEST, "--output", "moved.relevance.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert f"without a judgment, {query_ids[0]!r}, " in said
+    assert f"and judgments of {judged_ids[0]!r}" in said
+    assert f"; --match-ids loose takes {judged_ids[0]!r} for {query_ids[0]!r}, --match-ids exact takes none" in said
+    assert not Path("moved.relevance.yaml").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("query_ids", "judged_ids"), FORMS)
+def test_ids_are_matched_loosely_where_that_is_asked_for(kind, query_ids, judged_ids):
+    files, sources = make_collection(kind, query_ids, judged_ids)
+    write_files(files)
+    suite = moved(kind, sources, *REQUEST, "--match-ids", "loose")
+    assert judgments(suite) == {f"query {name}": {f"d{place}": 1} for place, name in enumerate(query_ids)}
+
+
+@pytest.mark.parametrize("kind", ["trec", "beir"])
+def test_judgments_that_match_no_query_are_left_out_where_that_is_asked_for(capsys, kind):
+    files, sources = make_collection(kind, ["051", "052", "7"], ["51", "52", "7"])
+    write_files(files)
+    suite = moved(kind, sources, *REQUEST, "--match-ids", "exact")
+    assert [document for query in suite.queries for document in query.judgments] == ["d2"]
+    assert "not have (2 times, first query '51')" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_judgments_of_queries_that_nothing_resembles_are_an_error(capsys, kind):
+    files, sources = make_collection(kind, ["tent", "rope"], ["501", "502"])
+    write_files(files)
+    assert main(["import", kind, *sources, *REQUEST, "--output", "a.relevance.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert "found 2 queries without a judgment, 'tent', 'rope', and judgments of '501', '502'; give files in" in said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("query_ids", "judged_ids"),
+    [
+        (["301", "302"], ["301", "302", *map(str, range(400, 450))]),
+        ([str(number) for number in range(300, 350)], ["301"]),
+        (["301", "302", "303"], ["301", "302", "999"]),
+    ],
+    ids=["judgments of more queries", "few judged queries", "one stranger"],
+)
+def test_queries_without_judgments_or_judgments_of_others_alone_are_usual(kind, query_ids, judged_ids):
+    files, sources = make_collection(kind, query_ids, judged_ids)
+    write_files(files)
+    assert main(["import", kind, *sources, "--index", "shop", "--output", "moved.relevance.yaml"]) == 0
+
+
+def test_an_id_that_matches_two_queries_is_an_error(capsys):
+    files, sources = make_collection("trec", ["MB1", "AR1", "7"], ["1", "7"])
+    write_files(files)
+    words = ["--match-ids", "loose", "--output", "a.relevance.yaml"]
+    assert main(["import", "trec", *sources, *words]) == 2
+    assert "qrels.txt: judgments of '1' match several queries, 'MB1', 'AR1'; rename them" in capsys.readouterr().err
+
+
+def test_one_file_has_queries_with_and_without_judgments():
+    write_files({"a.csv": "query,document,grade\ntent,,\nrope,d,1\naxe,d,1\n"})
+    assert judgments(moved("csv", ["a.csv"], *REQUEST)) == {"tent": {}, "rope": {"d": 1}, "axe": {"d": 1}}
+
+
+def test_a_corpus_without_most_of_the_judged_documents_is_an_error(capsys):
+    write_files({**BEIR, "scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nq1\tD1\t1\nq2\tD2\t0\n"})
+    assert main(["import", "beir", "scifact", "--output", "a.relevance.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert "scifact/qrels/test.tsv:2:1: found judgments of 'D1', 'D2', which corpus.jsonl does not have" in said
+    assert ": it has 'd1', 'd2'; 2 queries of 2 would have no judgment; give the corpus that was judged" in said
+
+
+def test_a_format_without_ids_of_queries_refuses_how_they_are_matched(capsys):
+    write_files({"a.csv": "query,docid,rating\ntent,d,1\n"})
+    assert main(["import", "quepid", "a.csv", "--match-ids", "loose", "--output", "a.relevance.yaml"]) == 2
+    assert "quepid has no ids of queries in judgments; remove --match-ids" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [
