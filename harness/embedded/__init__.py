@@ -1,26 +1,22 @@
 """
 The embedded node, a real OpenSearch: started for a run, or in the background by ``harness engine up``.
 
-A state file per version in the cache folder describes a background node. A process counts as the node only if its
-command line contains the node's own folder, so a reused process id is never mistaken for it.
+A state file per version in the runtime folder of the user describes a background node. It is searched only if its
+process is the one that was started and the node answers with its own name; see `embedded.state`.
 """
 
 from __future__ import annotations
 
-import json
-import shutil
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.embedded.jars import DownloadProgress, cache_folder, require_extra
+from harness.embedded.jars import DownloadProgress, require_extra
 from harness.embedded.lock import DEFAULT_VERSION, load_lock, versions
 from harness.embedded.process import END_LIMIT, EmbeddedNode, launch, start
+from harness.embedded.state import find_process, is_answering, make_state_folder, read_state, remove_state, write_state
 from harness.errors import UsageError
-from harness.files.writing import write_whole
 
 if TYPE_CHECKING:
     import psutil
@@ -57,11 +53,12 @@ def up(
 
     load_lock(version)
     require_extra()
-    folder = _get_folder()
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_state_folder()
     with FileLock(folder / f"{version}.lock"):
         running = find_running(version)
         if running is None:
+            # One that no longer answers would run on without a state file.
+            _stop_node(version)
             return _launch(version, port or 0, progress)
         if port is not None and not running.url.endswith(f":{port}"):
             raise UsageError(
@@ -78,8 +75,10 @@ def find_running(version: str) -> EmbeddedNode | None:
     Raises:
         EngineStartError: there may be one, but the extra that checks it is not installed.
     """
-    state = _read_state(version)
-    return state if state is not None and _find_process(state) is not None else None
+    state = read_state(version)
+    if state is None or find_process(state) is None or not is_answering(state.node):
+        return None
+    return state.node
 
 
 @contextmanager
@@ -119,25 +118,23 @@ def down(version: str | None = None) -> tuple[EmbeddedNode, ...]:
 
 
 def _launch(version: str, port: int, progress: DownloadProgress | None) -> EmbeddedNode:
-    _remove_state(version)
     node, process = launch(version, port=port, progress=progress, background=True)
     with warnings.catch_warnings():
         # Python warns of a process that is still running when its object is deleted; this one keeps running.
         warnings.simplefilter("ignore", ResourceWarning)
         del process
-    write_whole(_get_state_file(version), json.dumps(asdict(node), default=str))
+    write_state(node)
     return node
 
 
 def _stop_node(version: str) -> EmbeddedNode | None:
-    """Stop the node of *version* and remove its files; None if it was not running."""
-    state = find_running(version)
-    if state is not None:
-        process = _find_process(state)
-        if process is not None:
-            _end_process(process)
-    _remove_state(version)
-    return state
+    """Stop the node of *version*, also one that no longer answers, and remove its files; None if it was not running."""
+    state = read_state(version)
+    process = None if state is None else find_process(state)
+    if process is not None:
+        _end_process(process)
+    remove_state(version)
+    return None if state is None or process is None else state.node
 
 
 def _end_process(process: psutil.Process) -> None:
@@ -151,41 +148,3 @@ def _end_process(process: psutil.Process) -> None:
         process.wait(END_LIMIT)
     except psutil.NoSuchProcess:
         pass
-
-
-def _find_process(state: EmbeddedNode) -> psutil.Process | None:
-    """The process of *state*, if it is still running."""
-    require_extra()
-    import psutil
-
-    try:
-        process = psutil.Process(state.pid)
-        alive = process.status() != psutil.STATUS_ZOMBIE and str(state.home) in process.cmdline()
-    except (psutil.NoSuchProcess, psutil.AccessDenied):
-        return None
-    return process if alive else None
-
-
-def _remove_state(version: str) -> None:
-    """Remove the state file, and the folder of a node that no longer runs."""
-    state = _read_state(version)
-    if state is not None:
-        shutil.rmtree(state.home, ignore_errors=True)
-    _get_state_file(version).unlink(missing_ok=True)
-
-
-def _read_state(version: str) -> EmbeddedNode | None:
-    """The state file; None if there is none, or an invalid one."""
-    try:
-        state = json.loads(_get_state_file(version).read_text(encoding="utf-8"))
-        return EmbeddedNode(state["url"], state["version"], state["pid"], Path(state["home"]))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-
-
-def _get_folder() -> Path:
-    return cache_folder() / "nodes"
-
-
-def _get_state_file(version: str) -> Path:
-    return _get_folder() / f"{version}.json"

@@ -95,6 +95,8 @@ class Node:
     def _settings(self) -> dict[str, str]:
         """With port 0 the system chooses a free port, which no other process can take in between."""
         return {
+            # Whoever looks for this node knows it by its name: another may have its port by then.
+            "node.name": self._config["name"],
             "network.host": "127.0.0.1",
             "http.port": str(self._config["port"]),
             "transport.port": "0",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,7 @@ START_LIMIT = 120.0  # seconds; five is usual
 END_LIMIT = 15.0
 HEAP = "1g"  # of Java, as in -Xmx
 POLL = 0.05
+HOME_PREFIX = "relevance-node-"
 # Lines of the node's log in an error. What Java says stands before the traceback, which Python 3.13 made longer.
 LOG_TAIL = 30
 
@@ -43,6 +45,8 @@ class EmbeddedNode:
     version: str
     pid: int
     home: Path
+    name: str
+    """In its answers; no other node has it."""
 
     @property
     def log(self) -> Path:
@@ -92,8 +96,10 @@ def launch(
     lock = load_lock(version)
     require_extra()
     classpath = [str(path) for path in ensure_jars(lock, progress=progress)]
-    home = Path(tempfile.mkdtemp(prefix="relevance-node-"))
-    config = {"classpath": classpath, "port": port, "heap": HEAP, "parent": os.getpid(), "background": background}
+    home = Path(tempfile.mkdtemp(prefix=HOME_PREFIX))
+    name = f"relevance-{secrets.token_hex(16)}"
+    config = {"name": name, "classpath": classpath, "port": port, "heap": HEAP}
+    config |= {"parent": os.getpid(), "background": background}
     try:
         (home / "node.json").write_text(json.dumps(config), encoding="utf-8")
         process = _start_process(home, background=background)
@@ -105,7 +111,7 @@ def launch(
     except BaseException:
         shutil.rmtree(home, ignore_errors=True)
         raise
-    return EmbeddedNode(ready["url"], version, ready["pid"], home), process
+    return EmbeddedNode(ready["url"], version, ready["pid"], home, name), process
 
 
 def _start_process(home: Path, *, background: bool) -> subprocess.Popen[bytes]:
