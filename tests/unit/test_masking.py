@@ -2,13 +2,16 @@
 
 import base64
 import json
+import re
 from html import escape
 from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.gate.ties import is_tie
-from harness.masking import Masker, redact
+from harness.masking import Masker, _write_pattern, redact
 from harness.model import Engine, Hit, IndexState, Ranking, Run
 
 
@@ -135,6 +138,11 @@ def test_what_a_server_repeats_of_a_login_is_masked_in_all_forms(login, parts):
             assert masker.mask(f"invalid token: {written}!") == "invalid token: ${ANY_NAME}!"
 
 
+@pytest.mark.parametrize("value", ["Bearer s3cr3t", "bearer s3cr3t", "ApiKey s3cr3t"])
+def test_a_value_with_the_scheme_of_a_login_is_one_whatever_its_name(value):
+    assert Masker({"RELEVANCE_SHOP": value}).mask("no s3cr3t") == "no ${RELEVANCE_SHOP}"
+
+
 def test_a_variable_named_like_a_login_is_one():
     assert Masker({"SHOP_AUTHORIZATION": "Bearer s3cr3t"}).mask("no s3cr3t") == "no ${SHOP_AUTHORIZATION}"
 
@@ -171,6 +179,12 @@ def test_a_part_that_is_a_value_of_its_own_has_the_name_of_that():
 )
 def test_the_beginning_of_a_value_is_masked_where_a_text_was_cut(text, masked):
     assert Masker({"TOKEN": "s3cret-token"}).mask(text) == masked
+
+
+@given(st.lists(st.text("ab/.", min_size=1, max_size=6), min_size=1, max_size=8), st.text("ab/.c", max_size=40))
+def test_the_longest_form_is_found_where_several_begin(forms, text):
+    plain = "|".join(map(re.escape, sorted(forms, key=len, reverse=True)))
+    assert re.findall(_write_pattern(forms), text) == re.findall(plain, text)
 
 
 def test_characters_of_regular_expressions_are_just_characters():
