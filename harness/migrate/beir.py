@@ -16,8 +16,8 @@ from harness.files.opening import read_source
 from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json_lines
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
-from harness.migrate.table import read_table
-from harness.model import Mark, Profile, Suite
+from harness.migrate.table import format_csv, read_table
+from harness.model import Json, Mark, Profile, Suite
 from harness.words import count, format_exactly, listed
 
 _MEASURES = ["nDCG@10", "R@100"]
@@ -181,28 +181,32 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     """Write ``queries.jsonl`` and ``qrels/test.tsv``; *form* is not used."""
     exported = Exported()
     exported.leave_others(suite, Profile.TREC)
-    queries, rows = [], ["query-id\tcorpus-id\tscore\n"]
+    queries: list[Json] = []
+    rows: list[list[str]] = []
     for query in suite.queries:
         if not query.text:
             exported.leave(query.mark, f"query {query.id!r}, which has no text")
             continue
         queries.append({"_id": query.id, "text": query.text, "metadata": {}})
         for document, grade in query.judgments.items():
-            if not (_is_cell(query.id) and _is_cell(document)):
-                exported.leave(
-                    query.mark, f"document {document!r} of query {query.id!r}; ids have no tab or line break"
-                )
+            reason = _find_reason_against_cell(query.id) or _find_reason_against_cell(document)
+            if reason is not None:
+                exported.leave(query.mark, f"document {document!r} of query {query.id!r}; {reason}")
             elif grade != int(grade):
                 what = f"grade {format_exactly(grade)} of document {document!r} for query {query.id!r}"
-                what += "; BEIR has whole numbers only"
-                exported.leave(query.mark, what)
+                exported.leave(query.mark, f"{what}; BEIR has whole numbers only")
             else:
-                rows.append(f"{query.id}\t{document}\t{int(grade)}\n")
+                rows.append([query.id, document, str(int(grade))])
     exported.files["queries.jsonl"] = format_json_lines(queries)
-    exported.files["qrels/test.tsv"] = "".join(rows)
+    # BEIR's loader reads the qrels as CSV: an id with a quote stands in quotes.
+    exported.files["qrels/test.tsv"] = format_csv(["query-id", "corpus-id", "score"], rows, separator="\t")
     return exported
 
 
-def _is_cell(text: str) -> bool:
-    """Whether *text* is read back unchanged as a cell of the qrels, which have no quotes."""
-    return text != "" and text == text.strip() and not set(text) & set('\t\r\n"')
+def _find_reason_against_cell(text: str) -> str | None:
+    """Why *text* is not read back unchanged as a cell of the qrels; None if it is."""
+    if set(text) & set("\t\r\n"):
+        return "ids have no tab or line break"
+    if text != text.strip():
+        return "ids have no blanks around them"
+    return None

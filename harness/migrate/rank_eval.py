@@ -155,10 +155,12 @@ def _fill(draft: Draft, requests_and_bodies: Sequence[tuple[JsonNode, Json]], k:
     for request, text, params_of_query in zip(requests, texts, params, strict=True):
         query = draft.add(request.need("id").text(), request.need("id").place, text)
         query.params = params_of_query
+        index_by_document: dict[str, str] = {}
         for rating in _list_elements(request.get("ratings")):
             index = rating.get("_index")
             if index is not None:
                 indexes[index.text()] = None
+                _check_index(query, rating, index.text(), index_by_document)
             _take_rating(draft, query, rating)
         _take_summary(draft, request)
     draft.leave_below_0()
@@ -166,6 +168,25 @@ def _fill(draft: Draft, requests_and_bodies: Sequence[tuple[JsonNode, Json]], k:
     if len(indexes) > 1:
         what = f"the '_index' of ratings, {', '.join(indexes)}: a suite's judgments name documents by '_id' alone"
         draft.leave(requests[0].place, what)
+
+
+def _check_index(query: DraftQuery, rating: JsonNode, index: str, index_by_document: dict[str, str]) -> None:
+    """
+    Check that the document of *rating* is rated in one *index* only, and add it to *index_by_document*.
+
+    Raises:
+        FormatError: It has another grade in another index: two documents, which a suite's judgments cannot tell apart.
+    """
+    node = rating.need("_id")
+    document = node.text()
+    other_index = index_by_document.setdefault(document, index)
+    if other_index == index or query.judgments.get(document) == rating.need("rating").integer():
+        return
+    message = (
+        f"document {document!r} of query {query.id!r} is rated in the index {index!r} here, and in {other_index!r}"
+    )
+    remedy = "a suite's judgments name documents by '_id' alone: import a body for each index"
+    raise make_error(node.place, f"{message} at {query.places[document]}; {remedy}")
 
 
 def _take_rating(draft: Draft, query: DraftQuery, rating: JsonNode) -> None:

@@ -191,10 +191,10 @@ def _make_row(table: InputTable, cells: Sequence[str], line: int) -> TableRow:
     return TableRow(table.source, line, dict(zip(table.columns, padded, strict=False)))
 
 
-def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]], *, separator: str = ",") -> str:
     """*header* and *rows* as CSV; cells are not changed for spreadsheets."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(text, lineterminator="\n", delimiter=separator)
     writer.writerow(header)
     writer.writerows(rows)
     return text.getvalue()

@@ -19,7 +19,7 @@ from harness.baseline.files import has_baseline
 from harness.errors import FormatError
 from harness.files.judgments import read_subtopic_judgments
 from harness.files.opening import FileFormat, TextSource, decode, detect_format, open_bytes
-from harness.files.records import read_number
+from harness.files.records import COMMENT, read_number
 from harness.files.runs import read_run
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import Exported, strip_suite_suffix
@@ -397,17 +397,19 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     exported.leave_others(suite, Profile.TREC)
     topics, qrels = [], []
     for query in suite.queries:
-        if not _is_column(query.id):
-            exported.leave(query.mark, f"query {query.id!r}; an id in TREC files has no blank")
+        reason = _find_reason_against_query(query.id)
+        if reason is not None:
+            exported.leave(query.mark, f"query {query.id!r}; {reason}")
             continue
         text = " ".join(query.text.split())
         if query.text:
             topics.append(f"{query.id}\t{text}\n")
         for document, grade in query.judgments.items():
-            if _is_column(document):
+            reason = _find_reason_against_column(document)
+            if reason is None:
                 qrels.append(f"{query.id} 0 {document} {format_exactly(grade)}\n")
             else:
-                exported.leave(query.mark, f"document {document!r} of query {query.id!r}; an id has no blank")
+                exported.leave(query.mark, f"document {document!r} of query {query.id!r}; {reason}")
             if grade != int(grade):
                 exported.leave(query.mark, "fractional grades; they are written, and trec_eval cuts them")
         if text != query.text:
@@ -420,9 +422,23 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     return exported
 
 
-def _is_column(text: str) -> bool:
-    """Whether *text* can be a column of a TREC line: it is read back unchanged, and the line is not a comment."""
-    return text.encode().split() == [text.encode()] and not text.startswith(("#", "\ufeff")) and "\0" not in text
+def _find_reason_against_column(text: str) -> str | None:
+    """Why *text* cannot be a column of a TREC line, which is read back unchanged; None if it can be one."""
+    if "\0" in text:
+        return "a text file has no NUL"
+    # TREC files are split at ASCII blanks alone.
+    if text.encode().split() != [text.encode()]:
+        return "an id in TREC files has no blank"
+    return None
+
+
+def _find_reason_against_query(query_id: str) -> str | None:
+    """Why *query_id* cannot be the first column of a TREC line; None if it can be."""
+    if query_id.startswith(COMMENT):
+        return f"a line of TREC files that begins with {COMMENT} is a comment"
+    if query_id.startswith("\ufeff"):
+        return "U+FEFF at the beginning of a file is no part of its text"
+    return _find_reason_against_column(query_id)
 
 
 def _format_run(suite: Suite, exported: Exported) -> Iterator[str]:
@@ -435,9 +451,9 @@ def _format_run(suite: Suite, exported: Exported) -> Iterator[str]:
         numbers = [float(score) for score in scores if score is not None]
         are_falling = len(numbers) == len(scores) and sorted(set(numbers), reverse=True) == numbers
         for rank, (document, score) in enumerate(kept.ranking, start=1):
-            if _is_column(query_id) and _is_column(document):
+            reason = _find_reason_against_query(query_id) or _find_reason_against_column(document)
+            if reason is None:
                 shown_score = score if are_falling else len(scores) - rank + 1
                 yield f"{query_id} Q0 {document} {rank} {shown_score!r} {tag}\n"
             else:
-                what = f"document {document!r} of query {query_id!r} in the run; an id has no blank"
-                exported.leave(suite.mark, what)
+                exported.leave(suite.mark, f"document {document!r} of query {query_id!r} in the run; {reason}")

@@ -4,6 +4,7 @@ import gzip
 import importlib
 import itertools
 import json
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -360,13 +361,14 @@ def test_what_cannot_be_read_is_an_error_with_its_place(capsys, files, said):
 
 
 IDS = st.text(
-    st.characters(exclude_categories=("C", "Zs", "Zl", "Zp"), exclude_characters='#"'), min_size=1, max_size=8
+    st.characters(exclude_categories=("C", "Zs", "Zl", "Zp")) | st.sampled_from("#\"'"), min_size=1, max_size=8
 )
+QUERY_IDS = IDS.filter(lambda text: not text.startswith("#"))  # such a line of TREC files is a comment
 GRADES = st.dictionaries(IDS, st.sampled_from([0, 1, 3, -1]), min_size=1, max_size=3)
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.dictionaries(IDS, st.tuples(IDS, GRADES), min_size=1, max_size=4))
+@given(st.dictionaries(QUERY_IDS, st.tuples(IDS, GRADES), min_size=1, max_size=4))
 @pytest.mark.parametrize("kind", ["trec", "beir", "csv", "jsonl"])
 def test_a_round_trip_keeps_ids_texts_and_grades(tmp_path_factory, kind, queries):
     folder = tmp_path_factory.mktemp("trip")
@@ -377,7 +379,7 @@ def test_a_round_trip_keeps_ids_texts_and_grades(tmp_path_factory, kind, queries
     sources = [str(back)] if kind == "beir" else sorted(str(path) for path in back.iterdir())
     if kind == "trec":
         sources = [f"topics={back}/a.topics.tsv", f"qrels={back}/a.qrels"]
-    again = moved(kind, sources, *REQUEST, output=str(folder / "b.relevance.yaml"))
+    again = moved(kind, sources, *REQUEST, "--match-ids", "exact", output=str(folder / "b.relevance.yaml"))
     for suite in (first, again):
         assert {query.id: (query.text, dict(query.judgments)) for query in suite.queries} == queries
 
@@ -431,6 +433,41 @@ def test_what_a_format_has_no_place_for_is_listed(capsys, kind, listed):
     exported(kind, status=1)
     said = capsys.readouterr().err
     assert [one for one in listed if one not in said] == []
+
+
+DOCUMENTS = {"#1": 1, 'a"b': 2, '"c"': 3, "c#": 0, "'d'": 1}
+
+
+@pytest.mark.parametrize("kind", ["trec", "beir", "csv", "jsonl", "rank_eval"])
+def test_ids_with_a_number_sign_or_quotes_are_exported(capsys, kind):
+    write_files({"a.jsonl": {"id": 'q"1#', "text": "tent", "judgments": DOCUMENTS}})
+    moved("jsonl", ["a.jsonl"], *REQUEST)
+    capsys.readouterr()
+    back = exported(kind, output="back.json" if kind == "rank_eval" else "back")
+    assert not re.search("document|id has|ids have", capsys.readouterr().err)
+    sources = [str(back)]
+    if kind in ("trec", "csv", "jsonl"):
+        sources = sorted(str(path) for path in back.iterdir())
+    [draft] = importlib.import_module(f"harness.migrate.{FORMATS[kind].module}").read(sources)
+    assert [(query.id, query.judgments) for query in draft.queries] == [('q"1#', DOCUMENTS)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "query_id", "document", "said"),
+    [
+        ("trec", "#1", "d", "query '#1'; a line of TREC files that begins with # is a comment"),
+        ("trec", "q 1", "d", "query 'q 1'; an id in TREC files has no blank"),
+        ("trec", "q", "d 1", "document 'd 1' of query 'q'; an id in TREC files has no blank"),
+        ("trec", "q", "d\0", "document 'd\\x00' of query 'q'; a text file has no NUL"),
+        ("beir", "q", "d\t1", "document 'd\\t1' of query 'q'; ids have no tab or line break"),
+        ("beir", "q", " d", "document ' d' of query 'q'; ids have no blanks around them"),
+    ],
+)
+def test_the_reason_why_an_id_cannot_be_exported_is_the_true_one(capsys, kind, query_id, document, said):
+    write_files({"a.jsonl": {"id": query_id, "text": "tent", "judgments": {document: 1, "e": 1}}})
+    moved("jsonl", ["a.jsonl"], *REQUEST)
+    exported(kind)
+    assert said in capsys.readouterr().err
 
 
 BEIR = {

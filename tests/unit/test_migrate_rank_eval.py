@@ -197,6 +197,22 @@ def test_requests_that_have_nothing_in_common_are_params(moved):
     assert [one.body["query"] for one in build_requests(suite, None)] == bodies
 
 
+@pytest.mark.parametrize(("grade", "status"), [(2, 2), (3, 0)])
+def test_one_id_with_two_grades_in_two_indexes_needs_a_body_for_each(tmp_path, monkeypatch, capsys, grade, status):
+    monkeypatch.chdir(tmp_path)
+    ratings = [{"_index": "shop", "_id": "a", "rating": 3}, {"_index": "news", "_id": "a", "rating": grade}]
+    body = one_request({"match": {"title": "tent"}}, ratings=ratings)
+    (tmp_path / "eval.json").write_text(json.dumps(body))
+    assert main(["import", "rank_eval", "eval.json", "--output", "a.relevance.yaml"]) == status
+    said = capsys.readouterr().err
+    if status:
+        assert "document 'a' of query 'q' is rated in the index 'news' here, and in 'shop' at eval.json:1:" in said
+        assert "; a suite's judgments name documents by '_id' alone: import a body for each index" in said
+        assert "keep the right one" not in said
+    else:
+        assert "the '_index' of ratings, shop, news: a suite's judgments name documents by '_id' alone" in said
+
+
 def test_without_an_index_validate_names_the_place(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "eval.json").write_text(json.dumps(one_request({"match": {"title": "tent"}})))
