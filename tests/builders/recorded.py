@@ -41,7 +41,8 @@ class RecordedEngine(ScriptedEngine):
 
     def reply(self, method: str, path: str, body: bytes) -> tuple[int, object]:
         name, _, action = path.partition("?")[0].strip("/").partition("/")
-        if path.startswith(("/_", "/?")) or not name:
+        # A run names the index of its searches in the path.
+        if path.startswith(("/_", "/?")) or not name or action.startswith("_msearch"):
             return super().reply(method, path, body)
         if method == "PUT" and not action:
             content = json.loads(body)
