@@ -172,8 +172,8 @@ def build_beside(query: QueryComparison) -> Table:
         Column("rank", ColumnKind.FIGURE),
         Column("reference", ColumnKind.SIDE),
         Column("grade", ColumnKind.FIGURE),
-        Column("", ColumnKind.WORD, least_width=len("left")),
-        Column("", ColumnKind.WORD, least_width=len("entered")),
+        Column("now", ColumnKind.WORD, least_width=len("left")),
+        Column("change", ColumnKind.WORD, least_width=len("entered")),
         Column("candidate", ColumnKind.SIDE),
         Column("grade", ColumnKind.FIGURE),
     )
@@ -197,7 +197,7 @@ def build_below(query: QueryComparison) -> Table:
     columns = (
         Column("was", ColumnKind.FIGURE),
         Column("now", ColumnKind.FIGURE),
-        Column("", ColumnKind.WORD),
+        Column("change", ColumnKind.WORD),
         Column("document"),
         Column("grade", ColumnKind.FIGURE),
     )

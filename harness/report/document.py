@@ -106,7 +106,7 @@ class Overflow(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of a table with its heading, which may be empty."""
+    """A column of a table with its heading."""
 
     heading: str
     kind: ColumnKind = ColumnKind.NAME

@@ -432,7 +432,7 @@ def make_ranking_columns(
     columns.append(Column("document"))
     columns += [Column(figure, FIGURE) for figure in figures]
     if has_ties:
-        columns.append(Column("", WORD))
+        columns.append(Column("ties", WORD))
     if has_titles:
         columns.append(Column("title", TITLE))
     return tuple(columns)

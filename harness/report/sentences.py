@@ -97,6 +97,8 @@ def format_verdict_figure(verdict: Verdict) -> str:
     """
     if verdict.unit is Unit.RANK:
         return _rank_text(verdict)
+    if verdict.unit in (Unit.DROP, Unit.SHARE) and verdict.observed is not None and verdict.observed < 0:
+        return _format_rise(verdict)
     if verdict.unit is Unit.SHARE and verdict.observed is not None:
         return _share_text(verdict.observed, verdict.required)
     if verdict.unit in _NO_SCORES and verdict.observed is not None:
@@ -105,6 +107,15 @@ def format_verdict_figure(verdict: Verdict) -> str:
             return f"{verdict.unit} {verdict.observed:.1e}"
         return f"{verdict.unit} {_observed(verdict)}"
     return _with_unit(_observed(verdict), verdict.observed, verdict.unit)
+
+
+def _format_rise(verdict: Verdict) -> str:
+    """The observed drop, which is below 0: "drop -0.0038" would be read as a fall. Only a drop has a share below 0."""
+    figure, fall = _observed(verdict).lstrip("-"), "drop 0.0000"
+    if verdict.unit is Unit.SHARE and verdict.observed is not None:
+        figure, fall = _share_text(verdict.observed, verdict.required).lstrip("-"), "0%"
+    # A difference from summing the same scores in another order is no rise.
+    return f"rise {figure}" if figure.strip("0.%") else fall
 
 
 _NO_SCORES = (Unit.DROP, Unit.P_VALUE)

@@ -113,7 +113,7 @@ def test_what_is_known_of_a_document_is_shown_and_hidden_from_a_blind_judge(serv
     press(page, "j")
     wait_for(page, "document 2 of 2")
     assert page.locator("#ranks").inner_text() == ""
-    assert page.locator("#about").inner_text() == "Grades of anna, in blind order"
+    assert page.locator("#about").inner_text() == "Judge: anna, in blind order"
 
 
 def test_keys_move_skip_undo_and_take_a_grade_away(serve, session):

@@ -208,7 +208,7 @@
   });
 
   at("suite").textContent = session.suite;
-  at("about").textContent = `Grades of ${session.judge}${session.blind ? ", in blind order" : ""}`;
+  at("about").textContent = `Judge: ${session.judge}${session.blind ? ", in blind order" : ""}`;
   at("notes").hidden = !session.notes.length;
   at("notes").textContent = session.notes.join(" ");
   at("item").hidden = false;

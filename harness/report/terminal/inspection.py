@@ -331,7 +331,7 @@ def _format_figure(value: float | None) -> str:
 
 
 def _lay_out_clauses(explanation: Explanation) -> rich_table.Table:
-    table = make_table("", "clause", "place")
+    table = make_table("outcome", "clause", "place")
     for clause in explanation.clauses:
         matches = "matches" if clause.matches else "no match"
         style = "bold red" if clause.decides else ""

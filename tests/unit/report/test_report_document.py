@@ -12,7 +12,7 @@ from harness.model import BaselineSummary, Outcome, QueryBaseline, QueryReport, 
 from harness.report import html, markdown
 from harness.report.attention import find_attention, is_hardly_judged, needs_attention, order_blamed, order_verdicts
 from harness.report.comparison_document import build_comparison_document
-from harness.report.document import Difference, Facts, Notes, Table, Thresholds, join_spans
+from harness.report.document import Difference, Facts, Notes, Rankings, Table, Thresholds, join_spans
 from harness.report.run_document import build_run_document, build_suite_section
 from harness.report.run_sentences import suggest_command
 
@@ -180,3 +180,31 @@ def test_few_judged_hits_are_a_warning_above_the_figures_and_many_a_remark(suite
     assert [span.text[:21] for span in few.warnings.lines] == ["only 9 of 20 hits are"]
     many = build_suite_section(replace(suite, hits=20, judged_hits=10), "products")
     assert (many.warnings.lines, many.remarks.lines[0].text) == ((), "10 of 20 hits are judged (50.0%)")
+
+
+def test_every_column_of_a_table_has_a_heading(tagged):
+    comparison = build_comparison_document(comparison_report(), most=10)
+    tables = [table for section in comparison.queries for table in list_tables(section)]
+    document = build_run_document(report_of(tagged))
+    tables += [table for suite in document.suites for section in suite.queries for table in list_tables(section)]
+    headings = [[column.heading for column in table.columns] for table in tables]
+    assert {"now", "change", "ties"} <= {heading for row in headings for heading in row}
+    assert all(heading for row in headings for heading in row)
+
+
+def list_tables(section):
+    for block in section.blocks:
+        if isinstance(block, Rankings):
+            yield from (block.beside, block.below)
+        elif isinstance(block, Table):
+            yield block
+
+
+def test_a_query_whose_id_is_its_text_is_named_once(suite, red_shoes):
+    named = replace(red_shoes, id="jq", text="jq")
+    page = Page(html.render(report_of(replace(suite, queries=(named,), verdicts=()))))
+    texts = " ".join(" ".join(page.texts).split())
+    assert "jq jq" not in texts
+    assert "jq" in texts
+    two = Page(html.render(report_of(replace(suite, queries=(replace(named, text="a tool"),), verdicts=()))))
+    assert "a tool" in " ".join(two.texts)

@@ -7,6 +7,7 @@ from harness.report.sentences import (
     format_figures,
     format_required,
     format_score,
+    format_span,
     format_value,
     format_verdict_figure,
     printable,
@@ -65,6 +66,26 @@ def test_a_figure_with_a_unit_names_it(observed, required, texts):
 def test_a_share_is_in_per_cent_and_never_looks_like_the_required_one_unless_it_is(observed, required, texts):
     share = Verdict("id", "text", Status.FAILED, "", observed, required, unit=Unit.SHARE)
     assert (format_verdict_figure(share), format_required(share)) == texts
+
+
+@pytest.mark.parametrize(
+    ("unit", "observed", "text"),
+    [
+        (Unit.DROP, 0.0038, "drop 0.0038"),
+        (Unit.DROP, 0.0, "drop 0.0000"),
+        (Unit.DROP, -0.0038, "rise 0.0038"),
+        (Unit.DROP, -1.0, "rise 1.0000"),
+        (Unit.DROP, -1e-17, "drop 0.0000"),
+        (Unit.SHARE, 0.5209, "52.09%"),
+        (Unit.SHARE, -0.0038, "rise 0.38%"),
+        (Unit.SHARE, -1e-17, "0%"),
+    ],
+)
+def test_a_drop_below_0_is_a_rise(unit, observed, text):
+    dropped = Verdict("id", "drop nDCG@10 <= …", Status.PASSED, "", observed, 0.05, measure="nDCG@10", unit=unit)
+    assert format_verdict_figure(dropped) == text
+    spread = "drop 0.0200" if unit is Unit.DROP else "2%"
+    assert format_span(dropped, (observed, 0.02)) == f"{text} to {spread}"
 
 
 @pytest.mark.parametrize(
