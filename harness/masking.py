@@ -207,7 +207,7 @@ def find_login_values(environ: Mapping[str, str]) -> dict[str, str]:
     return logins
 
 
-_SCHEME = re.compile(r"[A-Za-z][\w-]*\s+(\S.*)", re.DOTALL)
+_SCHEME = re.compile(r"([A-Za-z][\w-]*)\s+(\S.*)", re.DOTALL)
 """The scheme of an Authorization header, and what stands behind it."""
 
 _LOGIN_SCHEME = re.compile(r"\s*(Bearer|ApiKey)\s", re.IGNORECASE)
@@ -236,23 +236,29 @@ def find_login_parts(login: str) -> tuple[str, ...]:
     """
     parts: list[str] = []
     scheme = _SCHEME.fullmatch(login.strip())
-    credentials = scheme[1] if scheme else login.strip()
+    credentials = scheme[2] if scheme else login.strip()
     if scheme:
         parts.append(credentials)
     for quoted, plain in _PAIR.findall(credentials):
-        parts.append(quoted or plain)
+        # A server reads the escapes of a cookie.
+        parts += [quoted or plain, unquote(quoted or plain)]
     halves = _HALVES.fullmatch(_decode_base64(credentials) or credentials)
     if halves:
         # The name of a user is not a secret, the id of a key may be one.
-        is_basic = login.lower().startswith("basic ")
+        is_basic = scheme is not None and scheme[1].lower() == "basic"
         parts += [halves[2]] if is_basic else [halves[1], halves[2]]
     return tuple(part for part in dict.fromkeys(parts) if _may_be_secret(part))
 
 
+_URL_SAFE = str.maketrans("-_", "+/")
+"""From the base64 of URLs to that of headers."""
+
+
 def _decode_base64(text: str) -> str | None:
-    """The text that *text* encodes; None if it is no base64 of a text."""
+    """The text that *text* encodes, with or without its padding; None if it is no base64 of a text."""
+    padding = "=" * (-len(text) % 4)
     try:
-        return base64.b64decode(text, validate=True).decode()
+        return base64.b64decode(text.translate(_URL_SAFE) + padding, validate=True).decode()
     except ValueError:
         return None
 

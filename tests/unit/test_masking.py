@@ -120,6 +120,9 @@ BASIC = base64.b64encode(b"shopuser:pa55-word").decode()
         ("ApiKey key-id:k3y-secret", ["key-id", "k3y-secret"]),
         (ENCODED, ["key-id", "k3y-secret"]),
         (f"ApiKey {ENCODED}", [ENCODED, "key-id", "k3y-secret"]),
+        (ENCODED.rstrip("="), ["key-id", "k3y-secret"]),
+        (base64.urlsafe_b64encode(b"key-id:k3y>>>?").decode(), ["key-id", "k3y>>>?"]),
+        ("sid=8f%2F3a1c", ["8f%2F3a1c", "8f/3a1c"]),
         (f"Basic {BASIC}", [BASIC, "pa55-word"]),
     ],
 )
@@ -156,6 +159,7 @@ def test_a_variable_named_like_a_login_is_one():
         ({}, {"LOGIN": "Bearer abc"}, "abc"),
         ({}, {"LOGIN": "https://shop.example"}, "https"),
         ({}, {"LOGIN": f"Basic {BASIC}"}, "shopuser"),
+        ({}, {"LOGIN": f"BASIC\t{BASIC}"}, "shopuser"),
     ],
 )
 def test_words_that_are_no_secret_stay(values, logins, text):
