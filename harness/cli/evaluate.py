@@ -25,7 +25,7 @@ existing = click.Path(exists=True, path_type=Path)
 
 
 def file_options(function: Command, *, judgments: click.Path = existing_file) -> Command:
-    """Give a command ``--qrels``, ``--measure``, ``--profile``, ``--gain`` and ``--complete``."""
+    """Give a command ``--qrels``, ``--measure``, ``--profile``, ``--gain``, ``--complete`` and ``--remove-query``."""
     options = (
         click.option("--qrels", required=True, metavar="FILE", type=judgments, help="The judgments."),
         click.option(
@@ -49,11 +49,18 @@ def file_options(function: Command, *, judgments: click.Path = existing_file) ->
         click.option(
             "--complete", is_flag=True, help="Count a judged query that is not in the run as a query without hits."
         ),
+        click.option(
+            "--remove-query",
+            is_flag=True,
+            help="Remove the document with the id of its query from each ranking, as BEIR does.",
+        ),
     )
     return add_options(function, options)
 
 
-def read_options(measures: tuple[str, ...], profile: str, gain: str | None, complete: bool) -> FileOptions:
+def read_options(
+    measures: tuple[str, ...], profile: str, gain: str | None, complete: bool, remove_query: bool
+) -> FileOptions:
     """
     The values of the options.
 
@@ -61,7 +68,7 @@ def read_options(measures: tuple[str, ...], profile: str, gain: str | None, comp
         UsageError: a measure or the gain is invalid.
     """
     parsed_gain = None if gain is None else read_gain(gain)
-    return FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete=complete)
+    return FileOptions(read_measures(measures), Profile(profile), parsed_gain, complete, remove_query)
 
 
 @click.command("evaluate")
@@ -80,6 +87,7 @@ def command(
     profile: str,
     gain: str | None,
     complete: bool,
+    remove_query: bool,
     per_query: bool,
     as_json: bool,
 ) -> None:
@@ -92,7 +100,7 @@ def command(
     holds a run in Parquet files, each query whole in one of them; its judgments are in one file, or in a folder of
     files with the same names.
     """
-    options = read_options(measures, profile, gain, complete)
+    options = read_options(measures, profile, gain, complete, remove_query)
     evaluation = _score(qrels, run, options, scheduler)
     check_common_queries(evaluation, qrels, run)
     for line in describe_left_out(evaluation, complete=complete):

@@ -30,6 +30,7 @@ def command(
     profile: str,
     gain: str | None,
     complete: bool,
+    remove_query: bool,
     as_json: bool,
     **arguments: Any,
 ) -> None:
@@ -44,7 +45,7 @@ def command(
     """
     require_packages()
     how = read_statistics_options(**arguments)
-    options = read_options(measures, profile, gain, complete)
+    options = read_options(measures, profile, gain, complete, remove_query)
     comparisons = compare_files(qrels, reference, candidates, options, how)
     if as_json:
         click.echo(dump_comparisons(profile, comparisons))

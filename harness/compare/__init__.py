@@ -54,7 +54,7 @@ from harness.compare.sides import (
 from harness.compare.ties import add_tie_moves, settle_stored
 from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
-from harness.files.runs import FileOptions, FileScorer, read_run
+from harness.files.runs import FileOptions, FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact
 from harness.metrics.score import common_measures
@@ -284,9 +284,9 @@ def compare_files(
     settled = list(returned)
     # The trec profile orders documents of equal score itself, in the same way on both sides.
     if options.profile is not Profile.TREC:
-        stored = read_run(reference)
+        stored = scorer.read_rankings(reference)
         for place, path in enumerate(candidates, start=1):
-            rankings = settle_stored(stored, read_run(path))
+            rankings = settle_stored(stored, scorer.read_rankings(path))
             settled[place] = _name_scores(scorer.score_rankings(rankings, scorer.measures).scores, options.measures)
     names = [str(path) for path in paths]
     compared = compare_scores(list(zip(names, settled, strict=True)), how)

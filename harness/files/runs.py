@@ -49,6 +49,14 @@ class StoredRanking:
         order = sorted(range(len(self.scores)), key=self.scores.__getitem__, reverse=True)
         return [self.documents[index] for index in order]
 
+    def remove(self, document: str) -> StoredRanking:
+        """The ranking without *document*."""
+        if document not in self.documents:
+            return self
+        place = self.documents.index(document)
+        documents = self.documents[:place] + self.documents[place + 1 :]
+        return StoredRanking(documents, self.scores[:place] + self.scores[place + 1 :])
+
     def sort_with_scores(self) -> list[tuple[str, float]]:
         """As `sort_documents`, each with its score."""
         return list(zip(self.sort_documents(), sorted(self.scores, reverse=True), strict=True))
@@ -118,7 +126,7 @@ class FileScorer:
     Scores runs with one judgment file, which is read once.
 
     *gain* is None for the profile's own. *complete* counts a judged query that a run does not hold as one that returned
-    nothing.
+    nothing. *remove_query* removes the document that has the id of its query from the ranking.
     """
 
     judgments: Path
@@ -126,6 +134,7 @@ class FileScorer:
     gain: Gain | None
     profile: Profile
     complete: bool = False
+    remove_query: bool = False
 
     def score(self, run: Path) -> RunScores:
         """
@@ -140,7 +149,10 @@ class FileScorer:
 
     def _score_in_bulk(self, run: Path) -> RunScores | None:
         """The scores, computed in bulk; None where the lines have to be read one by one."""
-        judged = self._bulk_judgments if _is_large_trec(run) else None
+        # In bulk, documents are removed from no ranking.
+        if self.remove_query or not _is_large_trec(run):
+            return None
+        judged = self._bulk_judgments
         if judged is None:
             return None
         from harness.metrics.bulk import CannotReadInBulk
@@ -164,6 +176,13 @@ class FileScorer:
             return bulk.read_judgments(read_blocks(self.judgments, str(self.judgments), BLOCK))
         except (Irregular, bulk.CannotReadInBulk):
             return None
+
+    def read_rankings(self, run: Path) -> dict[str, StoredRanking]:
+        """The rankings of a run file as they are scored; raises what `read_run` raises."""
+        rankings = read_run(run)
+        if self.remove_query:
+            return {query: ranking.remove(query) for query, ranking in rankings.items()}
+        return rankings
 
     def read(self) -> None:
         """Read the judgments now, so that their problems are reported first."""
@@ -196,7 +215,7 @@ class FileScorer:
 
     def _score_dicts(self, run: Path) -> RunScores:
         # A mistake in the judgments is told before one in the run.
-        judgments, stored = self._stored_judgments, read_run(run)
+        judgments, stored = self._stored_judgments, self.read_rankings(run)
         # trec_eval sorts by score and then by id, so its profile takes the scores and needs no ranges for ties.
         if self.profile is Profile.TREC:
             documents = {query: ranking.documents for query, ranking in stored.items()}
@@ -262,18 +281,20 @@ class FileOptions:
     How files are scored.
 
     *measures* maps each text that the user gave to its measure. *gain* is None for the profile's own.
-    *complete* counts a judged query that the run does not hold as one that returned nothing.
+    *complete* counts a judged query that the run does not hold as one that returned nothing. *remove_query* removes
+    the document that has the id of its query from the ranking, as BEIR does: its query may be a document of the corpus.
     """
 
     measures: Mapping[str, Measure]
     profile: Profile = Profile.STANDARD
     gain: Gain | None = None
     complete: bool = False
+    remove_query: bool = False
 
     def make_scorer(self, judgments: Path) -> FileScorer:
         """A scorer for *judgments*, with each measure once, however often and in whatever form it was given."""
         measures = list({measure.text: measure for measure in self.measures.values()}.values())
-        return FileScorer(judgments, measures, self.gain, self.profile, self.complete)
+        return FileScorer(judgments, measures, self.gain, self.profile, self.complete, self.remove_query)
 
 
 def read_measures(texts: Sequence[str]) -> dict[str, Measure]:

@@ -1,7 +1,8 @@
 """
 Import and export of BEIR folders: ``queries.jsonl`` and ``qrels/SPLIT.tsv``; ``corpus.jsonl`` is only imported.
 
-Source: BEIR's `GenericDataLoader`, and its lexical search: a multi_match query on title and text.
+Source: BEIR's `GenericDataLoader`, its lexical search, which is a multi_match query on title and text, and its
+`EvaluateRetrieval`, which ignores identical ids of query and document.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _MEASURES = ["nDCG@10", "R@100"]
 _USUAL_SPLIT = "test.tsv"
 _LARGEST_CORPUS = 64 * 2**20
 """The largest corpus, in bytes, that becomes the suite's own index."""
+
+_OWN_DOCUMENT = "own_document"
+"""The param with the id of the document that a query is."""
 
 _Judged: TypeAlias = tuple[str, float, Mark]
 """A judged document, its grade, and the place of the judgment."""
@@ -147,7 +151,22 @@ def _add_corpus(path: Path, draft: Draft) -> None:
     _remove_missing_documents(draft, ids)
     draft.documents = format_json_lines(lines)
     draft.request = _REQUEST
+    if any(query.id in ids for query in draft.queries):
+        _leave_out_queries(draft)
     draft.title_field = "title"
+
+
+def _leave_out_queries(draft: Draft) -> None:
+    """
+    Let the request leave out the document that has the id of its query, as BEIR's evaluation does.
+
+    In ArguAna and Quora each query is a document of the corpus, and would find itself first.
+    """
+    own_document = {"ids": {"values": [f"{{{{{_OWN_DOCUMENT}}}}}"]}}
+    draft.request = {"query": {"bool": {"must": [_REQUEST["query"]], "must_not": [own_document]}}}
+    draft.request_remarks.append("As BEIR does, the request leaves out the document that has the id of its query.")
+    for query in draft.queries:
+        query.params[_OWN_DOCUMENT] = query.id
 
 
 def _remove_missing_documents(draft: Draft, ids: Collection[str]) -> None:

@@ -14,6 +14,9 @@ _TEXTS = ("title", "query", "text", "keyword")
 _NOTHING: Final[tuple[object, ...]] = (None, "", (), [], {})
 """Values of a field that contain no information."""
 
+_QUERIES_ARE_DOCUMENTS = ("beir/arguana", "beir/quora")
+"""Datasets whose queries are documents of the corpus, with the same ids."""
+
 
 def read(sources: Sequence[str]) -> list[Draft]:
     """
@@ -46,6 +49,10 @@ def _read_dataset(name: str, package: Any) -> Draft:
     draft = Draft(Profile.TREC, name=name.replace("/", "-"))
     draft.stranger_remark = "judgments of queries that the dataset does not have"
     place = Mark(name)
+    if name.startswith(_QUERIES_ARE_DOCUMENTS):
+        what = "that a query is a document of the corpus, which BEIR removes from its ranking"
+        remedy = "leave it out with must_not in the request, or score a run with --remove-query"
+        draft.leave(place, f"{what}; {remedy}")
     queries: dict[str, DraftQuery] = {}
     for record in _read_all(name, dataset.queries_iter):
         query = draft.add(record.query_id, place, _find_text(record))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from builders.moving import exported, judgments, moved, write_files
+from builders.moving import bodies, exported, judgments, moved, write_files
 from harness.cli import main
 from harness.migrate import FORMATS
 from harness.suites import load_suite
@@ -509,6 +509,23 @@ def test_a_column_of_a_split_that_is_not_read_is_listed(capsys):
     write_files({**BEIR, "scifact/qrels/test.tsv": qrels})
     moved("beir", ["scifact"])
     assert "scifact/qrels/test.tsv:1:1: the column 'judge'" in capsys.readouterr().err
+
+
+def test_a_query_of_beir_that_is_a_document_does_not_find_itself():
+    """As in ArguAna and Quora; BEIR's evaluation ignores identical ids."""
+    queries = '{"_id": "d1", "text": "for two"}\n{"_id": "q2", "text": "x"}\n'
+    write_files({**BEIR, "scifact/queries.jsonl": queries,
+                 "scifact/qrels/test.tsv": "query-id\tcorpus-id\tscore\nd1\td2\t1\nq2\td1\t1\n"})  # fmt: skip
+    suite = moved("beir", ["scifact"])
+    left_out = [body["query"]["bool"]["must_not"] for body in bodies(suite)]
+    assert left_out == [[{"ids": {"values": [query_id]}}] for query_id in ("d1", "q2")]
+    assert "# As BEIR does, the request leaves out the document that has" in Path("moved.relevance.yaml").read_text()
+
+
+def test_the_request_of_beir_is_plain_where_no_query_is_a_document():
+    write_files(BEIR)
+    assert list(bodies(moved("beir", ["scifact"]))[0]["query"]) == ["multi_match"]
+    assert "As BEIR does" not in Path("moved.relevance.yaml").read_text()
 
 
 def test_another_split_is_named_by_its_file():

@@ -79,6 +79,38 @@ def test_complete_counts_judged_queries_that_are_not_in_the_run(files, capsys):
     assert evaluated(capsys, words)["measures"]["RR"] == {"mean": 0.5, "queries": {"q1": 1, "q2": 1, "q3": 0, "q4": 0}}
 
 
+OWN_QRELS = "a 0 b 1\nb 0 a 1\nb 0 b 1\nc 0 d 1\n"
+OWN_RUN = "a Q0 a 1 9 t\na Q0 b 2 8 t\nb Q0 x 1 9 t\nb Q0 b 2 8 t\nb Q0 a 3 7 t\nc Q0 d 1 9 t\n"
+
+
+@pytest.mark.parametrize("profile", ["standard", "trec"])
+@pytest.mark.parametrize("copies", [0, 9_000], ids=["small", "large"])
+def test_the_document_with_the_id_of_its_query_is_removed_where_that_is_asked_for(tmp_path, capsys, profile, copies):
+    """As in BEIR's ArguAna, whose queries are documents of the corpus and find themselves first."""
+    run = OWN_RUN + "".join(f"z{place} Q0 document-{place} 1 1 tag\n" for place in range(copies))
+    (tmp_path / "j.qrels").write_text(OWN_QRELS)
+    (tmp_path / "r.run").write_text(run)
+    words = ["evaluate", "--qrels", str(tmp_path / "j.qrels"), "--run", str(tmp_path / "r.run"), "--measure", "RR"]
+    words += ["--profile", profile]
+    found = evaluated(capsys, words)["measures"]["RR"]["queries"]
+    assert {query: found[query] for query in "abc"} == {"a": 0.5, "b": 0.5, "c": 1}
+    found = evaluated(capsys, [*words, "--remove-query"])["measures"]["RR"]["queries"]
+    assert {query: found[query] for query in "abc"} == {"a": 1, "b": 0.5, "c": 1}
+
+
+def test_runs_are_compared_without_the_documents_with_ids_of_queries(tmp_path, capsys):
+    (tmp_path / "j.qrels").write_text(OWN_QRELS)
+    (tmp_path / "a.run").write_text(OWN_RUN)
+    (tmp_path / "b.run").write_text(OWN_RUN.replace("a Q0 a 1 9 t\n", ""))
+    words = ["significance", str(tmp_path / "a.run"), str(tmp_path / "b.run"), "--qrels", str(tmp_path / "j.qrels")]
+    means = []
+    for more in ([], ["--remove-query"]):
+        assert main([*words, "--measure", "RR", "--json", *more]) == 0
+        means.append(capsys.readouterr().out)
+    assert '"difference": 0.0' not in means[0]
+    assert '"difference": 0.0' in means[1]
+
+
 def test_json_names_the_queries_that_are_in_no_mean(files, capsys):
     words = [*files, "--measure", "RR"]
     assert evaluated(capsys, words)["left_out"] == {"not_in_run": ["q4"], "not_judged": ["q9"]}
