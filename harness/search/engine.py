@@ -41,8 +41,14 @@ NO_REQUEST = Failure(FailureKind.ERROR, "the request is an HTTP request, and its
 AT_ONCE = 4
 """Concurrent requests by default, few enough for a cluster that serves others as well."""
 
+SECONDS_GONE = 60.0
+"""
+How long nothing is looked up on a server that was given up: it may still answer `GET /`, and the look-ups would wait
+for it as long as the searches did.
+"""
+
 SECONDS_TO_COME_BACK = 1.0
-"""How long a server that was given up has to answer `GET /` before each look-up; without an answer it is not sent."""
+"""How long it has to answer `GET /` before each look-up after that; without an answer it is not sent."""
 
 
 class EngineSearch(ConnectedSearch[Connection]):
@@ -76,7 +82,9 @@ class EngineSearch(ConnectedSearch[Connection]):
         self._batch = batch
         self._point: PointInTime | None = None
         self._gone: Failure | None = None
-        """Why the server was given up during the last search, None if it answered."""
+        """Why the server was given up during the last search, None if it serves."""
+        self._gone_until = 0.0
+        """When it may be asked again, by the clock of the retries."""
 
     @contextmanager
     def at_point_in_time(self, index: str | None, url_params: Mapping[str, str]) -> Iterator[EngineSearch]:
@@ -111,6 +119,7 @@ class EngineSearch(ConnectedSearch[Connection]):
         batches = Batches(entries, len(requests), health, senders=self._concurrency, most=self._batch)
         yield from BatchSender(self.connection, health, batches).send_all(len(requests), self._concurrency)
         self._gone = health.gone
+        self._gone_until = health.now() + SECONDS_GONE
 
     def _write_entry(self, place: int, request: SearchRequest) -> Entry:
         """*request* as lines of an `_msearch`, in the point in time that is searched."""
@@ -122,8 +131,10 @@ class EngineSearch(ConnectedSearch[Connection]):
         return Entry(place, b"", refusal=entry) if isinstance(entry, Failure) else entry
 
     def _ask_if_gone(self) -> Failure | None:
-        """Why the server was given up, if it does not answer now either; asks it if it was."""
-        if self._gone is not None and has_living_node(self.connection, min(self.timeout, SECONDS_TO_COME_BACK)):
+        """Why the server was given up, if it does not answer now either; asks it if that was a while ago."""
+        if self._gone is None or self.retries.clock.now() < self._gone_until:
+            return self._gone
+        if has_living_node(self.connection, min(self.timeout, SECONDS_TO_COME_BACK)):
             self._gone = None
         return self._gone
 

@@ -54,6 +54,7 @@ from harness.search.engine import is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compile_path, read_service_answer
 from harness.search.login import Login, check_url, leave_out_headers, make_tls_options
+from harness.search.sending import TIMEOUT
 from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
 from harness.search.service_requests import Permissions, find_problem
 
@@ -367,13 +368,20 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """
         if http is None:
             return NO_REQUEST
-        attempt = 0
+        attempt = 1
         while True:
-            attempt += 1
             health.wait_until(0.0)
             outages = health.outages
+            if health.given_up is not None and place not in health.resent:
+                return health.explain_unsent() or health.given_up
             result = self._send_once(health, http)
-            if not result.may_retry or not isinstance(result.response, Failure):
+            if not isinstance(result.response, Failure):
+                return result.response
+            if result.response.kind is FailureKind.TIMEOUT and place not in health.resent and not health.given_up:
+                # It may have met a node that was stopped.
+                health.resent[place] = TIMEOUT
+                continue
+            if not result.may_retry:
                 return result.response
             health.record_outage(result.response, seen=outages, server_pause=result.server_pause)
             if health.given_up is not None:
@@ -381,6 +389,9 @@ class HttpSearch(ConnectedSearch[WebConnection]):
             if health.find_retry_time(attempt, result.server_pause) is None:
                 return result.with_attempts(attempt)
             health.resent[place] = result.cause
+            if outages == 0:
+                # What is sent to see whether an outage is over costs no attempt: the patience of the health limits it.
+                attempt += 1
 
     def _send_once(self, health: ServerHealth, http: HttpRequest) -> RetriableResponse:
         """Send *http* if there is time, and record what that says about the service."""

@@ -128,7 +128,7 @@ class BatchSender:
         self._health.wait_until(batch.due)
         seconds = self._health.seconds()
         if isinstance(seconds, Failure):
-            return _answer_all(batch, seconds)
+            return self._answer_unsent(batch, seconds)
         begun = self._health.now()
         answers_before = self._health.answers
         mime = PLAIN_JSON if batch.entries[0].path else NDJSON
@@ -220,7 +220,7 @@ class BatchSender:
         if is_closed and len(batch.entries) > 1:
             self._batches.record_refusal(len(batch.entries))
             return self._divide(batch, failure, CLOSED, self._health.find_retry_time(1, None) or 0.0)
-        self._health.record_outage(failure, seen=batch.outages, is_away=not is_closed)
+        self._health.record_outage(failure, seen=batch.outages)
         return self._repeat(batch, failure, CLOSED if is_closed else UNREACHABLE)
 
     def _handle_silence(
@@ -248,12 +248,29 @@ class BatchSender:
         # it. Before the first answer, or with a single batch under way, its own searches may well be the cause.
         had_answered = answers_before > 0
         has_answered_since = self._health.answers > answers_before
-        if had_answered and not has_answered_since and self._batches.under_way > 1:
+        # What was sent alone, to see whether such an outage is over, is no cause either.
+        is_probe = batch.outages > 0
+        if had_answered and not has_answered_since and (is_probe or self._batches.under_way > 1):
             self._batches.probe()
             self._health.record_outage(failure, seen=batch.outages)
             return self._repeat(batch, failure, TIMEOUT)
+        if self._is_unsent(batch.entries[0]) and len(batch.entries) == 1:
+            # What is divided is sent several times; what was alone in its request is sent once more.
+            return self._repeat(batch, failure, TIMEOUT)
         self._batches.record_refusal(len(batch.entries))
         return self._divide(batch, failure, TIMEOUT)
+
+    def _is_unsent(self, entry: Entry) -> bool:
+        """Whether *entry* was never sent before this time."""
+        return entry.place not in self._health.resent
+
+    def _answer_unsent(self, batch: SearchBatch, failure: Failure) -> BatchResult:
+        """Each search of *batch* has *failure*, why nothing more is sent; those that were never sent say so."""
+        unsent_failure = self._health.explain_unsent() or failure
+        responses: dict[int, Response] = {}
+        for entry in batch.entries:
+            responses[entry.place] = unsent_failure if self._is_unsent(entry) else failure
+        return BatchResult(responses)
 
     def _divide(self, batch: SearchBatch, failure: Failure, cause: str, due: float = 0.0) -> BatchResult:
         """Send *batch* again in halves; *failure* is the response of a single search, or if nothing more is sent."""
@@ -271,8 +288,9 @@ class BatchSender:
         if self._health.given_up is not None:
             return _answer_all(batch, self._health.given_up)
         attempt = batch.attempt
-        if cause != UNREACHABLE:
-            # What was never sent costs no attempt: the patience of the health limits it.
+        if cause != UNREACHABLE and batch.outages == 0:
+            # What was never sent costs no attempt, nor does what was sent to see whether an outage is over: the
+            # patience of the health limits both.
             attempt += 1
             if self._health.find_retry_time(batch.attempt, None) is None:
                 failed = RetriableResponse(failure, may_retry=True)

@@ -18,6 +18,7 @@ from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import Failure, FailureKind
 from harness.search.answers import BUSY, TIME_SPENT, read_retry_after
 from harness.search.connection import PLAIN_JSON, Answer, Connection, ConnectionClosed, NoAnswerInTime
+from harness.words import count
 
 MOST_SILENCES = 12
 """
@@ -36,6 +37,9 @@ MOST_REFUSALS = 63
 Consecutive requests with the same error status after which no more are sent. More than it takes to find one invalid
 search in a batch, so that a few of these do not end a run.
 """
+
+LARGEST_EXPONENT = 30
+"""Of the doubled pause, which is at its cap long before."""
 
 INTERRUPTED = Failure(FailureKind.NOT_RUN, "the run was interrupted")
 
@@ -70,7 +74,7 @@ class Retries:
 
         Jitter is added to it too, because the server sends the same value to all clients.
         """
-        drawn = self.clock.chance() * min(self.cap, self.base * 2.0 ** (attempt - 1))
+        drawn = self.clock.chance() * min(self.cap, self.base * 2.0 ** min(attempt - 1, LARGEST_EXPONENT))
         if server_pause is None:
             return drawn
         return server_pause + min(drawn, self.base)
@@ -139,6 +143,7 @@ class ServerHealth:
         self._nodes = nodes
         self._end = None if budget is None else self.now() + budget
         self._silences = 0
+        self._silent_since = 0.0
         self._down_since = 0.0
         self._not_before = 0.0
         self._refused_status: int | None = None
@@ -153,11 +158,18 @@ class ServerHealth:
 
     @property
     def gone(self) -> Failure | None:
-        """Why the server was given up, if it answered nothing; None after an answer of any status, or an interrupt."""
+        """Why the server was given up, if it does not serve; None if it refuses requests, or after an interrupt."""
         failure = self.given_up
-        if failure is None or failure is INTERRUPTED or failure.status is not None:
+        if failure is None or failure is INTERRUPTED:
             return None
-        return failure
+        return failure if failure.status is None or failure.status in BUSY else None
+
+    def explain_unsent(self) -> Failure | None:
+        """What is the response to a search that was never sent, if the server was given up before."""
+        failure = self.given_up
+        if failure is None or failure is INTERRUPTED or not self.answered:
+            return failure
+        return replace(failure, reason=f"not sent, as the server was given up: {failure.reason}")
 
     def now(self) -> float:
         """Seconds on the clock of the retries."""
@@ -189,8 +201,12 @@ class ServerHealth:
     def record_timeout(self, failure: Failure) -> None:
         """Record a timeout; after many of these in a row nothing more is sent."""
         with self._lock:
+            if self._silences == 0:
+                self._silent_since = self.now()
             self._silences += 1
-            if self._silences >= MOST_SILENCES:
+            # With a short timeout there are many silences before a cluster can go on without a stopped node.
+            has_patience = self.answered and self.now() < self._silent_since + self._retries.patience
+            if self._silences >= MOST_SILENCES and not has_patience:
                 self.given_up = failure
 
     def record_results(self) -> None:
@@ -199,17 +215,16 @@ class ServerHealth:
             self.outages = 0
             self._refused_status, self._refusals = None, 0
 
-    def record_outage(
-        self, failure: Failure, *, seen: int, server_pause: float | None = None, is_away: bool = False
-    ) -> None:
+    def record_outage(self, failure: Failure, *, seen: int, server_pause: float | None = None) -> None:
         """
         Record that the server is busy or away: nothing is sent before a pause, and if there is no retry, nothing more.
+
+        The patience alone is the limit: a start takes long, and so does a cluster that replaces a node or a shard.
 
         Args:
             failure: Of the whole request.
             seen: `outages` when the request was sent: requests that fail side by side are one outage.
             server_pause: Seconds of a Retry-After header.
-            is_away: See `Retries.find_pause`.
         """
         with self._lock:
             if seen != self.outages or self.given_up is not None:
@@ -217,11 +232,14 @@ class ServerHealth:
             if self.outages == 0:
                 self._down_since = self.now()
             self.outages += 1
-            pause = self._find_pause(self.outages, self._down_since, server_pause, is_away=is_away)
+            pause = self._find_pause(self.outages, self._down_since, server_pause, is_away=True)
             if pause is not None:
                 self._not_before = self.now() + pause
-            elif self.answered and self.outages > 1:
-                self.given_up = replace(failure, reason=f"{failure.reason} ({self.outages} attempts)")
+            elif self.answered:
+                note = f"given up after {count(self.outages, 'attempt')}"
+                if server_pause:
+                    note += f", as it asks for a pause of {server_pause:g} s"
+                self.given_up = replace(failure, reason=f"{failure.reason} ({note})")
             else:
                 self.given_up = failure
 

@@ -101,7 +101,7 @@ def searched(search: Search, *requests: SearchRequest, budget: float | None = No
 def test_an_engines_answer_that_trickles_is_a_timeout(
     engine: ScriptedEngine, opened: Callable[[ScriptedEngine], Search]
 ) -> None:
-    engine.faults.append(Fault("/_msearch", status=200, body=None, pause=0.05))
+    engine.faults.append(Fault("/_msearch", status=200, body=None, times=2, pause=0.05))
 
     [response] = searched(opened(engine), SHOES)
 
@@ -124,7 +124,7 @@ def test_a_run_is_not_held_beyond_its_budget(
 
 @pytest.mark.parametrize("opened", ENGINES)
 def test_the_next_request_is_answered(engine: ScriptedEngine, opened: Callable[[ScriptedEngine], Search]) -> None:
-    engine.faults.append(Fault("/_msearch", status=200, body=None, pause=0.05))
+    engine.faults.append(Fault("/_msearch", status=200, body=None, times=2, pause=0.05))
 
     with opened(engine) as search:
         [late] = search.search([SHOES])
@@ -145,7 +145,7 @@ def service(engine: ScriptedEngine) -> ScriptedEngine:
 def test_a_services_answer_that_trickles_is_a_timeout_and_the_next_is_answered(service: ScriptedEngine) -> None:
     body = json.dumps({"ids": ["a", "b"]} | {"more": "x" * 1000}).encode()
     service.faults[:0] = [
-        Fault("/search", status=200, body=body, pause=0.05),
+        Fault("/search", status=200, body=body, times=2, pause=0.05),
         Fault("/search", status=200, body=body),
     ]
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -92,11 +94,12 @@ class Scripted:
         attempts: int = 6,
         concurrency: int = 1,
         batch: int = 1000,
+        timeout: float = 30,
     ) -> list[Response]:
         clock = Clock(now=lambda: self.now, sleep=self.sleep, chance=lambda: 0.5)
         retries = Retries(attempts=attempts, clock=clock)
         search = EngineSearch(
-            self, Engine("opensearch"), timeout=30, retries=retries, concurrency=concurrency, batch=batch
+            self, Engine("opensearch"), timeout=timeout, retries=retries, concurrency=concurrency, batch=batch
         )
         requests = [SearchRequest(query, "products", {"query": query}) for query in queries]
         responses: dict[int, Response] = {}
@@ -315,10 +318,39 @@ class TestRetrying:
 
         [response] = connection.search("a", attempts=3)
 
-        assert len(connection.asked) == 3
         assert isinstance(response, Failure)
         assert (response.kind, response.status) == (FailureKind.ERROR, 429)
-        assert "3 attempts" in response.reason
+        assert f"given up after {len(connection.asked)} attempts" in response.reason
+        assert 100 < connection.now <= 120
+
+    def test_a_search_that_is_turned_away_while_others_are_answered_has_so_many_attempts(self) -> None:
+        connection = Scripted(
+            lambda bodies: answer([busy() if body["query"] == "7" else found(body["query"]) for body in bodies])
+        )
+
+        responses = connection.search(*map(str, range(20)), attempts=3)
+
+        assert ids(responses) == ["ERROR" if number == 7 else str(number) for number in range(20)]
+
+    def test_a_search_that_timed_out_alone_is_sent_once_more(self) -> None:
+        def hang_once(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) == 1:
+                raise NoAnswerInTime("no answer within 30 s")
+            return each(bodies)
+
+        connection = Scripted(hang_once)
+
+        assert ids(connection.search("a")) == ["a"]
+        assert connection.resent == {0: "timeout"}
+
+    def test_a_search_that_always_times_out_is_sent_twice(self) -> None:
+        def hang(bodies: list[dict[str, Any]]) -> Answer:
+            raise NoAnswerInTime("no answer within 30 s")
+
+        connection = Scripted(hang)
+
+        assert ids(connection.search("a")) == ["TIMEOUT"]
+        assert len(connection.asked) == 2
 
     def test_a_wrong_query_is_not_asked_again(self) -> None:
         error = {"type": "index_not_found_exception", "reason": "no such index [products]"}
@@ -397,10 +429,33 @@ class TestGivingUp:
         assert search.index_state("shop", timeout=5, url_params={}) == IndexState()
         assert search.index_facts("shop") == NOTHING_KNOWN
         assert len(connection.asked) == sent
-        assert connection.pings[-4:] == [1.0] * 4
 
-        connection.alive, connection._script = True, each
-        assert ids(search.search([SearchRequest("b", "shop", {"query": "b"})])) == ["b"]
+    @pytest.mark.parametrize("is_busy", [True, False])
+    def test_a_server_that_was_given_up_is_asked_nothing_for_a_minute(self, is_busy: bool) -> None:
+        """`GET /` may be answered all the same, by a node that lacks a shard, or by a proxy."""
+
+        def fail(bodies: list[dict[str, Any]]) -> Answer:
+            if is_busy:
+                return Answer(503, b"no master")
+            raise NoAnswerInTime("no answer within 30 s")
+
+        connection = Scripted(fail)
+        clock = Clock(now=lambda: connection.now, sleep=connection.sleep, chance=lambda: 0.5)
+        search = EngineSearch(connection, Engine("opensearch"), retries=Retries(clock=clock), concurrency=1)
+        requests = [SearchRequest(str(number), "shop", {"query": str(number)}) for number in range(200)]
+        with suppress(EngineUnreachable):
+            list(search.stream(requests))
+        before = (len(connection.asked), len(connection.pings), connection.now)
+
+        with pytest.raises(EngineUnreachable):
+            search.search(requests[:1])
+        assert search.index_facts("shop") == NOTHING_KNOWN
+        assert (len(connection.asked), len(connection.pings), connection.now) == before
+
+        connection.now += 60
+        connection._script = each
+        assert ids(search.search(requests[:1])) == ["0"]
+        assert connection.pings[-1] == 1.0
 
     def test_an_engine_that_refuses_everything_is_looked_up_as_before(self) -> None:
         """It answers: the look-ups may say what is wrong."""
@@ -524,9 +579,63 @@ class TestGivingUp:
         responses = connection.search(*(str(number) for number in range(10_000)), attempts=9, concurrency=4)
 
         assert set(ids(responses)) == {"ERROR"}
-        assert "9 attempts" in reason(responses[-1])
-        assert len(connection.asked) < 4 * 2 + 9
-        assert connection.now == pytest.approx(0.25 + 0.5 + 1 + 2 + 4 + 8 + 10 + 10)
+        assert re.match(
+            "not sent, as the server was given up: .* \\(given up after 1[67] attempts\\)", reason(responses[-1])
+        )
+        assert len(connection.asked) < 4 * 2 + 17
+        assert 100 < connection.now <= 120
+
+    @pytest.mark.parametrize("item", [True, False])
+    def test_two_minutes_without_service_are_waited_for(self, item: bool) -> None:
+        def busy_for_a_while(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) > 3 and connection.now < 100:
+                return answer([busy(503) for _ in bodies]) if item else Answer(503, b"no master")
+            return each(bodies)
+
+        connection = Scripted(busy_for_a_while)
+        queries = [str(number) for number in range(1000)]
+
+        assert ids(connection.search(*queries, attempts=9, concurrency=4)) == queries
+
+    def test_a_server_that_serves_only_now_and_then_answers_all(self) -> None:
+        """503 in 20 of 30 seconds, for much longer than the patience."""
+
+        def serve_now_and_then(bodies: list[dict[str, Any]]) -> Answer:
+            connection.now += 0.5
+            return Answer(503, b"no master") if connection.now % 30 > 10 else each(bodies)
+
+        connection = Scripted(serve_now_and_then)
+        queries = [str(number) for number in range(1000)]
+
+        assert ids(connection.search(*queries, attempts=9, batch=10)) == queries
+
+    def test_silences_of_a_short_timeout_are_waited_for_as_long(self) -> None:
+        """A master that is stopped: the cluster answers `GET /`, and no search for a minute and a half."""
+
+        def silent_for_a_while(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) > 3 and connection.now < 90:
+                raise NoAnswerInTime("no answer within 5 s")
+            return each(bodies)
+
+        connection = Scripted(silent_for_a_while)
+        queries = [str(number) for number in range(2000)]
+
+        assert ids(connection.search(*queries, attempts=9, concurrency=4, timeout=5)) == queries
+
+    def test_a_pause_beyond_the_patience_says_so_and_what_was_not_sent(self) -> None:
+        def turn_away(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) > 1:
+                return Answer(429, b"", {"retry-after": "3600"})
+            return each(bodies)
+
+        connection = Scripted(turn_away)
+        responses = connection.search(*map(str, range(600)))
+
+        assert ids(responses)[:100] == list(map(str, range(100)))
+        assert "given up after 1 attempt, as it asks for a pause of 3600 s" in reason(responses[100])
+        assert not reason(responses[100]).startswith("not sent")
+        assert reason(responses[-1]).startswith("not sent, as the server was given up: ")
+        assert connection.now == 0.0
 
     def test_a_pause_beyond_the_budget_ends_the_run(self) -> None:
         connection = Scripted(lambda bodies: Answer(429, b"", {"retry-after": "30"}))

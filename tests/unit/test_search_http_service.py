@@ -232,14 +232,15 @@ class TestRetrying:
 
         return handle
 
-    @pytest.mark.parametrize(("status", "most"), [(500, MOST_REFUSALS + 4), (503, 5 * 4)])
+    @pytest.mark.parametrize(("status", "most"), [(500, MOST_REFUSALS + 4), (503, 17 * 4)])
     def test_a_service_that_always_fails_is_given_up(self, status: int, most: int) -> None:
         with ScriptedEngine() as server:
             server.headers = {}
             server.faults += [Fault("/", 404, times=1), Fault("/search", status, times=9999)]
-            clock = Clock(sleep=lambda _: None, chance=lambda: 0.0)
+            slept = [0.0]
+            clock = Clock(now=lambda: sum(slept), sleep=slept.append, chance=lambda: 0.5)
             cluster = Cluster("test", url=server.url, service="http")
-            retries = Retries(clock=clock, attempts=5)
+            retries = Retries(clock=clock)
             with HttpSearch(WebConnection(cluster, Login()), Permissions(cluster), retries=retries) as search:
                 responses = search.search(
                     [SearchRequest(str(n), None, None, HttpRequest("GET", "/search", "$.ids")) for n in range(1000)]
@@ -270,12 +271,26 @@ class TestRetrying:
     def test_in_the_end_it_fails_and_says_how_often(self, httpserver: HTTPServer) -> None:
         httpserver.expect_request("/api/search").respond_with_handler(self.busy_for(99, {}))
 
-        with self.search(httpserver, [], attempts=3) as search:
+        with self.search(httpserver, [], patience=0.2) as search:
             [response] = search.search([SearchRequest("a", None, None, SEARCH)])
 
         assert failure(response).status == 503
-        assert "3 attempts" in failure(response).reason
-        assert len(searches(httpserver)) == 3
+        assert f"given up after {len(searches(httpserver))} attempts" in failure(response).reason
+
+    def test_what_timed_out_is_sent_once_more(self, httpserver: HTTPServer) -> None:
+        late = iter([True])
+
+        def handle(_: Request) -> Response:
+            if next(late, False):
+                time.sleep(0.4)
+            return Response('{"ids": ["a"]}')
+
+        httpserver.expect_request("/api/search").respond_with_handler(handle)
+        with open_search(service(httpserver, timeout=0.3), {}) as search:
+            [streamed] = search.stream([SearchRequest("a", None, None, SEARCH)])
+
+        assert streamed.response == Ranking((Hit("a"),), exact_scores=True)
+        assert streamed.resent == "timeout"
 
     def test_without_time_nothing_is_sent(self, httpserver: HTTPServer) -> None:
         with self.search(httpserver, []) as search:

@@ -41,15 +41,25 @@ def test_nothing_is_sent_once_it_is_given_up():
 
 
 def test_many_silences_in_a_row_are_the_end():
-    health = ServerHealth(HeldClock().retries(), timeout=30)
+    clock = HeldClock()
+    health = ServerHealth(clock.retries(), timeout=30)
     for _ in range(MOST_SILENCES - 1):
         health.record_timeout(LATE)
     assert health.given_up is None
     health.record_answer()
     for _ in range(MOST_SILENCES - 1):
         health.record_timeout(LATE)
-    assert health.given_up is None
     health.record_timeout(LATE)
+    assert health.given_up is None  # it had answered: a cluster needs time to go on without a node
+    clock.sleep(120)
+    health.record_timeout(LATE)
+    assert health.given_up == LATE
+
+
+def test_a_server_that_never_answered_is_given_up_after_as_many_silences():
+    health = ServerHealth(HeldClock().retries(), timeout=5)
+    for _ in range(MOST_SILENCES):
+        health.record_timeout(LATE)
     assert health.given_up == LATE
 
 
