@@ -35,7 +35,7 @@ from harness.files.opening import open_file
 from harness.gate.finding import describe_changed_question
 from harness.model import Baseline, Suite
 from harness.options import explain_baseline_refusal
-from harness.report.sentences import format_score, printable
+from harness.report.sentences import format_score, make_loggable
 from harness.report.terminal.comparison import print_comparison_report
 from harness.report.terminal.scores import compute_means, is_weighted, print_entry
 from harness.run import Runner
@@ -130,7 +130,7 @@ def _show_baselines(path: Path, suite: Suite | None, file: Path | None) -> list[
         baselines = read_baselines(baseline_path)
     except BaselineError as error:
         return [error]
-    click.echo(printable(f"{baselines.suite}  {baseline_path.as_posix()}"))
+    click.echo(make_loggable(f"{baselines.suite}  {baseline_path.as_posix()}"))
     errors = []
     for request in sorted(baselines.requests):
         entry = baselines.requests[request]
@@ -189,16 +189,16 @@ def _list_changed_queries(entry: Baseline, suite: Suite, request: str) -> list[T
     """The queries of *suite* whose text or params changed since *entry* was saved."""
     lines = []
     for query, (saved, current) in find_changed_questions(entry, suite, request).items():
-        lines.append(Text(printable(f"  changed query: {describe_changed_question(query, saved, current)}")))
+        lines.append(Text(make_loggable(f"  changed query: {describe_changed_question(query, saved, current)}")))
     return lines
 
 
 def _describe_update(update: BaselineUpdate) -> Iterator[str]:
     """Lines on what was saved, and how its means differ from the entry before."""
     entry, earlier = update.entry, update.before
-    yield printable(f"{update.path.as_posix()}: request {update.request}, {count(len(entry.queries), 'query')}")
+    yield make_loggable(f"{update.path.as_posix()}: request {update.request}, {count(len(entry.queries), 'query')}")
     for note in update.notes:
-        yield printable(f"  {note}")
+        yield make_loggable(f"  {note}")
     earlier_means = compute_means(earlier) if earlier is not None else {}
     has_other_queries = earlier is not None and earlier.queries.keys() != entry.queries.keys()
     for measure, (mean, counted) in compute_means(entry).items():

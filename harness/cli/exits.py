@@ -181,9 +181,9 @@ def _registers_measures(file: Path) -> bool:
 
 def _print_message(text: str) -> None:
     """Print *text* without control characters: a name in it may come from any file."""
-    from harness.report.sentences import printable_lines
+    from harness.report.sentences import make_loggable_lines
 
-    click.echo(printable_lines(text), err=True)
+    click.echo(make_loggable_lines(text), err=True)
 
 
 def _print_bug(error: Exception) -> None:

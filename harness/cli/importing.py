@@ -27,7 +27,7 @@ from harness.migrate.json_nodes import read_node
 from harness.migrate.live_index import read_live_documents
 from harness.migrate.matching import IdMatching
 from harness.options import RunOptions
-from harness.report.sentences import printable
+from harness.report.sentences import make_loggable
 from harness.suites import load_suite
 from harness.words import count
 
@@ -170,11 +170,11 @@ def print_migration(migrated: MigrationResult, *, strict: bool) -> int:
         SuiteError: `harness validate` would refuse a suite that was written.
     """
     for path in migrated.written:
-        click.echo(f"wrote {printable(str(path))}")
+        click.echo(f"wrote {make_loggable(str(path))}")
     if migrated.leftovers:
         click.echo("not carried over:", err=True)
         for leftover in migrated.leftovers:
-            click.echo(f"  {printable(str(leftover))}", err=True)
+            click.echo(f"  {make_loggable(str(leftover))}", err=True)
         click.echo(count(len(migrated.leftovers), "thing"), err=True)
     if migrated.problems:
         click.echo("harness validate refuses what was written; the files stay, to be corrected by hand:", err=True)

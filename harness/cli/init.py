@@ -16,7 +16,7 @@ from harness.config import find_index_problem
 from harness.migrate import ImportOptions, write_drafts
 from harness.migrate.live_index import draft_suite, list_index_names
 from harness.options import RunOptions
-from harness.report.sentences import printable
+from harness.report.sentences import make_loggable
 from harness.scaffold import write_scaffold
 
 
@@ -70,7 +70,7 @@ def _list_indexes(folder: Path, options: RunOptions) -> int:
     indexes = list_index_names(folder, options, environ=os.environ)
     for kind, names in indexes.items():
         for name in names:
-            click.echo(printable(f"{name}  ({kind})"))
+            click.echo(make_loggable(f"{name}  ({kind})"))
     click.echo("choose one with --index" if indexes else "there is no index yet", err=True)
     return 0
 
@@ -87,4 +87,4 @@ def _write_suite_of_index(folder: Path, index: str, queries: Path | None, option
 
 def _format_command(*words: str) -> str:
     """A command to copy into a shell."""
-    return f"  {printable(shlex.join(['harness', *words]))}"
+    return f"  {make_loggable(shlex.join(['harness', *words]))}"

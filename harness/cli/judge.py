@@ -41,7 +41,7 @@ from harness.judging.session import JudgeOptions, check_on_scale, list_choices, 
 from harness.judging.writing import GradedFiles, check_output, format_csv, format_json_lines
 from harness.model import Suite
 from harness.report.outputs import Output, is_same_file, write_output
-from harness.report.sentences import printable
+from harness.report.sentences import make_loggable
 from harness.report.terminal.judgments import dump_agreement, print_agreement
 from harness.words import count, did_you_mean, format_exactly
 
@@ -158,7 +158,7 @@ def command(
     target.check(judges)
     if only_write:
         for line in target.write():
-            click.echo(printable(line))
+            click.echo(make_loggable(line))
         return 0
     # Before queries are sent: what a judge grades could not be kept.
     require_installed()
@@ -184,7 +184,7 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
 
 def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
     for line in describe_outdated(judges):
-        click.echo(printable(f"harness: {line}"), err=True)
+        click.echo(make_loggable(f"harness: {line}"), err=True)
     grades = {name: file.grades for name, file in judges.items() if file.grades}
     agreement = compute_agreement(grades, [choice.grade for choice in list_choices(suite, scale)])
     if as_json:
@@ -218,7 +218,7 @@ def _judge(
     with run_progress(quiet=quiet) as progress:
         session = open_session(path, judges, options, environ=os.environ, progress=progress)
     for note in session.notes:
-        click.echo(printable(f"harness: {note}"), err=True)
+        click.echo(make_loggable(f"harness: {note}"), err=True)
     status = NO_ANSWER if session.unanswered else 0
     if not session.documents:
         line = "nothing to judge"
@@ -250,12 +250,12 @@ def _serve(server: JudgingServer, *, opens: bool) -> int:
         kept = "no document was graded"
         if graded:
             kept = f"{count(graded, 'grade')} {'is' if graded == 1 else 'are'} kept in {session.file.path}"
-        click.echo(printable(f"{kept}; nothing was written to the suite"), err=True)
+        click.echo(make_loggable(f"{kept}; nothing was written to the suite"), err=True)
         return INTERRUPTED
     finally:
         server.close()
     for line in server.said:
-        click.echo(printable(line))
+        click.echo(make_loggable(line))
     return 0
 
 

@@ -33,7 +33,7 @@ from harness.judging.findings import parse_scale
 from harness.model import Pool
 from harness.report.outputs import Output, refuse_inputs, write_output
 from harness.report.pool_files import WRITERS
-from harness.report.sentences import printable
+from harness.report.sentences import make_loggable
 from harness.report.terminal.judgments import dump_findings, format_findings, print_pool, write_findings_closing
 from harness.suites.inputs import RunInputs
 from harness.words import count
@@ -155,4 +155,4 @@ def _print_lint(lint: Lint, *, as_json: bool) -> None:
         for line in format_findings(lint.findings):
             click.echo(line)
     for line in (*lint.notes, *lint.errors, write_findings_closing(lint.findings, lint.judgments, lint.suites)):
-        click.echo(printable(line), err=True)
+        click.echo(make_loggable(line), err=True)

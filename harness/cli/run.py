@@ -34,7 +34,7 @@ from harness.options import RunOptions
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
 from harness.report.outputs import KINDS, Output, needs_all_hits, write_report
-from harness.report.sentences import printable
+from harness.report.sentences import make_loggable
 from harness.report.terminal.run import print_report
 from harness.run import Matrix, Runner, run_suites
 from harness.run.journal import Journal
@@ -191,7 +191,7 @@ def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, q
     journal.finish(is_complete=is_complete)
     click.echo(
         f"part {options.shard}: {answered:,} of {count(len(responses), 'query')} answered, nothing was decided;"
-        f" `harness merge` reads {printable(str(options.journal))}"
+        f" `harness merge` reads {make_loggable(str(options.journal))}"
     )
     return 0 if is_complete else NO_ANSWER
 
@@ -211,7 +211,7 @@ def _open_journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | N
 
 
 def _print_note(line: str) -> None:
-    click.echo(printable(f"harness: {line}"), err=True)
+    click.echo(make_loggable(f"harness: {line}"), err=True)
 
 
 # The report.

@@ -33,7 +33,7 @@ from harness.options import (
 )
 from harness.report.github_step import GitHubStep, find_github_step
 from harness.report.outputs import KINDS, Output, refuse_inputs, remove_outdated
-from harness.report.sentences import printable
+from harness.report.sentences import make_loggable
 from harness.suites.discovery import FoundSuites, describe_misnamed, describe_not_followed, find_suites, format_left_out
 from harness.suites.inputs import RunInputs
 from harness.words import did_you_mean, one_of
@@ -226,7 +226,7 @@ def find_given_suites(paths: Sequence[Path], root: Path | None) -> FoundSuites:
     """The suites of *paths*, with a warning for each misnamed file; arguments and errors are those of `find_suites`."""
     found = find_suites(paths, root)
     for path in found.misnamed:
-        click.echo(printable(f"harness: warning: {describe_misnamed(path)}"), err=True)
+        click.echo(make_loggable(f"harness: warning: {describe_misnamed(path)}"), err=True)
     return found
 
 
@@ -234,9 +234,9 @@ def print_left_out(found: FoundSuites) -> None:
     """Print at the end which skipped folders hold suites."""
     if found.left_out:
         text = format_left_out(found.left_out)
-        click.echo(printable(f"harness: skipped: {text}; pass a folder to read its suites"), err=True)
+        click.echo(make_loggable(f"harness: skipped: {text}; pass a folder to read its suites"), err=True)
     if found.not_followed:
-        click.echo(printable(f"harness: not followed: {describe_not_followed(found.not_followed)}"), err=True)
+        click.echo(make_loggable(f"harness: not followed: {describe_not_followed(found.not_followed)}"), err=True)
 
 
 def find_one_suite(given_path: Path, root: Path | None) -> Path:

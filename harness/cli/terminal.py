@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bars
 
 from harness.model import Ranking, Run, Suite, Verdict
-from harness.report.sentences import escape_commands, format_tally, printable
+from harness.report.sentences import format_tally, make_loggable
 from harness.report.terminal import WIDTH, render_plain
 from harness.run.cell import Progress
 from harness.words import count
@@ -87,7 +87,7 @@ class LineProgress:
 
     def _print(self, line: str) -> None:
         # A log of GitHub Actions runs lines that are commands, and a suite's name may be one.
-        print(escape_commands(printable(line)), file=self._stream, flush=True)
+        print(make_loggable(line), file=self._stream, flush=True)
 
 
 class BarProgress:
@@ -100,7 +100,7 @@ class BarProgress:
     def suite_started(self, suite: Suite, queries: int, chosen: str) -> None:
         """Start a suite's bar, in place of the one that a run has which starts anew."""
         self._remove_bar()
-        self._task = self._bars.add_task(escape(printable(_name_cell(suite, chosen))), total=queries)
+        self._task = self._bars.add_task(escape(make_loggable(_name_cell(suite, chosen))), total=queries)
 
     def queries_done(self, count: int) -> None:
         """Move the bar."""

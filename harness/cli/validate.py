@@ -26,7 +26,7 @@ from harness.config import Configs
 from harness.means import are_weighted
 from harness.metrics.score import measures_of
 from harness.model import Measure, Suite
-from harness.report.sentences import format_value, printable
+from harness.report.sentences import format_value, make_loggable
 from harness.suites import load_suites
 from harness.words import count
 
@@ -53,9 +53,9 @@ def command(suites: Sequence[Path], github: bool, quiet: bool, **arguments: Any)
     if quiet:
         return
     for suite in loaded_suites:
-        click.echo(f"{printable(suite.path)}: {_describe_contents(suite)}")
+        click.echo(f"{make_loggable(suite.path)}: {_describe_contents(suite)}")
         for line in _describe_groups(suite):
-            click.echo(f"  {printable(line)}")
+            click.echo(f"  {make_loggable(line)}")
     click.echo(f"{count(len(loaded_suites), 'suite')} checked: no problems")
     print_left_out(found)
 

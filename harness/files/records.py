@@ -36,10 +36,18 @@ from harness.words import count, list_repeated
 # Judges open files in a spreadsheet. A cell that begins with = + - or @ is a formula there, which may be executed, and
 # an id such as 007, 1e5 or 3-4 becomes a number or a date, and so another id. A leading apostrophe makes a cell text.
 # Some programs keep it when they save the file and some do not, so ids are read with it and without it. Where a comma
-# is the decimal mark, columns are saved with semicolons between them.
+# is the decimal mark, columns are saved with semicolons between them: there a semicolon in a cell begins another one.
 
 
-_FORMULA = re.compile(r"[=+\-@\t\r]")
+_BLANKS = r"[\s\ufeff\u200b\u2060]*"
+"""Before a sign some programs leave them out."""
+
+_SIGNS = r"[=+\-@＝＋－＠﹢﹣﹦﹫]"
+"""What begins a formula; East Asian spreadsheets take the full-width and small forms too."""
+
+_FORMULA = re.compile(rf"{_BLANKS}{_SIGNS}|[\t\r]")
+_FORMULA_INSIDE = re.compile(rf"(;|(?<!^)\t)('*)(?={_BLANKS}{_SIGNS})")
+_MARKED_INSIDE = re.compile(rf"(;|(?<!^)\t)'('*)(?={_BLANKS}{_SIGNS})")
 _CURRENCIES = "$€£¥"
 _NUMBER_OR_DATE = re.compile(rf"[ .,({_CURRENCIES}-]*[0-9][0-9.,:/eE+ -]*(?:[ %){_CURRENCIES}]+|[aApP][mM]?)?")
 _MONTHS = (
@@ -63,11 +71,12 @@ FOREIGN_COLUMNS = frozenset({"doc id", "doc_id", "docid", "rating"})
 
 def mark_as_text(text: str) -> str:
     """
-    *text* with an apostrophe in front where a spreadsheet would change it or take it for a formula.
+    *text* with an apostrophe in front where a spreadsheet would change it or take it for a formula, also of a part.
 
-    >>> [mark_as_text(text) for text in ("sku-1", "42", "007", "=1+1", "'=1+1")]
-    ['sku-1', '42', "'007", "'=1+1", "''=1+1"]
+    >>> [mark_as_text(text) for text in ("sku-1", "42", "007", "=1+1", "'=1+1", "a;=1")]
+    ['sku-1', '42', "'007", "'=1+1", "''=1+1", "a;'=1"]
     """
+    text = _FORMULA_INSIDE.sub(r"\1'\2", text)
     return _MARK + text if _is_changed(text.lstrip(_MARK)) else text
 
 
@@ -78,7 +87,9 @@ def remove_mark(text: str) -> str:
     >>> [remove_mark(text) for text in ("'007", "007", "'t hart")]
     ['007', '007', "'t hart"]
     """
-    return text[1:] if text.startswith(_MARK) and _is_changed(text.lstrip(_MARK)) else text
+    if text.startswith(_MARK) and _is_changed(text.lstrip(_MARK)):
+        text = text[1:]
+    return _MARKED_INSIDE.sub(r"\1\2", text)
 
 
 def mark_encoding(text: str) -> str:

@@ -32,7 +32,7 @@ from harness.model import (
 from harness.pytest_plugin.plan import PlannedItem
 from harness.report.attention import order_blamed
 from harness.report.run_sentences import describe_ranking_causes, suggest_command
-from harness.report.sentences import format_figures, printable
+from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
 from harness.report.terminal.inspection import format_contributions
 from harness.report.terminal.run import format_changes, format_query
 from harness.run.cell import FinishedSuite
@@ -398,9 +398,11 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
     verdicts = _list_verdicts(item, query, indexed)
     absent = set(item.verdicts) - {verdict.id for verdict in verdicts}
     if absent:
-        return ItemOutcome(Status.ERROR, f"no verdict on {', '.join(sorted(absent))}: {CHANGED}")
+        reason = f"no verdict on {', '.join(sorted(absent))}: {CHANGED}"
+        return ItemOutcome(Status.ERROR, make_loggable(reason))
     if indexed.unexpected:
-        return ItemOutcome(Status.ERROR, f"no item is about {', '.join(indexed.unexpected)}: {CHANGED}")
+        reason = f"no item is about {', '.join(indexed.unexpected)}: {CHANGED}"
+        return ItemOutcome(Status.ERROR, make_loggable(reason))
 
     decision = _decide_item(item, query, verdicts, indexed)
     if indexed.missing and item.name == indexed.teller:
@@ -414,12 +416,13 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
         waiver = next((verdict.waiver for verdict in decision.verdicts if verdict.waiver), None)
     headlines = [format_figures(verdict) for verdict in decision.verdicts]
     properties = list_properties(decision.status, verdicts, query, report)
+    # pytest prints all of these, and writes them into JUnit XML, as they are: ids of documents come from the index.
     return ItemOutcome(
         status=decision.status,
-        reason=decision.reason,
+        reason=make_loggable_lines(decision.reason),
         brief=_refer_to_cause(report) if decision.status is Status.ERROR else "",
-        headline="; ".join(headline for headline in headlines if headline),
-        sections=tuple(sections),
+        headline=make_loggable("; ".join(headline for headline in headlines if headline)),
+        sections=tuple((make_loggable(title), make_loggable_lines(text)) for title, text in sections),
         waiver=waiver,
         # The item has some since it was planned, and JUnit XML would have them twice.
         properties=tuple(entry for entry in properties if entry not in item.properties),
@@ -542,7 +545,7 @@ def _list_sections(
     command = next(filter(None, commands), "")
     if command and sections:
         title, text = sections.pop()
-        sections.append((title, f"{text}\n\nnext: {printable(command)}"))
+        sections.append((title, f"{text}\n\nnext: {make_loggable(command)}"))
     return sections
 
 

@@ -13,7 +13,7 @@ from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import RelevanceSession, shorten_path
 from harness.report.overview import format_mean_change
 from harness.report.run_sentences import describe_causes, describe_outcomes, describe_stability
-from harness.report.sentences import format_score, printable
+from harness.report.sentences import format_score, make_loggable, make_loggable_lines
 from harness.suites.discovery import format_left_out
 from harness.words import count
 
@@ -32,9 +32,9 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     if has_suites or relevance_session.problems or relevance_session.removed:
         _print_suites(terminal, relevance_session, report, failures)
     for path, reason in runs.list_unreached().items():
-        terminal.write_line(printable(f"{path}: did not run: {reason}"), red=True)
+        terminal.write_line(make_loggable(f"{path}: did not run: {reason}"), red=True)
     for path in _list_without_items(relevance_session, report):
-        terminal.write_line(printable(f"{path}: {NO_ITEMS}"), yellow=True)
+        terminal.write_line(make_loggable(f"{path}: {NO_ITEMS}"), yellow=True)
     if left_out:
         terminal.write_line(f"skipped: {format_left_out(left_out)}; pass a path to run its suites")
     step = relevance_session.options.github
@@ -57,15 +57,15 @@ def _print_suites(
     for name, suite in zip(_name_suites(suites), suites, strict=True):
         _print_suite(terminal, name, suite, with_index=bool(relevance_session.options.indexes))
     for failure in failures:
-        terminal.write_line(f"{failure.path}: did not run: {failure.sentence}", red=True)
+        terminal.write_line(make_loggable_lines(f"{failure.path}: did not run: {failure.sentence}"), red=True)
     for line in relevance_session.updated:
-        terminal.write_line(line)
+        terminal.write_line(make_loggable(line))
     for path in relevance_session.written:
         terminal.write_line(f"report written to {path}")
     for path in relevance_session.removed:
         terminal.write_line(f"no suite ran: removed the report of an earlier session from {path}")
     for problem in relevance_session.problems:
-        terminal.write_line(problem, red=True)
+        terminal.write_line(make_loggable_lines(problem), red=True)
 
 
 def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteReport, *, with_index: bool) -> None:
@@ -76,15 +76,15 @@ def _print_suite(terminal: pytest.TerminalReporter, name: str, suite: SuiteRepor
         warnings += describe_outcomes(suite.unanswered.values())
     warnings += describe_causes(suite.queries, suite.checks)
     for line in warnings:
-        terminal.write_line(printable(f"{name}: {line}"), yellow=True)
+        terminal.write_line(make_loggable(f"{name}: {line}"), yellow=True)
     # pytest itself prints nothing for items that passed.
     for verdict in suite.verdicts:
         if verdict.caveat and verdict.status is Status.PASSED and verdict.query is None:
-            terminal.write_line(printable(f"{name}: {verdict.threshold}: holds; {verdict.caveat}"))
+            terminal.write_line(make_loggable(f"{name}: {verdict.threshold}: holds; {verdict.caveat}"))
     notes = list(suite.checks.problems) if suite.checks is not None else []
     notes += describe_stability(suite)
     for line in notes:
-        terminal.write_line(printable(f"{name}: {line}"))
+        terminal.write_line(make_loggable(f"{name}: {line}"))
 
 
 def _list_without_items(relevance_session: RelevanceSession, report: Report | None) -> list[str]:
@@ -132,7 +132,7 @@ def _format_suite(name: str, suite: SuiteReport, *, with_index: bool) -> str:
     if with_index:
         target += f", index {suite.index}"
     parts = [", ".join(figures), ", ".join(_list_counts(suite)), *facts, target]
-    return printable(f"{name}: " + "; ".join(part for part in parts if part))
+    return make_loggable(f"{name}: " + "; ".join(part for part in parts if part))
 
 
 def _list_counts(suite: SuiteReport) -> list[str]:

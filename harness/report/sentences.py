@@ -316,14 +316,29 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
-_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso)?\[)", re.MULTILINE)
+_COMMAND = re.compile(r"^(\s*):(?=:)|#(?=#(?:vso|teamcity)?\[)", re.MULTILINE)
 
 
 def escape_commands(text: str) -> str:
     r"""
-    *text* without what GitHub Actions and Azure Pipelines would execute as a command in a log.
+    *text* without what GitHub Actions, Azure Pipelines and TeamCity would execute as a command in a log.
 
     >>> escape_commands("::error::a suite")
     '\\x3a:error::a suite'
     """
     return _COMMAND.sub(lambda found: f"{found[1]}\\x3a" if found[1] is not None else "\\x23", text)
+
+
+def make_loggable(text: str) -> str:
+    r"""
+    *text* as `printable`, and no command of a CI system: for a line of a log.
+
+    >>> make_loggable("##[stop-commands]x\x1b[31m")
+    '\\x23#[stop-commands]x\\x1b[31m'
+    """
+    return escape_commands(printable(text))
+
+
+def make_loggable_lines(text: str) -> str:
+    """*text* with its lines, each made loggable."""
+    return escape_commands(printable_lines(text))

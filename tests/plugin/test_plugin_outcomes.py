@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from datetime import date
@@ -293,3 +295,20 @@ def test_what_could_not_be_checked_is_printed_at_the_end(suite: Suite, run: Run,
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines("shop: judged documents were not looked up: engine error (403)*no permission*")
     result.stdout.fnmatch_lines("*cannot be decided: whether x is visible is unknown, as it could not be looked up*")
+
+
+@pytest.mark.parametrize(
+    "hostile", ["::stop-commands::x", "##[stop-commands]x", "##vso[x]", "\x1b[2J", "\u202ex", "\x9b2J"]
+)
+def test_what_an_index_returns_is_no_command_of_a_log_and_no_control(
+    suite: Suite, junit: Callable[..., tuple], engine: ScriptedEngine, pytester: pytest.Pytester, hostile: str
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.99"]', shoes="expect: [\"'a' in top 1\"]")
+    engine.rankings |= {"red shoes": [hostile, "a", "b"], "rubber boots": [hostile, "d"]}
+
+    result, _ = junit("--relevance-each-query", "-rA")
+
+    written = (pytester.path / "junit.xml").read_text(encoding="utf-8")
+    for text in (*result.outlines, *result.errlines, *written.splitlines()):
+        assert not re.search(r"^\s*::|##(vso|teamcity)?\[", text)
+        assert not [name for name in text if unicodedata.category(name) in ("Cc", "Cf")]

@@ -176,6 +176,20 @@ def test_what_a_spreadsheet_changes_is_marked_as_text(text):
     assert remove_mark(text) == remove_mark(f"'{text}") == text
 
 
+SIGNS = "=+-@＝＋－＠﹢﹣﹦﹫"
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+@pytest.mark.parametrize("blanks", ["", " ", "\u00a0\u3000", "\ufeff", "\u200b"])
+def test_a_formula_is_marked_behind_blanks_and_behind_a_separator(sign, blanks):
+    formula = f"{blanks}{sign}cmd|'/c calc'!A1"
+    assert mark_as_text(formula) == f"'{formula}"
+    assert mark_as_text(f"a;{formula}") == f"a;'{formula}"
+    assert mark_as_text(f";'{formula}") == f";''{formula}"
+    for text in (formula, f"a;{formula}", f";'{formula}", f"{formula};{formula}"):
+        assert remove_mark(mark_as_text(text)) == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -201,8 +215,10 @@ def test_what_it_leaves_alone_is_written_as_it_is(text):
     assert mark_as_text(text) == remove_mark(text) == text
 
 
-IDS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), min_size=1) | st.from_regex(
-    r"\A'{0,3}[=+\-@0-9.eE]{1,4}\Z"
+IDS = (
+    st.text(f";\t' a{SIGNS}", min_size=1)
+    | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\r\n"), min_size=1)
+    | st.from_regex(r"\A'{0,3}[=+\-@0-9.eE]{1,4}\Z")
 )
 
 
