@@ -47,6 +47,22 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+BROKEN = 500
+
+
+def may_be_fault_of_node(answer: Answer) -> bool:
+    """
+    Whether another node may give a sound answer: this one is broken, or it is no engine and answers with a page.
+
+    An engine answers with JSON, whatever the status, or with nothing.
+
+    >>> may_be_fault_of_node(Answer(200, b"<html>")), may_be_fault_of_node(Answer(404, b'{"error": "no index"}'))
+    (True, False)
+    """
+    content = answer.body.lstrip()
+    return answer.status == BROKEN or (content != b"" and not content.startswith((b"{", b"[")))
+
+
 class MaskingConnection(Protocol):
     """What a connection to an engine and one to an HTTP service have in common."""
 

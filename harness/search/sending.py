@@ -34,6 +34,7 @@ from harness.search.connection import (
     Connection,
     ConnectionClosed,
     NoAnswerInTime,
+    may_be_fault_of_node,
 )
 from harness.search.msearch import Entry, choose_path, join_lines
 from harness.search.server_health import INTERRUPTED, ServerHealth, has_living_node
@@ -45,6 +46,7 @@ TOO_LARGE = 413
 CLOSED = "connection closed"
 UNREACHABLE = "unreachable"
 TIMEOUT = "timeout"
+NO_ENGINE = "an answer that is no engine's"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +158,11 @@ class BatchSender:
         except EngineUnreachable as error:
             return self._handle_loss(batch, error)
         self._health.record_answer(timely=answer.status not in TOO_SLOW)
+        is_waited_for = answer.status in BUSY | TOO_SLOW
+        if not is_waited_for and may_be_fault_of_node(answer) and batch.attempt < self._connection.nodes:
+            # The connection asks this node only if no other is left.
+            self._note_cause(batch, NO_ENGINE if answer.status in COMPLETE else f"status {answer.status}")
+            return BatchResult(again=[SearchBatch(batch.entries, batch.attempt + 1)])
         if answer.status in TOO_SLOW:
             # A proxy answered in place of the engine.
             return self._handle_silence(batch, read_failure(answer), is_alive=True, answers_before=answers_before)

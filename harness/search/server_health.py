@@ -17,7 +17,14 @@ from threading import Lock
 from harness.errors import EngineUnreachable, SearchError, UsageError
 from harness.model import Failure, FailureKind
 from harness.search.answers import BUSY, TIME_SPENT, read_retry_after
-from harness.search.connection import PLAIN_JSON, Answer, Connection, ConnectionClosed, NoAnswerInTime
+from harness.search.connection import (
+    PLAIN_JSON,
+    Answer,
+    Connection,
+    ConnectionClosed,
+    NoAnswerInTime,
+    may_be_fault_of_node,
+)
 from harness.words import count
 
 MOST_SILENCES = 12
@@ -352,6 +359,8 @@ def ask_one(
                 raise
             continue
         health.record_answer()
+        if answer.status not in BUSY and may_be_fault_of_node(answer) and attempt < connection.nodes:
+            continue
         server_pause = read_retry_after(answer.headers) or 0.0
         if answer.status not in BUSY or not health.wait(attempt, started=started, server_pause=server_pause):
             return answer

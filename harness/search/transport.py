@@ -41,6 +41,7 @@ from harness.search.connection import (
     NoAnswerInTime,
     explain_unreachable,
     is_closed_connection,
+    may_be_fault_of_node,
     raise_if_proxy_refuses,
     read_in_time,
     run_within,
@@ -62,7 +63,8 @@ class TransportConnection:
     """
     Pools of connections to the nodes of one cluster, which take turns.
 
-    A node that did not answer is asked again when no other is left, or all others did not answer after it.
+    A node that did not answer, or not as an engine does, is asked again when no other is left, or all others did not
+    answer after it.
     """
 
     def __init__(self, nodes: list[LimitedNode], login: Login, timeout: float) -> None:
@@ -99,7 +101,7 @@ class TransportConnection:
             self._mark(node, is_alive=False)
             raise self._make_error(error, node, seconds, len(body or b"")) from error
         raise_if_proxy_refuses(answer)
-        self._mark(node, is_alive=answer.status not in AWAY)
+        self._mark(node, is_alive=answer.status not in AWAY and not may_be_fault_of_node(answer))
         self._has_answered = True
         return answer
 

@@ -250,6 +250,38 @@ def test_a_proxy_that_closes_on_a_large_request_is_not_told_as_a_tls_mistake(eng
 # ------------------------------------------------------------------------------------------------- nodes that are away
 
 
+@pytest.mark.parametrize("status", [200, 404, 500])
+@pytest.mark.parametrize("body", [b"<html>Welcome</html>", b'{"error": "broken"}'])
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_node_that_is_no_engine_is_left_out_and_the_others_answer(
+    engine: ScriptedEngine, status: int, body: bytes, is_first: bool
+) -> None:
+    if status != 500 and body.startswith(b"{"):
+        pytest.skip("an engine answers so")
+    with ScriptedEngine() as broken:
+        broken.faults.append(Fault("/", status=status, body=body, times=9999))
+        urls = (broken.url, engine.url) if is_first else (engine.url, broken.url)
+        with open_search(Cluster("test", url=urls[0], nodes=urls[1:], timeout=5), {}) as search:
+            responses = search.search([replace(SHOES, query=str(number)) for number in range(600)])
+            [response] = search.search([SHOES])
+
+        assert all(isinstance(each, Ranking) for each in [*responses, response])
+        # Those that were under way when its first answer came.
+        assert len(broken.sent) <= 6
+
+
+@pytest.mark.parametrize("body", [b"<html>Welcome</html>", b'{"error": "broken"}'])
+def test_a_search_that_breaks_all_nodes_is_an_error(engine: ScriptedEngine, body: bytes) -> None:
+    with ScriptedEngine() as second, open_search(Cluster("test", url=engine.url, nodes=(second.url,)), {}) as search:
+        for node in (engine, second):
+            node.faults.append(Fault("/_msearch", status=500, body=body, times=1))
+        broken, sound = (search.search([SHOES])[0] for _ in range(2))
+
+    assert isinstance(broken, Failure)
+    assert broken.status == 500
+    assert isinstance(sound, Ranking)
+
+
 def test_a_node_that_is_stopped_is_left_out_and_the_others_answer(engine: ScriptedEngine) -> None:
     with socket.socket() as stopped, ScriptedEngine() as third:
         stopped.bind(("127.0.0.1", 0))
