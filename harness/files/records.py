@@ -61,6 +61,11 @@ _TRUTH = re.compile(r"true|false", re.IGNORECASE)
 _KEPT_NUMBER = re.compile(r"0|[1-9][0-9]{0,14}")
 """Whole numbers that a spreadsheet keeps exactly: up to fifteen digits."""
 
+_WRAPPED_TEXT = re.compile(r'="[^"]*"')
+_ROUNDED_NUMBER = re.compile(r"-?[0-9](?:[.,][0-9]+)?E\+[0-9]{2,3}")
+_ERROR_VALUE = re.compile(r"#(?:[^\W\d_]{2,}(?:/0)?[?!]|N/A|##+)")
+"""What a cell holds instead of an id; names of errors are translated, as ``#NOM?``."""
+
 _MARK = "'"
 _SEPARATORS = (",", ";", "\t")
 
@@ -90,6 +95,22 @@ def remove_mark(text: str) -> str:
     if text.startswith(_MARK) and _is_changed(text.lstrip(_MARK)):
         text = text[1:]
     return _MARKED_INSIDE.sub(r"\1\2", text)
+
+
+def find_damage(text: str) -> str | None:
+    """
+    What a spreadsheet did to an id that is *text* now; None if it does not look damaged.
+
+    >>> find_damage('="007"'), find_damage("1.23457E+11"), find_damage("#NAME?"), find_damage("sku-1")
+    ('a formula around a text', 'a rounded number', 'an error value', None)
+    """
+    if _WRAPPED_TEXT.fullmatch(text):
+        return "a formula around a text"
+    if _ROUNDED_NUMBER.fullmatch(text):
+        return "a rounded number"
+    if _ERROR_VALUE.fullmatch(text) and text == text.upper():
+        return "an error value"
+    return None
 
 
 def mark_encoding(text: str) -> str:

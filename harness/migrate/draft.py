@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from harness.errors import FormatError, InputError
+from harness.files.records import find_damage
 from harness.migrate.json_nodes import JsonNode
 from harness.model import Json, Mark, Profile
 from harness.words import choose_unused, format_exactly, grouped
@@ -112,6 +113,13 @@ class Draft:
         """Note *what* about *document*; the first document is named, followed by *details*."""
         self.leftovers.add(place, what, first=f"document {document!r} of query {query.text or query.id!r}{details}")
 
+    def leave_damage(self, place: Mark, text: str) -> None:
+        """Note that *text*, an id or the text of a query, is what a spreadsheet made of another one."""
+        damage = find_damage(text)
+        if damage is not None:
+            what = f"an id or text that a spreadsheet has changed, {damage}; it is kept as it is here"
+            self.leave(place, what, first=repr(text))
+
     def leave_unread(self, root: JsonNode) -> None:
         """Note the values below *root* that no importer read, each path once."""
         for path, nodes in grouped(root.unread()).items():
@@ -130,6 +138,7 @@ class Draft:
 
     def add(self, wanted: str, place: Mark, text: str | None = None) -> DraftQuery:
         """Add a query with the id *wanted*; if that is taken or cannot be an id, use a similar one and note it."""
+        self.leave_damage(place, wanted)
         query = DraftQuery(self._choose_id(wanted), text, place=place)
         if query.id != wanted:
             what = "ids of queries that are repeated, empty or not printable"
@@ -172,6 +181,7 @@ class Draft:
         """
         if not document.strip():
             raise make_error(place, f"the document's id is empty for query {query.id!r}")
+        self.leave_damage(place, document)
         earlier = query.judgments.get(document)
         if earlier is None:
             query.judgments[document] = grade

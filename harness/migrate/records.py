@@ -184,6 +184,7 @@ def _read_text(node: JsonNode | None) -> str:
 def _add_entry(draft: Draft, entry: _Entry, known: _KnownQueries) -> None:
     """Add the query or the judgment of *entry*."""
     query, text = _find_or_add_query(draft, entry, known)
+    draft.leave_damage(entry.place, text)
     if text and query.text not in (None, text):
         message = f"query {query.id!r} has the text {text!r} here, and {query.text!r} before"
         raise make_error(entry.place, message)

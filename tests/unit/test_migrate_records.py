@@ -95,6 +95,49 @@ def test_what_cannot_be_read_is_an_error_with_its_place(capsys, name, content, s
     assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("damaged", "damage"),
+    [
+        ('="007"', "a formula around a text"),
+        ("1.23457E+11", "a rounded number"),
+        ("1,23457E+11", "a rounded number"),
+        ("1E+20", "a rounded number"),
+        ("#NAME?", "an error value"),
+        ("#N/A", "an error value"),
+        ("#DIV/0!", "an error value"),
+        ("#WERT!", "an error value"),
+        ("########", "an error value"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["csv", "quepid", "trec", "jsonl"])
+def test_an_id_that_a_spreadsheet_has_changed_is_listed(capsys, kind, damaged, damage):
+    if kind == "jsonl":
+        write_files({"a.jsonl": {"query": "tent", "document": damaged, "grade": 1}})
+    else:
+        header = {"csv": "query;document;grade", "quepid": "query;docid;rating", "trec": "query;document;grade"}[kind]
+        cell = '"' + damaged.replace('"', '""') + '"'
+        write_files({"a.csv": f"{header}\ntent;{cell};1\n"})
+    source = {"jsonl": "a.jsonl", "trec": "qrels=a.csv"}.get(kind, "a.csv")
+    assert main(["import", kind, source, "--index", "shop", "--output", "moved.relevance.yaml"]) == 0
+    said = capsys.readouterr().err
+    assert f"an id or text that a spreadsheet has changed, {damage}; it is kept as it is here ({damaged!r})" in said
+
+
+@pytest.mark.parametrize("column", ["id", "text"])
+def test_a_query_that_a_spreadsheet_has_changed_is_listed(capsys, column):
+    values = {"id": "q1", "text": "tent", column: "#NAME?"}
+    write_files({"q.csv": f"id,text\n{values['id']},{values['text']}\n"})
+    assert main(["import", "csv", "q.csv", "--index", "shop", "--output", "moved.relevance.yaml"]) == 0
+    assert "q.csv:2:1: an id or text that a spreadsheet has changed, an error value" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sound", ["#1", "1.5", "E+10", "sku-1E+1", "#tag", "=x", "1e5", "C#", "#sale!"])
+def test_an_unusual_id_is_not_taken_for_a_changed_one(capsys, sound):
+    write_files({"a.jsonl": {"query": "tent", "document": sound, "grade": 1}})
+    moved("jsonl", ["a.jsonl"], *REQUEST)
+    assert "spreadsheet" not in capsys.readouterr().err
+
+
 def test_what_is_to_be_filled_in_hides_no_other_problem(capsys):
     write_files({"a.csv": f"query,document,grade\nrope,007,{2**70}\n", "b.csv": "query,document,grade\nrope,007,1\n"})
     assert main(["import", "csv", "b.csv", "--strict", "--output", "b.relevance.yaml"]) == 0
