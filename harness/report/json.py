@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NOT_PLAIN = re.compile(r"[^\x00-\x7e]+")
+_COMMAND = re.compile(r"#(?=#(?:vso|teamcity)?\[)")
+"""The beginning of what CI systems execute anywhere in a line of a log. JSON has a `#` in strings only."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,7 @@ def _dump(adapter: TypeAdapter[Any], value: object, *, indent: int | None) -> st
         text = _encode(plain, indent)
     except PydanticSerializationError:
         text = _encode(_replace_surrogates(plain), indent)
-    return _escape_non_ascii(text)
+    return escape_json_commands(_escape_non_ascii(text))
 
 
 def _encode(plain: Json, indent: int | None) -> str:
@@ -139,6 +141,16 @@ def _replace_surrogates(value: Json) -> Json:
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return value
+
+
+def escape_json_commands(text: str) -> str:
+    r"""
+    The same JSON in a *text* that no CI system executes when it is printed into a log.
+
+    >>> escape_json_commands('{"title": "##[stop-commands]x"}')
+    '{"title": "\\u0023#[stop-commands]x"}'
+    """
+    return _COMMAND.sub(r"\\u0023", text) if "##" in text else text
 
 
 def _escape_non_ascii(text: str) -> str:
@@ -259,13 +271,13 @@ def dump_scores(evaluation: RunScores, measures: Mapping[str, Measure], *, compl
     left_out = {"not_in_run": () if complete else evaluation.missing, "not_judged": evaluation.unjudged}
     if any(left_out.values()):
         plain["left_out"] = {why: list(queries) for why, queries in left_out.items() if queries}
-    return json.dumps(plain, indent=2, allow_nan=False)
+    return escape_json_commands(json.dumps(plain, indent=2, allow_nan=False))
 
 
 def dump_comparisons(profile: str, comparisons: Sequence[Comparison]) -> str:
     """``{"profile": …, "comparisons": [{…, "measures": {"nDCG@10": {…}}}]}``, null where a figure is not defined."""
     plain = {"profile": profile, "comparisons": [_make_comparison(comparison) for comparison in comparisons]}
-    return json.dumps(plain, indent=2, allow_nan=False)
+    return escape_json_commands(json.dumps(plain, indent=2, allow_nan=False))
 
 
 def _make_comparison(comparison: Comparison) -> Json:

@@ -11,6 +11,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from harness.model import JudgeAgreement, JudgmentFinding, Pool
+from harness.report.json import escape_json_commands
 from harness.report.sentences import describe_zero_hits, format_score, printable
 from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
 from harness.words import count, format_exactly
@@ -92,7 +93,7 @@ def format_findings(findings: Sequence[JudgmentFinding]) -> Iterator[str]:
 def dump_findings(findings: Sequence[JudgmentFinding]) -> str:
     """A list of objects with path, line, column, kind and message; *line* and *column* are 0 for a whole file."""
     plain = [{**asdict(finding.mark), "kind": finding.kind, "message": finding.message} for finding in findings]
-    return json.dumps(plain, indent=2, ensure_ascii=False)
+    return escape_json_commands(json.dumps(plain, indent=2))
 
 
 def write_findings_closing(findings: Sequence[JudgmentFinding], judgments: int, suites: int) -> str:
@@ -142,4 +143,4 @@ def _lay_out_disagreements(agreement: JudgeAgreement) -> RenderableType:
 
 def dump_agreement(agreement: JudgeAgreement) -> str:
     """*agreement* as JSON."""
-    return json.dumps(asdict(agreement), ensure_ascii=False, indent=2)
+    return escape_json_commands(json.dumps(asdict(agreement), indent=2))

@@ -1,5 +1,6 @@
 """What a command prints may come from a suite, a file or an index: in a log of a CI system it is no command there."""
 
+import json
 import re
 import unicodedata
 from pathlib import Path
@@ -8,6 +9,8 @@ import pytest
 
 from builders.engine import ScriptedEngine
 from harness.cli import main
+from harness.model import JudgmentFinding, Mark
+from harness.report.terminal.judgments import dump_findings
 
 COMMANDS = ["::stop-commands::x", "##[stop-commands]x", "##vso[task.complete result=Succeeded]", "##teamcity[x]"]
 CONTROLS = ["\x1b[2J", "\u202e", "\x9b2J", "\x07"]
@@ -50,6 +53,9 @@ def check_printed(capsys):
     [
         (["validate"], []),
         (["run"], ["--url"]),
+        (["run"], ["--json", "--url"]),
+        (["judgments", "lint"], ["--json"]),
+        (["show"], ["--query", "shoes", "--json", "--url"]),
         (["judgments", "lint"], []),
         (["judgments", "pool"], ["--url"]),
         (["show"], ["--query", "shoes", "--url"]),
@@ -71,3 +77,13 @@ def test_a_problem_that_quotes_a_suite_is_no_command_of_a_log(hostile, capsys, k
     check_printed(capsys)
     main(["validate", f"{hostile}.relevance.yaml"])
     check_printed(capsys)
+
+
+def test_findings_in_json_are_no_command_of_a_log_and_have_no_control(hostile):
+    findings = [JudgmentFinding(Mark("j.csv", 1, 1), "unknown", f"document {hostile} is not in the index")]
+
+    text = dump_findings(findings)
+
+    assert text.isascii()
+    assert not EXECUTED.search(text)
+    assert json.loads(text)[0]["message"] == findings[0].message
