@@ -247,6 +247,8 @@ def explain_unreachable(error: BaseException, *, answered: bool = False, sent: i
     causes = list(_walk_causes(error))
     text = " ".join(str(cause) for cause in causes)
     type_names = " ".join(type(cause).__name__ for cause in causes)
+    if any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN for cause in causes):
+        return "its host name cannot be resolved now, as no name server answers; check the network of this machine"
     if "NameResolution" in type_names or _has_cause(causes, socket.gaierror):
         return "unknown host name; check its spelling and the network of this machine"
     if "ProxyError" in type_names:

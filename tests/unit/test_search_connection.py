@@ -250,6 +250,25 @@ def test_a_proxy_that_closes_on_a_large_request_is_not_told_as_a_tls_mistake(eng
 # ------------------------------------------------------------------------------------------------- nodes that are away
 
 
+@pytest.mark.parametrize("service", ["engine", "http"])
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(socket.EAI_AGAIN, "host name cannot be resolved now"), (socket.EAI_NONAME, "unknown host name")],
+)
+def test_a_name_that_no_server_resolves_now_is_no_unknown_one(
+    monkeypatch: pytest.MonkeyPatch, service: str, number: int, words: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise socket.gaierror(number, "no address")
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    there = Cluster("test", url="http://shop.example", service=service)
+    request = SearchRequest("shoes", None, None, SERVICE) if service == "http" else SHOES
+
+    with pytest.raises(EngineUnreachable, match=words), open_search(there, {}) as search:
+        search.search([request])
+
+
 @pytest.mark.parametrize("status", [200, 404, 500])
 @pytest.mark.parametrize("body", [b"<html>Welcome</html>", b'{"error": "broken"}'])
 @pytest.mark.parametrize("is_first", [True, False])
