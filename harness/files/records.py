@@ -132,6 +132,28 @@ def detect_separator(header: str, column: str) -> str:
     return ","
 
 
+_SEPARATOR_LINE = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
+
+
+def read_separator_line(line: str) -> str | None:
+    """
+    The separator that a first line names, as some spreadsheets write it before the header; None for another line.
+
+    >>> read_separator_line("sep=;"), read_separator_line("query;document;grade")
+    (';', None)
+    """
+    match = _SEPARATOR_LINE.fullmatch(line)
+    return None if match is None else match[1]
+
+
+def explain_csv_error(error: csv.Error, row_begin: int, line: int) -> tuple[int, str]:
+    """The line and the message for an *error* of the CSV reader at *line*, in the row that begins at *row_begin*."""
+    # The reader finds only at the end of the file that a quote has no counterpart.
+    if "end of data" in str(error):
+        return row_begin, "a quote in this row is not closed before the end of the file; expected a second one"
+    return line, f"this is not CSV: {error}"
+
+
 def _is_changed(text: str) -> bool:
     if _FORMULA.match(text) or _DATE_IN_WORDS.fullmatch(text) or _TRUTH.fullmatch(text):
         return True
@@ -281,7 +303,8 @@ def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
             query, document = remove_mark(cells["query"]), remove_mark(cells["document"])
             yield Record(number, query, document, cells[layout.value].strip(), cells.get("subtopic", ""))
     except csv.Error as error:
-        findings.add(rows.line_num, f"this is not CSV: {error}")
+        wrong_line, message = explain_csv_error(error, row_begin, rows.line_num)
+        findings.add(wrong_line, message)
 
 
 def _iterate_all_lines(file: IO[bytes], findings: FileProblems) -> Iterator[str]:
@@ -299,6 +322,9 @@ def _is_valid_header(header: list[str], line: int, layout: Layout, findings: Fil
     missing = [column for column in layout.named_columns if column not in header]
     repeated = sorted(filter(None, list_repeated(header)))
     text = ",".join(header)
+    if read_separator_line(text) is not None:
+        findings.add(line, f"found {text!r}, which a spreadsheet wrote, expected the header; remove this line", text)
+        return False
     if missing:
         expected = ", ".join(layout.named_columns)
         message = f"the header lacks {', '.join(missing)}; expected the columns {expected}"

@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from harness.errors import FormatError, InputError, Problem
 from harness.files.opening import FileProblems, TextSource, decode
-from harness.files.records import detect_separator, read_number
+from harness.files.records import detect_separator, explain_csv_error, read_number, read_separator_line
 from harness.migrate.draft import Leftovers
 from harness.migrate.json_nodes import read_import
 from harness.model import Mark
@@ -144,13 +144,17 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:
         InputError: The file cannot be read, is empty, repeats a column, or has a line with more cells than the header.
     """
     source = read_import(path)
-    rows = csv.reader(io.StringIO(source.text, newline=""), strict=True, delimiter=_detect_separator(source))
+    separator, lines_skipped = _detect_separator(source)
+    text = io.StringIO(source.text, newline="")
+    for _ in range(lines_skipped):
+        text.readline()
+    rows = csv.reader(text, strict=True, delimiter=separator)
     table: InputTable | None = None
-    next_line = 1
+    next_line = 1 + lines_skipped
     try:
         for cells in rows:
             # A cell may have line breaks: a row begins behind the end of the one before.
-            line, next_line = next_line, rows.line_num + 1
+            line, next_line = next_line, rows.line_num + 1 + lines_skipped
             if not any(cell.strip() for cell in cells):
                 continue
             if table is None:
@@ -162,18 +166,26 @@ def read_table(path: Path, *, header: Sequence[str] = ()) -> InputTable:
                     continue
             table.rows.append(_make_row(table, cells, line))
     except csv.Error as error:
-        raise source.make_error(rows.line_num, 1, f"this is not CSV: {error}") from None
+        line, message = explain_csv_error(error, next_line, rows.line_num + lines_skipped)
+        raise source.make_error(line, 1, message) from None
     if table is None:
         raise FormatError.at(source.path, 0, 0, "the file is empty; expected CSV with a header")
     return table
 
 
-def _detect_separator(source: TextSource) -> str:
-    """The separator of the first line, which depends on the name in its first cell."""
+def _detect_separator(source: TextSource) -> tuple[str, int]:
+    """
+    The separator, and how many lines stand before the header.
+
+    A first line ``sep=;`` names it. Else it is that of the first line, which depends on the name in its first cell.
+    """
     first_line = next((line for line in source.lines if line.strip()), "")
+    separator = read_separator_line(first_line)
+    if separator is not None:
+        return separator, source.lines.index(first_line) + 1
     first_cell = re.split(r"[,;\t]", first_line)[0]
     unquoted = next(csv.reader([first_cell]), [])
-    return detect_separator(first_line, unquoted[0].strip() if unquoted else "")
+    return detect_separator(first_line, unquoted[0].strip() if unquoted else ""), 0
 
 
 def _check_header(source: TextSource, columns: Sequence[str], line: int) -> None:

@@ -246,7 +246,7 @@ def test_a_wrong_line_is_told(write, name, content, message):
 
 
 def test_a_quote_that_is_not_closed_is_told(write):
-    assert "this is not CSV: unexpected end of data" in refusal(write("j.csv", 'query,document,grade\nq,"d,1\n'))
+    assert "j.csv:2:1: a quote in this row is not closed" in refusal(write("j.csv", 'query,document,grade\nq,"d,1\n'))
 
 
 def test_all_wrong_lines_are_told_up_to_a_number(write):

@@ -552,7 +552,7 @@ def test_a_request_that_is_no_json_is_listed(capsys, params, said):
         ("a.csv", "query,docid,rating\n,d,1\n", "a.csv:2:1: the query is empty"),
         ("a.csv", "query,docid,rating\nx,,1\n", "a.csv:2:1: the document is empty beside a rating"),
         ("a.csv", "query,docid,rating\nx,d,1,9\n", "a.csv:2:1: found 4 columns, expected 3"),
-        ("a.csv", 'query,docid,rating\n"x,d,1\n', "this is not CSV"),
+        ("a.csv", 'query,docid,rating\n"x,d,1\n', "a.csv:2:1: a quote in this row is not closed"),
         ("a.csv", "who,what\n1,2\n", "a.csv:1:1: found the columns who, what, expected one named query or Query Text"),
         ("a.csv", "", "a.csv: the file is empty"),
         ("a.csv", "query,docid,rating\nx,d\0,1\n", "a.csv:2:4: found a NUL byte"),

@@ -123,6 +123,32 @@ def test_an_id_that_a_spreadsheet_has_changed_is_listed(capsys, kind, damaged, d
     assert f"an id or text that a spreadsheet has changed, {damage}; it is kept as it is here ({damaged!r})" in said
 
 
+@pytest.mark.parametrize("separator", [";", ",", "\t", "|"])
+@pytest.mark.parametrize("line", ["sep={}\r\n", '"sep={}"\n', "\ufeffSEP={}\n", "\nsep={}\n"])
+def test_a_first_line_may_name_the_separator(capsys, line, separator):
+    rows = ["query,document,grade", "red shoes,sku-1,3", "red shoes,sku-2,0", "rope,007,1"]
+    content = line.format(separator) + "\n".join(rows).replace(",", separator)
+    write_files({"a.csv": content + "\n", "b.csv": f"{content}\nrope{separator}d{separator}x\n"})
+    assert judgments(moved("csv", ["a.csv"], *REQUEST)) == EXPECTED
+    assert main(["import", "csv", "b.csv", "--output", "b.relevance.yaml"]) == 2
+    assert f"b.csv:{6 + line.startswith(chr(10))}:1: found 'x' as grade" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["import", "csv", "a.csv", "--output", "b.relevance.yaml"],
+                                   ["evaluate", "--qrels", "a.csv", "--run", "a.csv", "--measure", "RR"]])  # fmt: skip
+def test_a_quote_that_is_not_closed_is_told_where_its_row_begins(capsys, words):
+    write_files({"a.csv": 'query,document,grade\ntent,d,1\n"rope,d,1\naxe,d,1\npan,d,1\n'})
+    assert main(words) == 2
+    assert "a.csv:3:1: a quote in this row is not closed before the end of the file" in capsys.readouterr().err
+
+
+def test_judgments_with_a_line_of_a_spreadsheet_before_the_header_say_so(capsys):
+    write_files({"a.csv": "sep=;\nquery;document;grade\ntent;d;1\n"})
+    assert main(["evaluate", "--qrels", "a.csv", "--run", "a.csv", "--measure", "RR"]) == 2
+    said = "a.csv:1:1: found 'sep=;', which a spreadsheet wrote, expected the header; remove this line"
+    assert said in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("column", ["id", "text"])
 def test_a_query_that_a_spreadsheet_has_changed_is_listed(capsys, column):
     values = {"id": "q1", "text": "tent", column: "#NAME?"}
