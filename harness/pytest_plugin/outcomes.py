@@ -425,8 +425,15 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
         sections=tuple((make_loggable(title), make_loggable_lines(text)) for title, text in sections),
         waiver=waiver,
         # The item has some since it was planned, and JUnit XML would have them twice.
-        properties=tuple(entry for entry in properties if entry not in item.properties),
+        properties=tuple(_make_loggable_property(entry) for entry in properties if entry not in item.properties),
     )
+
+
+def _make_loggable_property(entry: Property) -> Property:
+    name, value = entry
+    if isinstance(value, str):
+        value = make_loggable_lines(value)
+    return make_loggable(name), value
 
 
 def _decide_item(

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from builders.engine import ScriptedEngine
+from builders.engine import ROOT, ScriptedEngine
 from harness import __version__
 from harness.cli import main
 
@@ -305,6 +305,7 @@ def test_what_an_index_returns_is_no_command_of_a_log_and_no_control(
 ) -> None:
     suite('thresholds: ["mean nDCG@10 >= 0.99"]', shoes="expect: [\"'a' in top 1\"]")
     engine.rankings |= {"red shoes": [hostile, "a", "b"], "rubber boots": [hostile, "d"]}
+    engine.root = {**ROOT, "version": {**ROOT["version"], "number": f"9.1.0{hostile}"}}
 
     result, _ = junit("--relevance-each-query", "-rA")
 
