@@ -28,13 +28,25 @@ from harness.run.inspection import inspect_query
     metavar="DOC [DOC]",
     help="Explain the score of a document, or what differs between two; the last option.",
 )
+@click.option(
+    "--request-body",
+    "whole_request",
+    is_flag=True,
+    help="Print all of the request as it is sent, and a curl line that sends it.",
+)
 @json_option
 def command(
-    suite: Path, query: str, others: tuple[str, ...], explained: tuple[str, ...], as_json: bool, **arguments: Any
+    suite: Path,
+    query: str,
+    others: tuple[str, ...],
+    explained: tuple[str, ...],
+    whole_request: bool,
+    as_json: bool,
+    **arguments: Any,
 ) -> int:
     """
-    Show one query of a suite: the request as it is sent, what each rank adds to the score and loses against the ideal
-    ranking, ties, and where the missing relevant documents are.
+    Show one query of a suite: what each rank adds to the score and loses against the ideal ranking, ties, where the
+    missing relevant documents are, and the request as it is sent.
 
     Nothing is decided: the exit status is 0, 2 where the suite, the query or the command line is wrong, and 3 where the
     engine did not answer.
@@ -47,7 +59,7 @@ def command(
         if as_json:
             click.echo(dumps_inspection(inspection), nl=False)
         else:
-            show(print_inspection(inspection))
+            show(print_inspection(inspection, whole_request=whole_request))
     return NO_ANSWER if inspection.query.outcome.is_unanswered else 0
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from harness.model import Route, SentRequest
 from harness.report.sentences import printable
-from harness.report.terminal.inspection import format_curl
+from harness.report.terminal import render_plain
+from harness.report.terminal.inspection import _print_request, _print_short_request, format_curl
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\x00\r"), max_size=20)
 
@@ -132,3 +133,12 @@ def test_what_stands_before_an_encoded_key_is_sent_as_it_is():
 @pytest.mark.parametrize("url", ["http://shop/p?a[]=1", "http://shop/{a,b}", "http://shop/[1-9]"])
 def test_curl_sends_one_request_for_any_url(url):
     assert words(format_curl(SentRequest("GET", url))) == ["-X", "GET", "--globoff", url]
+
+
+@pytest.mark.parametrize("size", [1, 400, 40_000])
+def test_a_long_body_is_shown_only_if_it_is_asked_for(size):
+    sent = SentRequest("POST", "http://shop/_search", {}, body={"query": "x" * size})
+    short = render_plain(_print_short_request(sent))
+    assert len(short) < 1000
+    assert ("…" in short) is (size > 1)
+    assert "x" * size in render_plain(_print_request(sent)).replace("\n", "").replace(" ", "")

@@ -64,15 +64,26 @@ from harness.report.terminal import (
     render_plain,
 )
 
+LONGEST_REQUEST = 400
+"""Characters of the body of a request that are shown, unless all of it is asked for."""
 
-def print_inspection(inspection: QueryInspection) -> Iterator[RenderableType]:
-    """The query, its request, its ranking rank by rank, what is missing, and why documents have their scores."""
+
+def print_inspection(inspection: QueryInspection, *, whole_request: bool = False) -> Iterator[RenderableType]:
+    """
+    The query, its ranking rank by rank, what is missing, why documents have their scores, and the request.
+
+    The request is shortened, unless *whole_request* is true: its body may be longer than all else.
+    """
     yield from _print_heading(inspection)
-    yield Text()
-    yield from _print_request(inspection)
     yield Text()
     yield from _print_ranking(inspection)
     yield from _print_explanations(inspection)
+    if whole_request:
+        yield from _print_request(inspection.sent)
+    else:
+        yield from _print_short_request(inspection.sent)
+    if inspection.notes:
+        yield Text()
     yield from make_texts(inspection.notes, "dim")
 
 
@@ -94,8 +105,19 @@ def _print_heading(inspection: QueryInspection) -> Iterator[RenderableType]:
     yield from map(indent, make_texts(describe_causes([query], inspection.checks), "bold yellow"))
 
 
-def _print_request(inspection: QueryInspection) -> Iterator[RenderableType]:
-    sent = inspection.sent
+def _print_short_request(sent: SentRequest) -> Iterator[RenderableType]:
+    yield Text("request as sent", style="bold")
+    yield printable(f"  {sent.method} {sent.url}")
+    if sent.body is not None:
+        body = json.dumps(shorten_vectors(sent.body), ensure_ascii=False)
+        if len(body) > LONGEST_REQUEST:
+            body = body[:LONGEST_REQUEST] + "…"
+        yield indent(make_text(body))
+    yield indent(Text("--request-body prints all of it, and a curl line that sends it", style="dim"))
+
+
+def _print_request(sent: SentRequest) -> Iterator[RenderableType]:
+    """All of the request, and the curl line that sends it."""
     yield Text("request as sent", style="bold")
     yield printable(f"  {sent.method} {sent.url}")
     if sent.body is not None:

@@ -218,6 +218,15 @@ def test_the_request_is_shown_as_it_is_sent(shown, received, request_):
     assert parameters == f"allow_partial_search_results=false&preference={header['preference']}"
 
 
+def test_the_ranking_comes_before_the_request_which_is_short(show):
+    status, printed = show("boots")
+    assert (status, printed.err) == (0, "")
+    before, _, request = printed.out.partition("request as sent\n")
+    assert "ranking\n" in before
+    assert "\ncurl " not in printed.out
+    assert request.splitlines()[-1] == "  --request-body prints all of it, and a curl line that sends it"
+
+
 def test_a_secret_is_named_by_its_variable(show, monkeypatch):
     monkeypatch.setenv("RELEVANCE_TOKEN", "tok-1234567890")
     monkeypatch.setenv("SHOP_PASSWORD", "pass-1234567890")
@@ -227,7 +236,11 @@ def test_a_secret_is_named_by_its_variable(show, monkeypatch):
         assert "1234567890" not in printed
         assert "${RELEVANCE_TOKEN}" in printed
     script = "curl() { for word; do printf '%s\\n' \"$word\"; done; }; "
-    [line] = [line for line in show("boots", "--request", "other")[1].out.splitlines() if line.startswith("curl ")]
+    [line] = [
+        line
+        for line in show("boots", "--request", "other", "--request-body")[1].out.splitlines()
+        if line.startswith("curl ")
+    ]
     sent = subprocess.run(["sh", "-c", script + line], capture_output=True, text=True, check=True).stdout
     assert json.loads(sent.splitlines()[-1])["stats"] == ["it's tok-1234567890"]
 
@@ -238,7 +251,7 @@ def test_a_login_is_in_the_curl_line_by_its_variables(show, engine, monkeypatch)
     )
     monkeypatch.setenv("SHOP_USER", "reader")
     monkeypatch.setenv("SHOP_PASSWORD", "pass-1234567890")
-    printed = show("boots")[1].out
+    printed = show("boots", "--request-body")[1].out
     assert 'curl -X POST -u "$SHOP_USER:$SHOP_PASSWORD" -H ' in printed
     assert "pass-1234567890" not in printed
 
@@ -263,7 +276,7 @@ def test_a_header_of_a_suite_does_not_stand_beside_the_login(show, engine, monke
     monkeypatch.setenv("RELEVANCE_TOKEN", "id:k3y-of-the-login")
     engine.root, engine.headers = {"hits": ["b", "x"]}, {}
 
-    [line] = [line for line in show("q")[1].out.splitlines() if line.startswith("curl ")]
+    [line] = [line for line in show("q", "--request-body")[1].out.splitlines() if line.startswith("curl ")]
     assert "a-suites-own" not in line
     script = "curl() { for word; do printf '%s\\n' \"$word\"; done; }; "
     words = subprocess.run(["sh", "-c", script + line], capture_output=True, text=True, check=True).stdout.splitlines()
@@ -361,7 +374,7 @@ def test_the_request_to_a_service_is_shown_as_it_is_sent(show, engine, monkeypat
     monkeypatch.setenv("RELEVANCE_TOKEN", "tok-1234567890")
     Path("shop.relevance.yaml").write_text(SERVICE)
     engine.root, engine.headers = {"hits": ["b", "x"]}, {}
-    status, printed = show("q")
+    status, printed = show("q", "--request-body")
     assert (status, printed.err) == (0, "")
     line = f"curl -X GET -H \"x-token: $RELEVANCE_TOKEN\" '{engine.url}/find/red%20shoes?n=5&all=true'"
     assert line in printed.out
