@@ -77,9 +77,11 @@ def received(engine, monkeypatch):
     kept = []
     search_all = engine.search_all
 
-    def keep(lines):
-        kept.extend(zip(map(json.loads, lines[::2]), map(json.loads, lines[1::2]), strict=True))
-        return search_all(lines)
+    def keep(lines, index):
+        # The index of all searches is in the path.
+        headers = [{"index": index, **json.loads(line)} for line in lines[::2]]
+        kept.extend(zip(headers, map(json.loads, lines[1::2]), strict=True))
+        return search_all(lines, index)
 
     monkeypatch.setattr(engine, "search_all", keep)
     return kept
