@@ -103,7 +103,7 @@ def test_a_hook_may_route_a_request(shop, install):
     install(SimpleNamespace(pytest_relevance_request=lambda request: replace(request, url_params={"routing": "north"})))
     headers = []
     answer = shop.search_all
-    shop.search_all = lambda lines: headers.extend(map(json.loads, lines[::2])) or answer(lines)
+    shop.search_all = lambda lines, index: headers.extend(map(json.loads, lines[::2])) or answer(lines, index)
     main(["run", "shop.relevance.yaml", "--url", shop.url])
     assert {header.get("routing") for header in headers} == {"north", None}  # look-ups by id are not routed
 

@@ -134,9 +134,9 @@ def test_on_an_index_that_moves_that_is_the_cause(repeated, engine):
 def test_each_repeat_may_reach_other_copies_unless_the_suite_says_which(repeated, engine):
     sent = []
     searched = engine.search_all
-    engine.search_all = lambda lines: (
+    engine.search_all = lambda lines, index: (
         sent.extend(json.loads(line).get("preference") for line in lines[::2]),
-        searched(lines),
+        searched(lines, index),
     )[1]
     repeated(FIRST)
     assert list(dict.fromkeys(sent)) == ["relevance-harness", "relevance-harness-2", "relevance-harness-3"]

@@ -44,9 +44,9 @@ def engine(tmp_path, monkeypatch):
                 return 200, {"id": "P1", "pit_id": "P1"}
             return reply(method, path, body)
 
-        def search_all(lines):
+        def search_all(lines, index):
             server.searched += map(json.loads, lines)
-            return searched(lines)
+            return searched(lines, index)
 
         server.reply, server.search_all = answer, search_all
         yield server

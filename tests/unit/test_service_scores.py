@@ -154,7 +154,7 @@ def test_an_integer_is_shown_whole(shop: Shop, capsys: pytest.CaptureFixture[str
     assert str(LESSER) in shown
 
 
-@pytest.mark.parametrize("score", ['"578730123365711993"', "1e999", "true", "[1]"])
+@pytest.mark.parametrize("score", ['"many"', "1e999", "true", "[1]"])
 def test_what_is_no_number_is_no_score(httpserver: HTTPServer, shop: Shop, score: str) -> None:
     httpserver.clear()
     body = f'{{"hits": [{{"id": "a", "score": {score}}}]}}'
