@@ -295,7 +295,9 @@ def told(
     )
     (pytester.path / "shop.relevance.yaml").write_text(text, encoding="utf-8")
     monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setattr("harness.search.server_health.Retries", partial(Retries, attempts=2))  # what is lost stays lost
+    monkeypatch.setattr(
+        "harness.search.server_health.Retries", partial(Retries, attempts=2, patience=1.0)
+    )  # what is lost stays lost
     status = main(["run", "shop.relevance.yaml", "--url", url])
     printed = capsys.readouterr().out
     assert status == broken.status, printed

@@ -156,7 +156,7 @@ def test_a_shard_without_a_node_is_missed(call: Callable[..., Any], search: Engi
     call("DELETE", f"/{name}")
     nowhere = {"number_of_replicas": 0, "index.routing.allocation.require._name": "no-such-node"}
     call("PUT", f"/{name}?wait_for_active_shards=0", {"settings": nowhere})
-    impatient = EngineSearch(search.connection, search.engine, retries=Retries(attempts=2, base=0.01))
+    impatient = EngineSearch(search.connection, search.engine, retries=Retries(attempts=2, base=0.01, patience=1.0))
 
     [response] = ask(impatient, name, {})
 
