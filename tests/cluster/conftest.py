@@ -14,6 +14,7 @@ import json
 import os
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -108,6 +109,22 @@ def call(search: EngineSearch) -> Callable[..., Any]:
         return json.loads(answer.body) if answer.body else None
 
     return send
+
+
+@pytest.fixture
+def skip_without_module() -> Callable[[str, str], AbstractContextManager[None]]:
+    """Skips the test where the server refuses what is in the block, with a text, for lack of a module of its own."""
+
+    @contextmanager
+    def skip(module: str, refusal: str) -> Iterator[None]:
+        try:
+            yield
+        except AssertionError as error:
+            if refusal not in str(error):
+                raise
+            pytest.skip(f"this node has no {module}, which is a module of its own")
+
+    return skip
 
 
 @pytest.fixture

@@ -188,14 +188,14 @@ FEATURES = {"properties": {"rank": {"type": "rank_feature"}, "day": {"type": "da
     ],
 )
 def test_the_inputs_of_a_feature_are_told(
-    search: EngineSearch, index: Callable[..., str], query: Any, words: list[str]
+    search: EngineSearch,
+    index: Callable[..., str],
+    query: Any,
+    words: list[str],
+    skip_without_module: Callable[..., Any],
 ) -> None:
-    try:
+    with skip_without_module("rank_feature", "[rank_feature] declared"):
         name = index({"1": {"rank": 3, "day": "2020-01-02"}}, mappings=FEATURES)
-    except AssertionError as refusal:
-        if "[rank_feature] declared" in str(refusal):
-            pytest.skip("this node has no rank_feature, which is a module of its own")
-        raise
     [found] = explain_documents(search, SearchRequest("q", name, {"query": query}), ["1"], ranking=["1"])
     texts = " / ".join(detail.description for part in found.parts for detail in part.details)
     assert all(word in texts for word in words)
