@@ -20,7 +20,7 @@ from harness.judging.findings import Scale, list_scales
 from harness.judging.judge_file import JudgeFile, describe_outdated, read_shown_params
 from harness.judging.writing import format_grade
 from harness.model import GainKind, Pool, PooledDocument, Query, Suite
-from harness.report.sentences import describe_zero_hits
+from harness.report.sentences import describe_unanswered, describe_zero_hits
 from harness.run.cell import Progress
 from harness.suites import load_suites
 from harness.words import count, format_exactly, listed
@@ -303,8 +303,7 @@ def open_session(
 def _list_notes(pool: Pool, fields: Sequence[str], to_settle: Set[Pair]) -> Iterator[str]:
     yield from pool.notes
     yield from describe_zero_hits(pool)
-    for (query, request), reason in pool.unanswered.items():
-        yield f"query {query} has no answer for {request}: {reason}"
+    yield from describe_unanswered(pool)
     pooled = {(document.query, document.document) for document in pool.documents}
     absent = len(to_settle - pooled)
     if absent:

@@ -266,6 +266,41 @@ def describe_zero_hits(pool: Pool) -> Iterator[str]:
         yield f"zero hits{where}: {listed(queries, QUERIES_LISTED)}"
 
 
+REASONS_SHOWN = 10
+"""Different reasons for which queries have no answer, each on a line."""
+
+
+def describe_unanswered(pool: Pool) -> Iterator[str]:
+    """
+    A line for each reason for which queries have no answer, with the queries, and the requests unless all are meant.
+
+    A wrong request fails with the same error for each query.
+    """
+    runs = tuple(coverage.run for coverage in pool.coverage)
+    failed_runs = grouped(((query, reason), run) for (query, run), reason in pool.unanswered.items())
+    by_reason = grouped(((reason, tuple(names)), query) for (query, reason), names in failed_runs.items())
+    for (reason, names), queries in list(by_reason.items())[:REASONS_SHOWN]:
+        verb = "has" if len(queries) == 1 else "have"
+        where = "" if names == runs else f" for {', '.join(names)}"
+        yield f"{name_queries(queries)} {verb} no answer{where}: {reason}"
+    others = list(by_reason.values())[REASONS_SHOWN:]
+    if others:
+        hidden = {query for queries in others for query in queries}
+        yield f"{count(len(hidden), 'more query')} without an answer, for {count(len(others), 'other reason')}"
+
+
+def name_queries(queries: Sequence[str]) -> str:
+    """
+    *queries* by their ids, as the subject of a sentence.
+
+    >>> name_queries(["shoes"]), name_queries(["shoes", "boots"])
+    ('query shoes', '2 queries (shoes, boots)')
+    """
+    if len(queries) == 1:
+        return f"query {queries[0]}"
+    return f"{count(len(queries), 'query')} ({listed(queries, QUERIES_LISTED)})"
+
+
 def format_matching(query: QueryReport) -> str:
     """How many documents match, and that it is ``at least`` so many where the engine stopped counting."""
     if query.total is None:

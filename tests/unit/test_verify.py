@@ -206,3 +206,14 @@ def test_what_can_be_compared_with_nothing_is_refused(engine, tmp_path, capsys):
     assert main(["verify", str(path), "--url", engine.url]) == 2
     assert "'id_field' sku, and _rank_eval knows documents by _id only" in capsys.readouterr().err
     assert engine.sent == []
+
+
+def test_the_same_reason_is_printed_once_for_all_queries_that_are_not_compared(verify):
+    queries = "queries: [{id: red, text: red shoes, judgments: {a: 1}}, {id: blue, text: red shoes, judgments: {a: 1}}]"
+    suite = SUITE.partition("queries:")[0] + queries.replace("{", "{{").replace("}", "}}")
+    content = {"details": {"red": {"metric_score": 1.0, "hits": [7]}, "blue": {"metric_score": 1.0, "hits": [7]}}}
+    fault = Fault("/i/_rank_eval", status=200, body=json.dumps(content).encode(), times=9)
+    status, told = verify(fault, suite=suite)
+    said = " ".join(told.out.split())
+    assert status == 3
+    assert "2 queries (red, blue) are not compared: malformed answer: `_rank_eval` has no score and hits" in said

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from harness.model import JudgeAgreement, JudgmentFinding, Pool
 from harness.report.json import escape_json_commands
-from harness.report.sentences import describe_zero_hits, format_score, printable
+from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, printable
 from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
 from harness.words import count, format_exactly
 
@@ -20,7 +20,6 @@ from harness.words import count, format_exactly
 
 
 QUERIES_SHOWN = 10
-UNANSWERED_SHOWN = 10
 
 
 def print_pool(pool: Pool) -> Iterator[RenderableType]:
@@ -34,7 +33,7 @@ def print_pool(pool: Pool) -> Iterator[RenderableType]:
         yield indent(Text(f"and {count(len(pool.queries) - QUERIES_SHOWN, 'ranking')} more", style="dim"))
     yield from map(indent, make_texts(pool.notes, "dim"))
     yield from map(indent, make_texts(describe_zero_hits(pool), "yellow"))
-    yield from _print_unanswered(pool)
+    yield from map(indent, make_texts(describe_unanswered(pool), "bold red"))
 
 
 def _describe_total(pool: Pool) -> str:
@@ -70,16 +69,6 @@ def _lay_out_queries(pool: Pool) -> Table:
         cells += map(format_score, (query.bounds.as_judged, query.bounds.if_worst, query.bounds.if_best))
         table.add_row(*cells)
     return table
-
-
-def _print_unanswered(pool: Pool) -> Iterator[RenderableType]:
-    has_runs = len(pool.coverage) > 1
-    for (query, run), reason in list(pool.unanswered.items())[:UNANSWERED_SHOWN]:
-        where = f", request {run}" if has_runs else ""
-        yield indent(make_text(f"query {query}{where} has no answer: {reason}", "bold red"))
-    if len(pool.unanswered) > UNANSWERED_SHOWN:
-        left = count(len(pool.unanswered) - UNANSWERED_SHOWN, "ranking")
-        yield indent(Text(f"and {left} more without an answer", style="bold red"))
 
 
 # Findings.

@@ -8,9 +8,16 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from harness.model import Cause, CauseKind, ScoreDifference, Verification, VerifiedMeasure
-from harness.report.sentences import format_difference, format_score, name_mean_column, printable, printable_lines
+from harness.report.sentences import (
+    format_difference,
+    format_score,
+    name_mean_column,
+    name_queries,
+    printable,
+    printable_lines,
+)
 from harness.report.terminal import align_right, indent, make_table, make_text
-from harness.words import count, listed
+from harness.words import count, grouped, listed
 
 DIFFERENCES_SHOWN = 20
 """Differences shown for each measure; JSON has all."""
@@ -61,8 +68,10 @@ def print_verification(verification: Verification) -> Iterator[RenderableType]:
     yield indent(_lay_out_means(verification))
     for measure in verification.measures:
         yield from _print_differences(measure, verification)
-    for query, reason in verification.unanswered.items():
-        yield indent(make_text(f"query {query} is not compared: {reason}", "bold red"))
+    by_reason = grouped((reason, query) for query, reason in verification.unanswered.items())
+    for reason, queries in by_reason.items():
+        verb = "is" if len(queries) == 1 else "are"
+        yield indent(make_text(f"{name_queries(queries)} {verb} not compared: {reason}", "bold red"))
     if verification.not_compared:
         names = ", ".join(verification.not_compared)
         yield indent(make_text(f"not compared, as _rank_eval has no such measure: {names}", "dim"))

@@ -11,6 +11,7 @@ from harness.errors import FormatError, UsageError
 from harness.files.judgments import read_judgments
 from harness.model import Coverage, Pool, PooledDocument, QueryCoverage, UnjudgedBounds
 from harness.report.pool_files import WRITERS, format_pool_csv, format_pool_yaml
+from harness.report.sentences import describe_unanswered
 from harness.report.terminal import render_plain
 from harness.report.terminal.judgments import print_pool
 
@@ -148,11 +149,42 @@ def test_nothing_unjudged_is_said():
     assert lines(pool_of(labels=["current"]))[0] == "shop  no hit of the top 10 is unjudged"
 
 
-def test_a_query_without_an_answer_is_named():
-    unanswered = {(f"q{n}", "current"): "timeout: slow" for n in range(12)}
-    shown = lines(pool_of(labels=["current"], unanswered=unanswered))
-    assert "  query q0 has no answer: timeout: slow" in shown
-    assert shown[-1] == "  and 2 rankings more without an answer"
+REFUSED = "engine error (400): no [query] registered for [mtach]"
+
+
+@pytest.mark.parametrize(
+    ("unanswered", "expected"),
+    [
+        ({("q1", "current"): "timeout: slow"}, ["query q1 has no answer for current: timeout: slow"]),
+        (
+            {(f"q{n}", run): REFUSED for n in range(12) for run in ("current", "candidate")},
+            [f"12 queries ({', '.join(f'q{n}' for n in range(10))} and 2 more) have no answer: {REFUSED}"],
+        ),
+        (
+            {("q1", "current"): REFUSED, ("q2", "current"): "timeout: slow", ("q3", "current"): REFUSED},
+            [
+                f"2 queries (q1, q3) have no answer for current: {REFUSED}",
+                "query q2 has no answer for current: timeout: slow",
+            ],
+        ),
+        (
+            {("q1", "current"): REFUSED, ("q1", "candidate"): "timeout: slow"},
+            [f"query q1 has no answer for current: {REFUSED}", "query q1 has no answer for candidate: timeout: slow"],
+        ),
+    ],
+    ids=["one", "the same for all", "two reasons", "two reasons of a query"],
+)
+def test_each_reason_for_no_answer_is_printed_once_with_its_queries(unanswered, expected):
+    assert list(describe_unanswered(pool_of(unanswered=unanswered))) == expected
+    printed = " ".join(" ".join(lines(pool_of(unanswered=unanswered))).split())
+    assert printed.endswith(" ".join(expected))
+
+
+def test_many_reasons_for_no_answer_are_counted():
+    unanswered = {(f"q{n}", "current"): f"timeout: {n} ms" for n in range(13)}
+    shown = list(describe_unanswered(pool_of(labels=["current"], unanswered=unanswered)))
+    assert shown[0] == "query q0 has no answer: timeout: 0 ms"
+    assert shown[10:] == ["3 more queries without an answer, for 3 other reasons"]
 
 
 def test_many_queries_are_counted():
