@@ -19,6 +19,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from harness.embedded.browsers import refuse_web_pages
 from harness.files.writing import write_whole
 
 RUNNER = "org.codelibs.opensearch.runner.OpenSearchRunner"
@@ -90,6 +91,7 @@ class Node:
         configs = self._runner.newConfigs().clusterName("relevance-harness").numOfNode(1)
         self._runner.build(configs.basePath(str(self._home / "data")))
         transport = self._runner.node().injector().getInstance(jpype.JClass(HTTP_TRANSPORT).class_)
+        refuse_web_pages(transport)
         return f"http://127.0.0.1:{transport.boundAddress().publishAddress().getPort()}"
 
     def _settings(self) -> dict[str, str]:

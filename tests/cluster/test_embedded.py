@@ -61,6 +61,47 @@ def test_only_this_machine_reaches_it(node: EmbeddedNode) -> None:
     assert listening == {"127.0.0.1"}
 
 
+def send_raw(port: int, headers: dict[str, str], request_line: str) -> str:
+    """The answer to exactly these headers: clients of HTTP set Host themselves."""
+    lines = [request_line, *(f"{name}: {value}" for name, value in headers.items()), "Connection: close", "", ""]
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as connection:
+        connection.sendall("\r\n".join(lines).encode())
+        return b"".join(iter(lambda: connection.recv(65_536), b"")).decode()
+
+
+def test_requests_of_web_pages_are_refused(node: EmbeddedNode) -> None:
+    call(node, "PUT", "kept/_doc/1?refresh=true", {}, status=201)
+    host = node.url.removeprefix("http://")
+    port = int(host.rpartition(":")[2])
+    refused: list[dict[str, str]] = [
+        {},
+        {"Host": f"rebound.example:{port}"},
+        {"host": "rebound.example", "origin": "http://rebound.example"},
+        {"Host": host, "Origin": "http://evil"},
+        {"Host": host, "origin": "null"},
+        {"Host": host, "Origin": "http://localhost:3000"},
+    ]
+    requests_of_pages = (
+        "POST /kept/_delete_by_query?q=*",
+        "DELETE /kept",
+        "GET /kept/_search",
+        "OPTIONS /",
+        "GET /%zz",
+    )
+    for headers in refused:
+        for request in requests_of_pages:
+            answer = send_raw(port, headers, f"{request} HTTP/1.1")
+            assert answer.startswith("HTTP/1.1 403 "), (headers, request, answer)
+            assert "the header" in answer
+    assert call(node, "GET", "kept/_count")["count"] == 1
+    for allowed in (host, f"localhost:{port}", "[::1]:9200", "127.0.0.1:1"):
+        for headers in ({"Host": allowed}, {"Host": allowed, "Origin": f"http://{allowed}"}):
+            assert send_raw(port, headers, "GET /kept/_count HTTP/1.1").startswith("HTTP/1.1 200 ")
+            # What OpenSearch itself refuses is still told by it.
+            assert send_raw(port, headers, "GET /kept/_count?x=1 HTTP/1.1").startswith("HTTP/1.1 400 ")
+    call(node, "DELETE", "kept")
+
+
 def test_it_has_the_modules_of_the_engine(node: EmbeddedNode) -> None:
     mapping = {"mappings": {"properties": {"title": {"type": "text", "analyzer": "english"}, "n": {"type": "integer"}}}}
     call(node, "PUT", "shoes", mapping)

@@ -22,6 +22,14 @@ def test_every_port_is_bound_to_this_machine_because_there_is_no_login(name: str
 
 
 @pytest.mark.parametrize("name", ENGINES)
+def test_pages_of_other_sites_are_refused(name: str) -> None:
+    """With cross-origin requests on and no origin allowed, both engines answer 403 to another origin."""
+    environment = SERVICES[name]["environment"]
+    assert environment["http.cors.enabled"] == "true"
+    assert "http.cors.allow-origin" not in environment
+
+
+@pytest.mark.parametrize("name", ENGINES)
 def test_every_engine_has_a_memory_limit_and_a_health_check_to_wait_for(name: str) -> None:
     assert SERVICES[name]["mem_limit"]
     check = SERVICES[name]["healthcheck"]["test"][1]

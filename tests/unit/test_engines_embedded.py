@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.embedded import process, start
+from harness.embedded.browsers import find_refusal
 from harness.errors import EngineStartError, UsageError
 
 pytest.importorskip("jpype", reason="the extra `embedded` is not installed")
@@ -56,3 +57,51 @@ def test_variables_that_change_every_java_do_not_reach_the_node(
 def test_an_unknown_version_is_a_wrong_command_line(temporary: Path) -> None:
     with pytest.raises(UsageError, match=r"expected 3\.8 or 2\.19"), start("4"):
         pytest.fail("a node of no version started")
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:9200", "127.0.0.1", "localhost:1", "LocalHost:9200", "[::1]:9200", "127.0.0.53:9200"]
+)
+def test_a_request_to_this_machine_is_answered_at_any_port(host: str) -> None:
+    assert find_refusal(host, None) is None
+    assert find_refusal(host, f"http://{host}") is None
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        None,
+        "",
+        "rebound.example:9200",
+        "127.0.0.1.rebound.example",
+        "localhost.rebound.example",
+        "rebound.example\\localhost",
+        "user@localhost",
+        "localhost:9200\n",
+        "localhost:",
+        "10.0.0.1:9200",
+        "[::2]:9200",
+        "127.0.0.\u0661",
+    ],
+)
+def test_a_request_to_another_host_is_refused_with_and_without_an_origin(host: str | None) -> None:
+    assert find_refusal(host, None) is not None
+    assert find_refusal(host, f"http://{host}") is not None
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "",
+        "null",
+        "http://evil",
+        "https://127.0.0.1:9200",
+        "http://127.0.0.1",
+        "http://localhost:9200",
+        "http://127.0.0.1:9200.evil",
+        "chrome-extension://abcdef",
+        "http://127.0.0.1:9200 http://evil",
+    ],
+)
+def test_a_request_that_a_web_page_may_have_sent_is_refused(origin: str) -> None:
+    assert find_refusal("127.0.0.1:9200", origin) is not None
