@@ -33,7 +33,7 @@ from harness.report.document import (
     Tone,
 )
 from harness.report.sentences import escape_commands, printable
-from harness.words import count
+from harness.words import count, counted, grouped
 
 UNBOUNDED = 10_000
 """Columns that no table needs."""
@@ -273,13 +273,47 @@ def print_command(threshold: ThresholdLine) -> Iterator[RenderableType]:
         yield f"  next: {printable(threshold.command)}"
 
 
-def print_quiet_lines(title: str, thresholds: Iterable[ThresholdLine]) -> Iterator[Text]:
-    """A line for each threshold that needs attention, which begins with the *title* of the suite."""
-    for threshold in thresholds:
-        status = threshold.verdict.status
-        if status in LOOKED_AT:
-            why = f": {printable(threshold.verdict.reason)}"
-            yield Text.assemble(printable(title), ": ", print_status(status), " ", name_threshold(threshold), why)
+QUIET_LINES = 10
+"""Lines about what failed in a quiet report, beside the last line."""
+
+QUIET_CELLS = 240
+"""Columns of such a line, two or three lines of a terminal: a reason may quote a server, and an id may be long."""
+
+
+def build_quiet_lines(title: str, thresholds: Iterable[ThresholdLine]) -> list[Text]:
+    """
+    A line for each threshold that needs attention, which begins with the *title* of the suite.
+
+    A threshold that single queries have in common is one line with their number.
+    """
+    looked_at = [threshold for threshold in thresholds if threshold.verdict.status in LOOKED_AT]
+    by_text = grouped(
+        ((line.verdict.status, line.verdict.threshold, line.verdict.query is not None), line) for line in looked_at
+    )
+    lines = []
+    for (status, text, is_of_query), same in by_text.items():
+        heading = Text.assemble(printable(title), ": ", print_status(status), " ")
+        if is_of_query and len(same) > 1:
+            queries = counted([str(line.verdict.query) for line in same], "query")
+            lines.append(heading + make_text(f"{text} for {queries}"))
+        else:
+            lines += [heading + name_threshold(line) + make_text(f": {line.verdict.reason}") for line in same]
+    return lines
+
+
+def print_quiet_lines(sections: Sequence[Sequence[Text]]) -> Iterator[Text]:
+    """
+    The first of the lines of *sections*, each of one suite, and how many more there are.
+
+    The first line of each suite comes before the second line of any: of many suites that fail, all should be seen.
+    """
+    by_place = sorted((place, number) for number, lines in enumerate(sections) for place in range(len(lines)))
+    for place, number in sorted(by_place[:QUIET_LINES], key=lambda key: (key[1], key[0])):
+        line = sections[number][place].copy()
+        line.truncate(QUIET_CELLS, overflow="ellipsis")
+        yield line
+    if len(by_place) > QUIET_LINES:
+        yield Text(f"and {len(by_place) - QUIET_LINES:,} more; without --quiet each is explained", style="dim")
 
 
 # Tables.

@@ -17,6 +17,7 @@ from harness.report.comparison_sentences import describe_method
 from harness.report.document import ComparisonDocument
 from harness.report.sentences import printable
 from harness.report.terminal import (
+    build_quiet_lines,
     make_text,
     print_blocks,
     print_cell,
@@ -42,7 +43,7 @@ def print_comparison_report(
     document = build_comparison_document(report, most=most)
     if quiet:
         heading = document.suite if document.suite else document.candidate
-        yield from print_quiet_lines(heading, document.thresholds.thresholds)
+        yield from print_quiet_lines([build_quiet_lines(heading, document.thresholds.thresholds)])
     else:
         suite = f"{printable(document.suite)}  " if document.suite else ""
         yield Text.assemble((suite, "bold"), *_name_sides(document.candidate, document.reference))

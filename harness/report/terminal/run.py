@@ -15,8 +15,10 @@ from harness.model import QueryReport, Report, SuiteReport, Verdict
 from harness.report.attention import QUERIES_OF_THRESHOLD, order_blamed
 from harness.report.document import Notes, RunDocument, SuiteSection
 from harness.report.run_document import build_changes, build_query_section, build_run_document, build_threshold
+from harness.report.run_sentences import describe_outcomes
 from harness.report.sentences import printable
 from harness.report.terminal import (
+    build_quiet_lines,
     indent,
     make_text,
     print_blocks,
@@ -35,16 +37,19 @@ from harness.words import count
 
 def print_report(report: Report, *, quiet: bool = False) -> Iterator[RenderableType]:
     """
-    *report*; if *quiet* only the thresholds that need attention, and the last line.
+    *report*; if *quiet* only what failed, in a few lines, and the last line.
 
     The command reports suites that did not run as errors, so they are not printed here.
     """
     document = build_run_document(report)
-    for suite in document.suites:
-        yield from _print_quietly(suite) if quiet else _print_suite(suite)
-    if document.overview is not None and not quiet:
-        yield from print_table(document.overview)
-        yield Text()
+    if quiet:
+        yield from print_quiet_lines(list(map(_build_quiet_section, report.suites, document.suites)))
+    else:
+        for suite in document.suites:
+            yield from _print_suite(suite)
+        if document.overview is not None:
+            yield from print_table(document.overview)
+            yield Text()
     yield Text(document.closing, style=_choose_closing_style(document))
 
 
@@ -59,16 +64,19 @@ def _print_suite(suite: SuiteSection) -> Iterator[RenderableType]:
         yield Text()
 
 
-def _print_quietly(suite: SuiteSection) -> Iterator[RenderableType]:
-    lines = list(print_quiet_lines(suite.title, suite.thresholds.thresholds))
-    if suite.thresholds.unanswered or lines:
-        for warning in suite.warnings.lines:
-            yield make_text(f"{suite.title}: {warning.text}")
-    if suite.thresholds.unanswered:
-        yield Text.assemble(printable(suite.title), ": ", print_unanswered(suite.thresholds))
-        for outcome in suite.outcomes.lines:
-            yield make_text(f"{suite.title}: {outcome.text}")
-    yield from lines
+def _build_quiet_section(suite: SuiteReport, section: SuiteSection) -> list[Text]:
+    """What failed in *suite*: its thresholds, and why queries have no answer; then the first probable cause, if any."""
+    thresholds = section.thresholds
+    lines = build_quiet_lines(section.title, thresholds.thresholds)
+    # A threshold that has an error of its own gives the reason.
+    if thresholds.unanswered or not lines:
+        reasons = describe_outcomes(suite.unanswered.values())
+        lines = [*(make_text(f"{section.title}: {reason}") for reason in reasons), *lines]
+    if thresholds.unanswered:
+        lines.insert(0, Text.assemble(printable(section.title), ": ", print_unanswered(thresholds)))
+    if lines and section.warnings.lines:
+        lines.append(make_text(f"{section.title}: {section.warnings.lines[0].text}"))
+    return lines
 
 
 def _choose_closing_style(document: RunDocument) -> str:

@@ -160,6 +160,54 @@ def test_quiet_leaves_what_did_not_hold_and_the_last_line(report):
     assert len(lines) == 3
 
 
+def quiet_lines(report, *verdicts_of_suites):
+    """The lines of *report*, as quiet as can be, with a suite like its own for each list of verdicts."""
+    own = report.suites[0]
+    suites = tuple(replace(own, name=f"s{n}", verdicts=tuple(v)) for n, v in enumerate(verdicts_of_suites))
+    return render_plain(print_report(replace(report, suites=suites), quiet=True), 400).splitlines()
+
+
+def failed_verdict(number, *, threshold="hits >= 1", query=None, status=Status.FAILED, reason="too low"):
+    return Verdict(f"v{number}", threshold, status, reason, 0.1, 1, query=query)
+
+
+def test_quiet_counts_the_queries_of_one_threshold(report):
+    verdicts = [failed_verdict(n, query=f"q{n}") for n in range(70)]
+    other = failed_verdict(70, query="q1", threshold="hits >= 2", reason="0 documents match")
+    lines = quiet_lines(report, [*verdicts, other])
+    assert lines[:2] == [
+        "s0: FAILED hits >= 1 for 70 queries (q0, q1, q2 and 67 more)",
+        "s0: FAILED hits >= 2  (query q1): 0 documents match",
+    ]
+    assert len(lines) == 3
+
+
+@pytest.mark.parametrize("suites", [1, 3, 12, 40])
+def test_quiet_is_a_few_lines_however_many_thresholds_and_suites_fail(report, suites):
+    verdicts = [failed_verdict(n, threshold=f"hits >= {n}") for n in range(20)]
+    lines = quiet_lines(report, *[verdicts] * suites)
+    assert len(lines) == 12
+    assert lines[-2] == f"and {20 * suites - 10:,} more; without --quiet each is explained"
+    assert f"{20 * suites:,} failed" in lines[-1]
+    assert len({line.split(":")[0] for line in lines[:-2]}) == min(suites, 10)
+    assert lines[:-2] == sorted(lines[:-2], key=lambda line: int(line.split(":")[0][1:]))
+
+
+@pytest.mark.parametrize("length", [1_000, 100_000])
+def test_quiet_cuts_what_a_server_quotes_and_a_long_name(report, length):
+    verdicts = [failed_verdict(0, reason="x" * length), failed_verdict(1, query="q" * length)]
+    lines = quiet_lines(report, verdicts)
+    assert [line[-1] for line in lines[:2]] == ["…", "…"]
+    assert all(cell_len(line) <= 240 for line in lines)
+
+
+def test_quiet_says_why_queries_have_no_answer_where_no_threshold_does(suite, report):
+    down = QueryReport("b", "", Outcome.ERROR, "connection refused")
+    lone = replace(report, suites=(replace(suite, queries=(down,), verdicts=()),), exit_status=3)
+    text = render_plain(print_report(lone, quiet=True), 300)
+    assert "products: 1 query with outcome error: connection refused (b)" in text
+
+
 def test_no_line_ends_in_blanks(report):
     assert all(line == line.rstrip() for line in plain_report(report).splitlines())
 
