@@ -36,6 +36,7 @@ from harness.judging.judge_file import (
     fingerprint_questions,
     read_judge_files,
 )
+from harness.judging.judge_lock import hold_judge_file
 from harness.judging.page import JudgingServer, require_installed
 from harness.judging.session import JudgeOptions, check_on_scale, list_choices, open_session
 from harness.judging.writing import GradedFiles, check_output, format_csv, format_json_lines
@@ -145,7 +146,7 @@ def command(
     if only_write and settle:
         _check_has_graded(judge, judges)
     name = judge or SOMEBODY
-    own_file = judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
+    judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
     target = _GradeTarget(
         files=GradedFiles.read(path, configs),
         folder=folder,
@@ -160,10 +161,7 @@ def command(
         for line in target.write():
             click.echo(make_loggable(line))
         return 0
-    # Before queries are sent: what a judge grades could not be kept.
-    require_installed()
-    own_file.check_writable()
-    return _judge(path, judges, target, judge=name, **arguments)
+    return _judge_alone(path, judges, target, judge=name, **arguments)
 
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:
@@ -192,6 +190,23 @@ def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | 
     else:
         show(print_agreement(agreement))
     return 0
+
+
+def _judge_alone(
+    path: Path, judges: dict[str, JudgeFile], target: _GradeTarget, *, judge: str, **arguments: Any
+) -> int:
+    """Judge while no other command grades as *judge*; the arguments are those of `_judge`."""
+    # Before queries are sent: what a judge grades could not be kept.
+    require_installed()
+    own_file = judges[judge]
+    own_file.check_writable()
+    with hold_judge_file(own_file.path, judge) as is_held:
+        if not is_held:
+            line = f"this system has no lock for {own_file.path}; grade as {judge} in this command only"
+            click.echo(make_loggable(f"harness: {line}"), err=True)
+        # A command that ended just now may have kept grades since the file was read.
+        judges[judge] = JudgeFile.read(own_file.path, own_file.questions)
+        return _judge(path, judges, target, judge=judge, **arguments)
 
 
 def _judge(

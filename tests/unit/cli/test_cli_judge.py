@@ -440,3 +440,47 @@ def test_where_no_browser_has_a_window_the_address_is_printed(folder, capsys, mo
     assert main(["judge", "shop.relevance.yaml", "-q", *words]) == 0
     assert ("harness: no browser could be opened; open the address above" in told) == (not words)
     assert told[-1] == "no grade is new; nothing was written"
+
+
+@pytest.mark.parametrize("name", ["anna", "bob"])
+def test_a_judge_grades_in_one_command_at_a_time(folder, judge, capsys, name):
+    """A second command would show stale grades, and could take a half-written line of the first for one cut off."""
+    pytest.importorskip("fcntl", reason="this system has no locks")
+    statuses = []
+
+    def act(page):
+        statuses.append(main(["judge", "shop.relevance.yaml", "-q", "--judge", name]))
+        for words in (["--write", "--output", "csv=out.csv"], ["--judge", "eve", "--settle"]):
+            statuses.append(main(["judge", "shop.relevance.yaml", "-q", *words]))
+        page.grade({"shoes/y": 0})
+        finish(page)
+
+    assert judge("--judge", name, act=act, shoes__x=1) == 0
+    assert statuses == [2, 0, 0]
+    said = capsys.readouterr().err
+    assert said.startswith(f"harness: shop.judged-by.{name}.jsonl: process {os.getpid()}, started 20")
+    remedy = f"grades as {name} already; finish on its page or end it with Ctrl-C, or grade under another name"
+    assert remedy in said
+    assert (folder / f"shop.judged-by.{name}.jsonl").read_text().count("\n") == 2
+    assert suite_lines(folder)[0].endswith("judgments: {a: 2, b: 0, x: 1, y: 0}}   # two")
+    assert judge("--judge", name) == 0
+    assert not list(folder.glob(".shop*"))
+
+
+def test_where_the_system_has_no_locks_the_judge_is_told(judge, capsys, monkeypatch):
+    monkeypatch.setattr("harness.judging.judge_lock.flock", None)
+    assert judge("--judge", "anna") == 0
+    told = capsys.readouterr().err
+    assert (
+        told == "harness: this system has no lock for shop.judged-by.anna.jsonl; grade as anna in this command only\n"
+    )
+
+
+def test_what_another_command_kept_before_it_ended_is_shown(folder, judge, monkeypatch):
+    """The other command ends between the reading of all judges and the lock."""
+    line = '{"query": "shoes", "document": "x", "grade": 1}\n'
+    kept = folder / "shop.judged-by.judge.jsonl"
+    monkeypatch.setattr("harness.cli.judge.require_installed", lambda: kept.write_text(line))
+    seen = []
+    assert judge(act=lambda page: seen.extend(page.documents) or finish(page)) == 0
+    assert [document["grade"] for document in seen] == [1.0, None, None]
