@@ -176,6 +176,7 @@ def write_drafts(
     Raises:
         UsageError: A file to write exists already or cannot be written, or *output* is one file for several suites.
     """
+    from harness.migrate.spellings import leave_look_alikes
     from harness.migrate.suite_yaml import render_suite
 
     files: dict[Path, str] = {}
@@ -183,6 +184,7 @@ def write_drafts(
     paths = _choose_suite_paths(output, drafts, given.name)
     for draft, path in zip(drafts, paths, strict=True):
         _apply_options(draft, given)
+        leave_look_alikes(draft)
         files |= render_suite(draft, path)
         leftovers += draft.leftovers.values()
     if beside is not None:

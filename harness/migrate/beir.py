@@ -103,7 +103,7 @@ def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged
     """Add the queries that the split judges; note the others, and judgments without a query."""
     ids: dict[str, None] = {}
     for entry in parse_lines(read_import(path)):
-        query_id = _claim_id(entry, ids)
+        query_id = _claim_id(entry, ids, draft)
         # All splits of a dataset share one file of queries.
         if query_id not in judged:
             text = entry.need("text").words()
@@ -124,12 +124,13 @@ def _add_queries(path: Path, draft: Draft, judged: Mapping[str, Sequence[_Judged
                 draft.judge(stranger, document, grade, place)
 
 
-def _claim_id(entry: JsonNode, taken: dict[str, None]) -> str:
+def _claim_id(entry: JsonNode, taken: dict[str, None], draft: Draft) -> str:
     """The id of *entry*, which is added to *taken*; an id that is taken already raises FormatError."""
     node = entry.need("_id")
     if node.words() in taken:
         raise node.source.make_error(*node.source.find_place(node.offset), f"the id {node.words()!r} is there twice")
     taken[node.words()] = None
+    draft.leftovers.add_trimmed(node.place, node.text())
     return node.words()
 
 
@@ -147,7 +148,7 @@ def _add_corpus(path: Path, draft: Draft) -> None:
         if "id" in entry.members():
             draft.leave(entry.place, "the field 'id' of documents, which is that of '_id' in a suite's own index")
         fields = {key: value.json() for key, value in entry.items() if key not in ("_id", "id")}
-        lines.append({"id": _claim_id(entry, ids), **fields})
+        lines.append({"id": _claim_id(entry, ids, draft), **fields})
     _remove_missing_documents(draft, ids)
     draft.documents = format_json_lines(lines)
     draft.request = _REQUEST

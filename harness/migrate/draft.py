@@ -49,6 +49,11 @@ class Leftovers(dict[tuple[str, str], Leftover]):
         else:
             self[key] = Leftover(place, what, count, first)
 
+    def add_trimmed(self, place: Mark, text: str) -> None:
+        """Add the blanks around *text*, an id or the text of a query, if there are any."""
+        if text != text.strip():
+            self.add(place, "blanks around an id or text", first=repr(text))
+
 
 @dataclass(slots=True)
 class DraftQuery:
@@ -141,7 +146,7 @@ class Draft:
         self.leave_damage(place, wanted)
         query = DraftQuery(self._choose_id(wanted), text, place=place)
         if query.id != wanted:
-            what = "ids of queries that are repeated, empty or not printable"
+            what = "ids of queries that are repeated, empty, not printable, or have blanks around them"
             self.leave(place, what, first=f"{wanted!r}, which is {query.id!r} in the suite")
         self.queries.append(query)
         return query

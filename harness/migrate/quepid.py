@@ -111,7 +111,7 @@ def _read_csv(table: InputTable, draft: Draft) -> None:
             for label, column in remarks:
                 if column is not None:
                     _remark(query, label, row.cells[column])
-            document_id = row.cells[document].strip() if document else ""
+            document_id = row.trim(document) if document else ""
             if document_id and rating:
                 _rate(draft, query, document_id, row.grade(rating), row.place)
             elif document_id:

@@ -126,7 +126,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
                 query=_read_cell(row, query),
                 text=_read_cell(row, text),
                 grade=row.grade(grade) if grade else None,
-                tags=_split_tags(_read_cell(row, tags)),
+                tags=_split_tags(remove_mark(row.cells[tags].strip())) if tags else (),
                 weight=row.grade(weight) if weight else None,
                 params={name.removeprefix(_PARAM): _read_cell(row, name) for name in params if row.cells[name].strip()},
             )
@@ -140,7 +140,7 @@ def _read_csv(path: Path, draft: Draft) -> Iterator[_Entry]:
 
 def _read_cell(row: TableRow, column: str | None) -> str:
     """The text in *column* without blanks around it and without the mark for spreadsheets; "" without a column."""
-    return remove_mark(row.cells[column].strip()) if column else ""
+    return remove_mark(row.trim(column)) if column else ""
 
 
 def _split_tags(cell: str) -> list[str]:

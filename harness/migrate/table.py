@@ -27,20 +27,29 @@ class TableRow:
     source: TextSource
     line: int
     cells: dict[str, str]
+    trimmed: Leftovers
+    """The blanks that `trim` left out, of all rows of the table."""
 
     @property
     def place(self) -> Mark:
         """File and line; the column is always 1."""
         return Mark(self.source.path, self.line, 1)
 
+    def trim(self, column: str) -> str:
+        """The id or text in *column* without surrounding blanks, which are noted."""
+        text = self.cells[column].strip()
+        if text:
+            self.trimmed.add_trimmed(self.place, self.cells[column])
+        return text
+
     def need(self, column: str) -> str:
         """
-        The text in *column* without surrounding blanks.
+        As `trim`, of a cell that has a text.
 
         Raises:
             FormatError: The cell is empty.
         """
-        text = self.cells[column].strip()
+        text = self.trim(column)
         if not text:
             self.refuse(f"the {column} is empty; expected a text")
         return text
@@ -74,6 +83,8 @@ class InputTable:
     rows: list[TableRow]
     used: set[str] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
+    trimmed: Leftovers = field(default_factory=Leftovers)
+    """The blanks around ids and texts of its rows."""
 
     @contextmanager
     def collect_problems(self) -> Iterator[None]:
@@ -122,10 +133,12 @@ class InputTable:
         found.raise_any(Path(self.source.path))
 
     def leave_unread(self, leftovers: Leftovers) -> None:
-        """Note the columns that were not read and are not empty."""
+        """Note what was not read: columns that are not empty, and blanks around ids and texts."""
         for column in self.columns:
             if column not in self.used and any(row.cells[column].strip() for row in self.rows):
                 leftovers.add(Mark(self.source.path, 1, 1), f"the column {column!r}")
+        for blanks in self.trimmed.values():
+            leftovers.add(blanks.place, blanks.what, blanks.count, blanks.first)
 
 
 def _normalize_name(name: str) -> str:
@@ -200,7 +213,7 @@ def _make_row(table: InputTable, cells: Sequence[str], line: int) -> TableRow:
         message = f"found {len(cells)} columns, expected {len(table.columns)} as in the header"
         raise table.source.make_error(line, 1, message)
     padded = [*cells, *[""] * len(table.columns)]
-    return TableRow(table.source, line, dict(zip(table.columns, padded, strict=False)))
+    return TableRow(table.source, line, dict(zip(table.columns, padded, strict=False)), table.trimmed)
 
 
 def format_csv(header: Sequence[str], rows: Iterable[Sequence[str]], *, separator: str = ",") -> str:

@@ -236,7 +236,8 @@ def test_ids_that_are_changed_are_listed_once(moved, capsys):
     requests = [{"id": one, "request": {"query": {"match": {"t": "x"}}}, "ratings": RATINGS} for one in ids]
     suite = moved({"requests": requests, "metric": {"recall": {}}}, "--index", "shop")
     assert [query.id for query in suite.queries] == ["q", "q-2", "q-3", "query"]
-    what = "ids of queries that are repeated, empty or not printable (3 times, first 'q', which is 'q-2' in the suite)"
+    what = "ids of queries that are repeated, empty, not printable, or have blanks around them"
+    what += " (3 times, first 'q', which is 'q-2' in the suite)"
     assert f"{what}\n1 thing\n" in capsys.readouterr().err
 
 
