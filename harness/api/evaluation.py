@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date
 from statistics import median
 from typing import Any
 
 from harness.api.choices import AnyGain, read_argument, refuse
+from harness.api.frames import ColumnType, TypedColumn, list_ranking_columns, make_frame, read_content
 from harness.compare.sides import ComparedSide, make_run_side
 from harness.errors import SearchError, UndefinedScore, UsageError
 from harness.gate.finding import Scope, scope_scores
 from harness.means import mean_of
 from harness.metrics import parse_measure, profile_gain
-from harness.metrics.ranking import finite
+from harness.metrics.ranking import finite, gain_of
 from harness.metrics.score import score_of
 from harness.model import (
     Engine,
@@ -21,6 +22,7 @@ from harness.model import (
     Measure,
     Profile,
     Query,
+    RankedDocument,
     Ranking,
     Run,
     Score,
@@ -101,6 +103,56 @@ class Scores:
     def scores(self, measure: str) -> dict[str, float | None]:
         """The score of every query, None for those without one."""
         return {query: score.value for query, score in self._score_queries(_read_measure(measure)).items()}
+
+    def to_frame(
+        self, content: str = "scores", *, measures: Sequence[str] | None = None, package: str | None = None
+    ) -> Any:
+        """
+        The scores or the rankings as a data frame.
+
+        Args:
+            content: ``"scores"`` for a row a query and a column a measure, ``"rankings"`` for a row a hit.
+            measures: The measures of the scores, such as ``["P@5"]``; those that were configured where None.
+            package: ``"pandas"`` or ``"polars"``; the one that is installed, pandas before polars, where None.
+
+        Returns:
+            A `pandas.DataFrame` or `polars.DataFrame`. A score that is missing is NaN in pandas and null in polars.
+
+        Raises:
+            MeasureError: a measure is not known.
+            UsageError: an argument is wrong, or the package is not installed.
+        """
+        if read_content(content) == "rankings":
+            if measures is not None:
+                raise UsageError("measures are columns of the scores, and content is 'rankings'; leave one of them out")
+            return make_frame(list_ranking_columns(self._iterate_rankings()), package)
+        texts = self._list_measures() if measures is None else read_argument("measures", measures)
+        queries = self._suite.queries
+        columns = [
+            TypedColumn("query", ColumnType.TEXT, [query.id for query in queries]),
+            TypedColumn("text", ColumnType.TEXT, [query.text for query in queries]),
+            TypedColumn("tags", ColumnType.TEXTS, [list(query.tags) for query in queries]),
+        ]
+        measures_once = dict.fromkeys(texts)
+        columns += [TypedColumn(text, ColumnType.NUMBER, list(self.scores(text).values())) for text in measures_once]
+        return make_frame(columns, package)
+
+    def _list_measures(self) -> Sequence[str]:
+        """The measures that were configured."""
+        return [measure.text for measure in self._suite.measures]
+
+    def _iterate_rankings(self) -> Iterator[tuple[str, Sequence[RankedDocument]]]:
+        """The ranking of each query that has one."""
+        for query in self._suite.queries:
+            ranking = self._run.responses.get(query.id)
+            if not isinstance(ranking, Ranking):
+                continue
+            documents = []
+            for rank, hit in enumerate(ranking.hits, start=1):
+                grade = query.judgments.get(hit.id)
+                gain = None if grade is None else gain_of(self._suite.gain, grade)
+                documents.append(RankedDocument(rank, hit.id, grade, gain, hit.score, hit.title))
+            yield query.id, documents
 
     def _count_scores(self, text: str) -> Scope:
         """The scores that count; raises as `mean` where one is missing."""

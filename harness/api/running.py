@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
@@ -19,6 +19,7 @@ from harness.api.choices import (
     refuse_unknown,
 )
 from harness.api.evaluation import Scores, evaluate
+from harness.api.frames import list_compared_ranking_columns, list_compared_score_columns, make_frame, read_content
 from harness.compare import CompareOptions, ComparisonRequest, PreparedComparison, prepare, read_thresholds
 from harness.compare.scores import list_absent_packages
 from harness.compare.sides import ComparedSide
@@ -35,6 +36,7 @@ from harness.model import (
     MeasureComparison,
     QueryComparison,
     QueryReport,
+    RankedDocument,
     Run,
     Status,
     Suite,
@@ -76,10 +78,37 @@ class SuiteRun(Scores):
         """The report of each query: outcome, scores, ranking with grades, missing documents."""
         return self.report.queries
 
+    def query(self, query: str) -> QueryReport:
+        """
+        The report of one query, by its id: outcome, scores, ranking with grades, missing documents.
+
+        Raises:
+            UsageError: there is no such query.
+        """
+        by_id = {report.id: report for report in self.report.queries}
+        if read_argument("query", query) not in by_id:
+            raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
+        return by_id[query]
+
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """The verdict of the gate on each threshold."""
         return self.report.verdicts
+
+    def _list_measures(self) -> Sequence[str]:
+        """The suite's measures, and those of the thresholds of tags and queries."""
+        return list(dict.fromkeys(measure for query in self.report.queries for measure in query.scores))
+
+    def _iterate_rankings(self) -> Iterator[tuple[str, Sequence[RankedDocument]]]:
+        """As in `Scores`, with the titles that were looked up."""
+        for query in self.report.queries:
+            yield query.id, query.ranking
+
+    def _repr_html_(self) -> str:
+        """The report in short, for notebooks."""
+        from harness.report.html.notebook import render_run_summary
+
+        return render_run_summary(self.report)
 
     def write_report(self, path: str | os.PathLike[str]) -> None:
         """
@@ -323,6 +352,28 @@ class ComparedRuns:
         if read_argument("query", query) not in by_id:
             raise UsageError(f"there is no query {query!r}{did_you_mean(query, by_id)}")
         return by_id[query]
+
+    def to_frame(self, content: str = "scores", *, package: str | None = None) -> Any:
+        """
+        The comparison as a data frame.
+
+        Args:
+            content: ``"scores"`` for a row a query, with both scores of each measure and the candidate's minus the
+                reference's; ``"rankings"`` for a row a document, with its rank on both sides.
+            package: As in `Scores.to_frame`.
+
+        Raises:
+            UsageError: an argument is wrong, or the package is not installed.
+        """
+        if read_content(content) == "rankings":
+            return make_frame(list_compared_ranking_columns(self.report), package)
+        return make_frame(list_compared_score_columns(self.report), package)
+
+    def _repr_html_(self) -> str:
+        """The comparison in short, for notebooks."""
+        from harness.report.html.notebook import render_comparison_summary
+
+        return render_comparison_summary(self.report)
 
     def assert_thresholds(self, *thresholds: str) -> None:
         """

@@ -12,14 +12,11 @@ import pytest
 
 import harness.api.evaluation
 import harness.search
+from builders.suite_runs import make_suite_run
 from harness.api import Options, Relevance, SuiteRun, evaluate
 from harness.api.choices import ARGUMENT_KINDS, CompareChoices
 from harness.cli import main
 from harness.errors import EngineUnreachable, InputError, MeasureError, SearchError, UndefinedScore, UsageError
-from harness.gate import decide
-from harness.gate.grammar import parse_threshold
-from harness.metrics import parse_measure
-from harness.metrics.score import score_run
 from harness.model import (
     Engine,
     Failure,
@@ -28,15 +25,11 @@ from harness.model import (
     GainKind,
     Hit,
     Profile,
-    Query,
     Ranking,
-    RequestTemplate,
     Run,
     Status,
     Suite,
     Target,
-    Threshold,
-    Waiver,
 )
 from harness.options import RunOptions
 from harness.report.json import loads_report
@@ -237,7 +230,8 @@ def test_unknown_names_are_errors_with_the_nearest():
 
 @pytest.mark.parametrize("name", ["python.md"])
 def test_the_page_s_examples_give_what_they_show(name):
-    pytest.importorskip("numpy")
+    for package in ("numpy", "pandas", "polars"):
+        pytest.importorskip(package)
     outcome = doctest.testfile(str(DOCS / name), module_relative=False)
     assert (outcome.failed, outcome.attempted > 3) == (0, True)
 
@@ -250,42 +244,13 @@ def test_the_docstring_s_example():
 # ------------------------------------------------------------------------------------------------ a suite's run
 
 
-def threshold(text):
-    condition, tag = parse_threshold(text, of_query=False)
-    return Threshold(text, condition, tag)
-
-
-def suite_run(responses, *texts, depth=3, weights=None, asked=None, **fields):
-    """A run of queries that ask what *asked* says, else their own id."""
-    judgments, weights, asked = {"a": 1}, weights or {}, asked or {}
-    queries = tuple(
-        Query(
-            name,
-            asked.get(name, name),
-            judgments=judgments,
-            skip=Waiver("winter") if name == "skipped" else None,
-            weight=weights.get(name, 1.0),
-        )
-        for name in [*responses, *fields.pop("more", ())]
-    )
-    thresholds = tuple(threshold(text) for text in texts)
-    measures = (parse_measure("P@1"),)
-    requests = {"request": RequestTemplate("request", {})}
-    suite = Suite("s", "s.yaml", Target(), requests, measures, queries, thresholds, depth=depth, **fields)
-    run = Run(responses, Engine("fake"))
-    scores = score_run(suite, run)
-    verdicts = decide(suite, run, scores, today=DAY)
-    report = assemble(DecidedRun(suite, run, scores, verdicts), "default")
-    return SuiteRun(FinishedSuite(suite, run, scores, report), RunOptions(today=DAY))
-
-
 GOOD = Ranking((Hit("a"), Hit("x")))
 BAD = Ranking((Hit("x"), Hit("y"), Hit("a")))
 GONE = Failure(FailureKind.ERROR, "gone", 500)
 
 
 def test_a_suite_run_gives_figures_queries_and_verdicts():
-    run = suite_run({"q": GOOD, "r": BAD}, "mean P@1 >= 0.5")
+    run = make_suite_run({"q": GOOD, "r": BAD}, "mean P@1 >= 0.5")
     assert (run.mean("P@1"), run.median("P@1"), run.score("r", "RR")) == (0.5, 0.5, pytest.approx(1 / 3))
     assert [query.id for query in run.queries] == ["q", "r"]
     assert [verdict.status for verdict in run.verdicts] == [Status.PASSED]
@@ -295,20 +260,20 @@ def test_a_suite_run_gives_figures_queries_and_verdicts():
 
 def test_a_mean_is_weighted_as_the_suite_says_and_a_median_is_not():
     weights = {"q": 9.0, "r": 1.0, "s": 2.0}
-    run = suite_run({"q": GOOD, "r": BAD, "s": BAD}, weights=weights)
+    run = make_suite_run({"q": GOOD, "r": BAD, "s": BAD}, weights=weights)
     assert (run.mean("P@1"), run.median("P@1")) == (0.75, 0.0)
     assert run.report.summaries[0].mean == 0.75
 
 
 def test_a_skipped_query_is_left_out():
-    run = suite_run({"q": GOOD}, more=["skipped"])
+    run = make_suite_run({"q": GOOD}, more=["skipped"])
     assert run.mean("P@1") == 1.0
     with pytest.raises(UndefinedScore, match="query skipped has no P@1: skipped: winter"):
         run.score("skipped", "P@1")
 
 
 def test_an_unanswered_query_is_an_error_wherever_it_is_asked_for():
-    run = suite_run({"q": GOOD, "r": GONE}, skip_undefined=True)
+    run = make_suite_run({"q": GOOD, "r": GONE}, skip_undefined=True)
     with pytest.raises(SearchError, match=r"engine error \(500\): gone"):
         run.mean("P@1")
     with pytest.raises(SearchError, match=r"query r has no P@1: error: engine error \(500\): gone"):
@@ -317,14 +282,14 @@ def test_an_unanswered_query_is_an_error_wherever_it_is_asked_for():
 
 
 def test_a_cutoff_deeper_than_the_hits_is_an_error_that_says_what_to_set():
-    run = suite_run({"q": GOOD}, depth=3)
+    run = make_suite_run({"q": GOOD}, depth=3)
     assert run.mean("P@3") == pytest.approx(1 / 3)
     with pytest.raises(UsageError, match=r"P@4 looks at 4 hits, and only 3 were asked for; set `depth: 4`"):
         run.mean("P@4")
 
 
 def test_a_threshold_that_fails_shows_the_worst_queries_with_their_rankings():
-    run = suite_run({"q": GOOD, "r": BAD}, "mean P@1 >= 0.9", "mean P@1 >= 0.1")
+    run = make_suite_run({"q": GOOD, "r": BAD}, "mean P@1 >= 0.9", "mean P@1 >= 0.1")
     with pytest.raises(AssertionError) as caught:
         run.assert_thresholds()
     message = str(caught.value)
@@ -334,14 +299,14 @@ def test_a_threshold_that_fails_shows_the_worst_queries_with_their_rankings():
 
 
 def test_a_query_without_an_answer_fails_the_assertion_though_no_threshold_is_about_it():
-    run = suite_run({"q": GOOD, "r": GONE}, "mean P@1 >= 0.9 for head")
+    run = make_suite_run({"q": GOOD, "r": GONE}, "mean P@1 >= 0.9 for head")
     assert [verdict.status for verdict in run.verdicts] == [Status.FAILED]
     with pytest.raises(AssertionError, match=r"r: engine error \(500\): gone"):
         run.assert_thresholds()
 
 
 def test_a_run_writes_its_report_as_the_name_of_the_file_says(tmp_path):
-    run = suite_run({"q": GOOD})
+    run = make_suite_run({"q": GOOD})
     run.write_report(tmp_path / "new" / "report.json")
     assert loads_report((tmp_path / "new" / "report.json").read_text()).suites == (run.report,)
     run.write_report(str(tmp_path / "report.html"))
@@ -356,12 +321,12 @@ def test_a_run_writes_its_report_as_the_name_of_the_file_says(tmp_path):
 )
 def test_a_report_is_not_written_to_what_is_no_path(path, shown):
     with pytest.raises(UsageError, match=f"^path is {re.escape(shown)}, expected the path of a file$"):
-        suite_run({"q": GOOD}).write_report(path)
+        make_suite_run({"q": GOOD}).write_report(path)
 
 
 def test_a_suite_without_thresholds_asserts_nothing_and_says_so():
     with pytest.raises(UsageError, match=r"s.yaml: there are no thresholds"):
-        suite_run({"q": GOOD}).assert_thresholds()
+        make_suite_run({"q": GOOD}).assert_thresholds()
 
 
 # ------------------------------------------------------------------------------------------------ Relevance
@@ -533,12 +498,12 @@ def test_what_is_no_argument_of_compare_is_refused(wrong, sentence):
 
 def test_two_runs_that_were_asked_something_else_are_not_compared():
     pytest.importorskip("numpy")
-    old, new = suite_run({"q": GOOD, "r": GOOD}), suite_run({"q": GOOD, "r": GOOD}, asked={"r": "red"})
+    old, new = make_suite_run({"q": GOOD, "r": GOOD}), make_suite_run({"q": GOOD, "r": GOOD}, asked={"r": "red"})
     compared = Relevance().compare(old, new)
     assert compared.agreement.queries == 1
     with pytest.raises(AssertionError, match=r"asked something else for 1 query: r \(its text was 'r' and is 'red'\)"):
         compared.assert_thresholds("mean RBO >= 0")
-    Relevance().compare(old, suite_run({"q": GOOD, "r": GOOD})).assert_thresholds("mean RBO >= 1")
+    Relevance().compare(old, make_suite_run({"q": GOOD, "r": GOOD})).assert_thresholds("mean RBO >= 1")
 
 
 def test_what_was_compared_is_asked_for_by_texts():

@@ -1,0 +1,152 @@
+"""Scores, rankings and comparisons as data frames of pandas or polars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from importlib import import_module
+from typing import Any
+
+from harness.api.choices import refuse
+from harness.errors import UsageError, pip_install
+from harness.model import ComparisonReport, RankedDocument
+from harness.words import one_of
+
+PACKAGES = ("pandas", "polars")
+"""The packages of data frames, each the name of its extra too; the first that is installed is taken."""
+
+CONTENTS = ("scores", "rankings")
+"""What the rows of a frame are: one a query, or one a hit."""
+
+
+class ColumnType(Enum):
+    """The type of the values of a column; a number and a text may be missing."""
+
+    TEXT = auto()
+    TEXTS = auto()
+    RANK = auto()
+    NUMBER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class TypedColumn:
+    """A column of a frame; None stands for a missing value."""
+
+    name: str
+    type: ColumnType
+    values: Sequence[Any]
+
+
+def read_content(content: object) -> str:
+    """
+    *content*, which is one of `CONTENTS`.
+
+    Raises:
+        UsageError: It is not.
+    """
+    if content not in CONTENTS:
+        refuse("content", content, one_of(CONTENTS))
+    return str(content)
+
+
+def make_frame(columns: Sequence[TypedColumn], package: object) -> Any:
+    """
+    A data frame with *columns*.
+
+    Args:
+        columns: Columns with as many values each.
+        package: One of `PACKAGES`; None for the first that is installed.
+
+    Raises:
+        UsageError: *package* is not one of them or not installed, or neither is.
+    """
+    if package is not None and package not in PACKAGES:
+        refuse("package", package, f"{one_of(PACKAGES)}, or None for the one that is installed")
+    name, module = _import_package(PACKAGES if package is None else (str(package),))
+    if name == "polars":
+        types = {
+            ColumnType.TEXT: module.String,
+            ColumnType.TEXTS: module.List(module.String),
+            ColumnType.RANK: module.Int64,
+            ColumnType.NUMBER: module.Float64,
+        }
+        series = [module.Series(column.name, list(column.values), dtype=types[column.type]) for column in columns]
+        return module.DataFrame(series)
+    # The types are named: pandas would guess another one for a column that is empty, or has no value.
+    types = {
+        ColumnType.TEXT: "string",
+        ColumnType.TEXTS: "object",
+        ColumnType.RANK: "Int64",
+        ColumnType.NUMBER: "float64",
+    }
+    return module.DataFrame({column.name: module.Series(column.values, dtype=types[column.type]) for column in columns})
+
+
+def _import_package(names: Sequence[str]) -> tuple[str, Any]:
+    """The first package of *names* that is installed, with its name."""
+    for name in names:
+        try:
+            return name, import_module(name)
+        except ImportError:
+            continue
+    installs = " or ".join(pip_install(name) for name in names)
+    raise UsageError(f"a data frame needs the package {one_of(names)}: {installs}")
+
+
+def list_ranking_columns(rankings: Iterable[tuple[str, Sequence[RankedDocument]]]) -> list[TypedColumn]:
+    """A row for each hit of *rankings*, each with the id of its query; the names are those of `evaluate_frames`."""
+    rows = [(query, document) for query, documents in rankings for document in documents]
+    return [
+        TypedColumn("query", ColumnType.TEXT, [query for query, _ in rows]),
+        TypedColumn("rank", ColumnType.RANK, [document.rank for _, document in rows]),
+        TypedColumn("document", ColumnType.TEXT, [document.id for _, document in rows]),
+        TypedColumn("score", ColumnType.NUMBER, [document.score for _, document in rows]),
+        TypedColumn("grade", ColumnType.NUMBER, [document.grade for _, document in rows]),
+        TypedColumn("gain", ColumnType.NUMBER, [document.gain for _, document in rows]),
+        TypedColumn("title", ColumnType.TEXT, [document.title for _, document in rows]),
+    ]
+
+
+def list_compared_score_columns(report: ComparisonReport) -> list[TypedColumn]:
+    """A row for each query of *report*, with both scores of each measure and their difference."""
+    queries = report.queries
+    columns = [
+        TypedColumn("query", ColumnType.TEXT, [query.id for query in queries]),
+        TypedColumn("text", ColumnType.TEXT, [query.text for query in queries]),
+        TypedColumn("tags", ColumnType.TEXTS, [list(query.tags) for query in queries]),
+    ]
+    measures = dict.fromkeys(measure for query in queries for measure in query.scores)
+    for measure in measures:
+        references: list[float | None] = []
+        candidates: list[float | None] = []
+        differences: list[float | None] = []
+        for query in queries:
+            reference, candidate = query.scores.get(measure, (None, None))
+            references.append(reference)
+            candidates.append(candidate)
+            if reference is None or candidate is None:
+                differences.append(None)
+            else:
+                differences.append(candidate - reference)
+        columns += [
+            TypedColumn(f"{measure}_reference", ColumnType.NUMBER, references),
+            TypedColumn(f"{measure}_candidate", ColumnType.NUMBER, candidates),
+            TypedColumn(f"{measure}_difference", ColumnType.NUMBER, differences),
+        ]
+    columns.append(TypedColumn("rbo", ColumnType.NUMBER, [query.rbo for query in queries]))
+    return columns
+
+
+def list_compared_ranking_columns(report: ComparisonReport) -> list[TypedColumn]:
+    """A row for each document of either ranking of each query of *report*."""
+    rows = [(query.id, document) for query in report.queries for document in query.documents]
+    return [
+        TypedColumn("query", ColumnType.TEXT, [query for query, _ in rows]),
+        TypedColumn("document", ColumnType.TEXT, [document.id for _, document in rows]),
+        TypedColumn("rank_reference", ColumnType.RANK, [document.reference for _, document in rows]),
+        TypedColumn("rank_candidate", ColumnType.RANK, [document.candidate for _, document in rows]),
+        TypedColumn("grade", ColumnType.NUMBER, [document.grade for _, document in rows]),
+        TypedColumn("gain", ColumnType.NUMBER, [document.gain for _, document in rows]),
+        TypedColumn("title", ColumnType.TEXT, [document.title for _, document in rows]),
+    ]
