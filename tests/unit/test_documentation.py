@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 
@@ -12,7 +13,8 @@ from harness.suites import load_suite
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 WALKTHROUGH = ROOT / "docs" / "walkthrough.md"
-PAGES = [README, WALKTHROUGH]
+OWN_INDEX = ROOT / "docs" / "own-index.md"
+PAGES = [README, WALKTHROUGH, OWN_INDEX]
 ALL_PAGES = [README, ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
@@ -48,6 +50,11 @@ def test_every_page_of_the_documentation_is_linked_from_the_readme():
     assert {path.name for path in (ROOT / "docs").glob("*.md")} <= linked
 
 
+def test_the_page_that_most_users_need_is_linked_first():
+    [first, *_] = re.findall(r"\]\(([^)]+)\)", README.read_text(encoding="utf-8"))
+    assert first == OWN_INDEX.relative_to(ROOT).as_posix()
+
+
 @PAGE
 def test_commands_and_their_options_exist(page, pytestconfig):
     assert commands(page)
@@ -56,6 +63,8 @@ def test_commands_and_their_options_exist(page, pytestconfig):
         options = {word for word in words if word.startswith("--")}
         if program == "harness":
             command = root.get_command(None, words[0])
+            if isinstance(command, click.Group):
+                command = command.get_command(None, words[1])
             assert options <= {option for parameter in command.params for option in parameter.opts}, line
         elif program == "pytest":
             for option in options:

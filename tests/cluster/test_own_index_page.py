@@ -1,0 +1,140 @@
+"""docs/own-index.md from its first command to its last, as a reader types them, on an index of help pages."""
+
+import csv
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import webbrowser
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from builders.pages import JudgingPage
+from harness.cli import main
+from harness.model import Cluster
+from harness.search import open_search
+
+pytest.importorskip("werkzeug", reason="the page of harness judge needs the extra judge")
+
+PAGE = (Path(__file__).parents[2] / "docs" / "own-index.md").read_text(encoding="utf-8")
+DATA = Path(__file__).parent / "own_index"
+SUITE = Path("articles.relevance.yaml")
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+EXAMPLE_URL = "http://127.0.0.1:9200"
+TEXT = {"type": "text", "analyzer": "english"}
+MAPPINGS = {"properties": {"id": {"type": "keyword"}, "section": {"type": "keyword"}, "title": TEXT, "text": TEXT}}
+CHANGING = {
+    r"\d+ ms": "N ms",
+    r"\d{4}-\d\d-\d\d": "DAY",
+    r"http://127\.0\.0\.1:\d+/\?token=\S+": "PAGE",
+}
+"""What another run of the same commands prints differently."""
+
+
+@pytest.fixture
+def articles(opensearch_url):
+    """An index of this name on the engine, as a reader has one."""
+    lines = []
+    for line in (DATA / "articles.jsonl").read_text(encoding="utf-8").splitlines():
+        lines += [json.dumps({"index": {"_id": json.loads(line)["id"]}}), line]
+    bulk = "\n".join([*lines, ""]).encode()
+    body = {"settings": {"number_of_shards": 1, "number_of_replicas": 0}, "mappings": MAPPINGS}
+    with open_search(Cluster("test", url=opensearch_url, timeout=30.0), {}) as search:
+        connection = search.connection
+        connection.perform("DELETE", "/articles")
+        assert connection.perform("PUT", "/articles", body=json.dumps(body).encode()).status == 200
+        assert not json.loads(connection.perform("POST", "/articles/_bulk?refresh=true", body=bulk).body)["errors"]
+        yield
+        connection.perform("DELETE", "/articles")
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A repository with the log, and a browser in which a judge gives the grades of `own_index/grades.csv`."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("LC_ALL", "C")
+    monkeypatch.delenv("CI", raising=False)  # where no baseline is saved
+    for role in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{role}_NAME", "anna")
+        monkeypatch.setenv(f"GIT_{role}_EMAIL", "anna@example.org")
+    shutil.copy(DATA / "searches.log", tmp_path)
+    subprocess.run(["git", "init", "--quiet"], check=True)
+    monkeypatch.setattr(webbrowser, "get", lambda: SimpleNamespace(open=grade_all))
+
+
+def grade_all(url):
+    with (DATA / "grades.csv").open(encoding="utf-8") as file:
+        grades = {f"{row['query']}/{row['document']}": float(row["grade"]) for row in csv.DictReader(file)}
+    page = JudgingPage(url)
+    assert {f"{document['query']}/{document['document']}" for document in page.documents} == set(grades)
+    page.grade(grades)
+    page.ask("/finish", {"reread": False})
+    return True
+
+
+def edit_suite(block):
+    """Put a block of the page where its text says."""
+    text = SUITE.read_text(encoding="utf-8")
+    if block.startswith("request:"):
+        place = re.escape(block)
+    elif block.startswith("grades:"):
+        place = r"^# Nothing is judged.*\n(?:#.*\n)*"
+    elif block.startswith("thresholds:"):
+        place = r"^thresholds:\n(?:  .*\n)*"
+    else:
+        block = block.removeprefix("queries:\n")
+        place = rf"^{re.escape(block.split(',')[0])},.*\n"
+    text, replaced = re.subn(place, lambda _: block, text, flags=re.MULTILINE)
+    assert replaced == 1, block
+    SUITE.write_text(text, encoding="utf-8")
+
+
+def normalize(text):
+    for pattern, name in CHANGING.items():
+        text = re.sub(pattern, name, text)
+    return "\n".join(" ".join(line.split()) for line in text.splitlines())
+
+
+@pytest.mark.embedded
+@pytest.mark.skipif("RELEVANCE_TEST_OPENSEARCH" in os.environ, reason="the page shows the embedded node's scores")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+@pytest.mark.usefixtures("articles", "repository")
+def test_the_commands_lead_where_the_page_says(opensearch_url, capfd):
+    commands = 0
+    for language, block in BLOCK.findall(PAGE):
+        if language == "yaml":
+            edit_suite(block)
+        if language != "console":
+            continue
+        for text in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            line, _, shown = text.rstrip("\n").partition("\n")
+            if line.startswith("pip install"):
+                continue
+            status, printed = type_command(line.replace(EXAMPLE_URL, opensearch_url), capfd)
+            assert status == (1 if "FAILED" in text else 0), f"{line}\n{printed}"
+            if shown:
+                assert_shown(shown.removeprefix("…\n"), printed, line)
+            commands += 1
+    assert commands == 15
+
+
+def type_command(line, capfd):
+    """The exit status of a command, and what it prints."""
+    if line.startswith("harness "):
+        status = main(shlex.split(line)[1:])
+    else:
+        status = subprocess.run(["bash", "-o", "pipefail", "-c", line], check=False).returncode
+    return status, capfd.readouterr().out
+
+
+def assert_shown(shown, printed, line):
+    """Each part of what the page shows is printed as it stands, and in this order; `…` is what the page leaves out."""
+    rest = "\n" + normalize(printed)
+    for part in normalize(shown).removesuffix("\n…").split("\n…\n"):
+        _, found, rest = rest.partition(f"\n{part}")
+        assert found, f"{line}\n{part}\nis not in\n{printed}"
