@@ -30,7 +30,7 @@ from harness.cli.shared_options import (
 )
 from harness.cli.terminal import run_progress, show
 from harness.model import Ranking, Report
-from harness.options import RunOptions
+from harness.options import ALL_QUERIES, RunOptions
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
 from harness.report.outputs import KINDS, Output, needs_all_hits, write_report
@@ -116,7 +116,7 @@ def command(
             if scheduler is not None:
                 report = _run_on_workers(scheduler, found.suites, options, matrix, quiet=quiet)
             else:
-                journal = _open_journal(options, outputs)
+                journal = _open_journal(found.suites, options, outputs)
                 report = _run_here(found.suites, options, matrix, journal, quiet=quiet)
     # From here on there is a report to give: an error while it is written does not remove what is written already.
     status = give_report(report, step, outputs, as_json=as_json, quiet=quiet)
@@ -182,7 +182,9 @@ def _run_on_workers(
 def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, quiet: bool) -> int:
     """Send a part of the queries, and print how many were answered; returns 0 if all were, else 3."""
     assert options.journal is not None, "a part without a journal was refused"
+    assert options.shard is not None, "only a part is sent so"
     journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
+    journal.refuse_other_part(suites, options.shard)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
         cells = runner.answer_files(suites, options, matrix=matrix)
     responses = [response for cell in cells for response in cell.run.responses.values()]
@@ -196,10 +198,12 @@ def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, q
     return 0 if is_complete else NO_ANSWER
 
 
-def _open_journal(options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
+def _open_journal(suites: Sequence[Path], options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
     """The journal of the option, or one beside the first report; None without a report file."""
     if options.journal is not None:
-        return Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
+        journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
+        journal.refuse_other_part(suites, ALL_QUERIES)
+        return journal
     for output in outputs:
         # A device such as /dev/stdout has no folder for a journal.
         if output.path.is_file() or not output.path.exists():

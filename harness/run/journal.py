@@ -24,6 +24,7 @@ from harness.errors import FormatError, UsageError
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
+from harness.options import ALL_QUERIES, Shard
 from harness.run.header import COMPARED, SCHEMA, CellKey, Header, find_problem
 from harness.words import count, listed
 
@@ -414,6 +415,37 @@ class Journal:
             return f"the run in {self._path} is finished"
         self._recorded = {cell.header.cell_key: cell for cell in recorded}
         return ""
+
+    def refuse_other_part(self, suites: Sequence[Path], shard: Shard) -> None:
+        """
+        Refuse to replace answers that `harness merge` may be waiting for.
+
+        Args:
+            suites: The files of the suites that are about to run.
+            shard: The part of their queries that runs.
+
+        Raises:
+            UsageError: The file has answers of another part, or of a part of another suite.
+        """
+        if not self._path.exists():
+            return
+        try:
+            recorded, _ = parse_journal(read_content(self._path), str(self._path))
+        except FormatError:
+            return  # no merge takes it
+        files = set(map(str, suites))
+        held = []
+        for cell in recorded:
+            header = cell.header
+            is_other = header.shard != shard or header.suite not in files
+            if is_other and header.shard != ALL_QUERIES and cell.answered:
+                answered = f"{cell.answered:,} of {count(header.own_queries, 'query')} answered"
+                held.append(f"part {header.shard} of {header.name} ({answered})")
+        if held:
+            raise UsageError(
+                f"{self._path} holds {listed(held)}, which this run would replace; name another file with --journal,"
+                f" or remove {self._path} if `harness merge` does not need it any more"
+            )
 
     def open_section(self, header: Header, masker: Masker) -> Section:
         """The section of the cell of *header*, with the records of an earlier run of the same cell."""

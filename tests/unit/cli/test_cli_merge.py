@@ -326,3 +326,48 @@ def test_the_type_of_every_option_of_a_part_is_known():
         kind = OPTIONS[name].kind
         if kind in types and name not in MATRIX:
             assert OPTION_TYPES[name] == types[kind]
+
+
+@pytest.mark.parametrize("options", [["--shard", "2/3"], ["--shard", "1/2"], ["--shard", "1/1"], []])
+@pytest.mark.parametrize("resumes", [False, True])
+def test_a_part_that_is_not_merged_is_not_replaced_by_another_run(engine, options, resumes, capsys):
+    _, name = send_part(engine, "1/3")
+    before = Path(name).read_bytes()
+    engine.asked.clear()
+    capsys.readouterr()
+    words = ["run", SUITE, "--url", engine.url, "-q", "--journal", name, *options]
+    assert main([*words, *(["--resume"] if resumes else [])]) == 2
+    told = capsys.readouterr().err
+    assert f"{name} holds part 1/3 of shop (20 of 20 queries answered), which this run would replace" in told
+    assert f"name another file with --journal, or remove {name} if `harness merge` does not need it any more" in told
+    assert Path(name).read_bytes() == before
+    assert not engine.asked
+
+
+def test_a_part_of_another_suite_is_not_replaced(engine, capsys):
+    _, name = send_part(engine, "1/2")
+    Path("other.relevance.yaml").write_text(suite_text().replace("suite: shop", "suite: other"), encoding="utf-8")
+    words = ["--url", engine.url, "-q", "--shard", "1/2", "--journal", name]
+    assert main(["run", "other.relevance.yaml", *words]) == 2
+    assert "holds part 1/2 of shop (30 of 30 queries answered)" in capsys.readouterr().err
+    assert main(["run", SUITE, "other.relevance.yaml", *words]) == 0
+    assert main(["run", SUITE, *words]) == 2
+    assert "holds part 1/2 of other (30 of 30 queries answered)" in capsys.readouterr().err
+
+
+def test_the_same_part_may_run_again_or_go_on(engine):
+    engine.broken = {"text 2": 400}
+    _, name = send_part(engine, "1/2")
+    engine.broken.clear()
+    engine.asked.clear()
+    assert send_part(engine, "1/2", "--resume")[0] == 0
+    assert set(engine.asked) == {"text 2"}
+    assert send_part(engine, "1/2")[0] == 0
+    assert main(["merge", name, send_part(engine, "2/2")[1], "-q"]) == 1
+
+
+def test_the_journal_of_a_part_without_an_answer_may_be_replaced(engine):
+    engine.broken = {f"text {number}": 400 for number in range(QUERIES)}
+    _, name = send_part(engine, "1/2")
+    engine.broken.clear()
+    assert main(["run", SUITE, "--url", engine.url, "-q", "--shard", "2/2", "--journal", name]) == 0
