@@ -12,7 +12,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from harness import __version__
-from harness.baseline.differences import DocumentNotes, are_only_ties, compare_documents, select_moved
+from harness.baseline.differences import DocumentNotes, are_only_ties, compare_documents, diff_texts, select_moved
 from harness.baseline.questions import select_all_values
 from harness.compare.coverage import cover_sides
 from harness.compare.scores import ScoredSides, compare_measures, read_depths, tabulate_scores
@@ -138,6 +138,7 @@ def assemble_comparison(
         only_reference=tuple(only_reference),
         only_candidate=tuple(only_candidate),
         judged=cover_sides(pair, scored, depth) if scored.is_judged else None,
+        request_diff=diff_texts("request", pair[0].request_json, pair[1].request_json),
         exit_status=compute_comparison_status(verdicts, unanswered=any(side.unanswered for side in sides)),
     )
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from harness.baseline import choose_entry
 from harness.baseline.contradictions import refuse_contradictions
-from harness.baseline.entries import fingerprint_request, restore_run
+from harness.baseline.entries import build_request_json, fingerprint_request, restore_run
 from harness.baseline.files import find_baseline, read_baselines
 from harness.baseline.questions import UsedValues, read_question, select_run_values
 from harness.compare.forms import SideText, SideWord
@@ -29,6 +29,7 @@ from harness.model import (
     FailureKind,
     Gain,
     Hit,
+    Json,
     Outcome,
     Profile,
     Query,
@@ -67,6 +68,8 @@ class ComparedSide:
     profile: Profile | None = None
     template: str | None = None
     """A fingerprint of the request; None where that is not known."""
+    request_json: Json = None
+    """The request, with secrets masked; None where it is not known."""
     fingerprints: Mapping[str, str] = field(default_factory=dict)
     """Of the judgments, by query; only a baseline has them."""
     questions: Mapping[str, Question] = field(default_factory=dict)
@@ -117,6 +120,7 @@ def make_run_side(name: str, kind: SideKind, suite: Suite, run: Run) -> Compared
         suite.depth,
         suite.queries,
         template=fingerprint_request(suite, run.request),
+        request_json=Masker(suite.variables).mask_json(build_request_json(suite, run.request)),
         questions=read_questions(suite, select_run_values(suite, run)),
     )
 
@@ -338,6 +342,7 @@ def make_baseline_side(name: str, entry: Baseline, request: str) -> ComparedSide
         read_gain(entry.gain),
         entry.profile,
         template=entry.template or None,
+        request_json=entry.request,
         fingerprints={query: kept.judgments for query, kept in entry.queries.items()},
         questions={query: read_question(kept) for query, kept in entry.queries.items()},
     )

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from harness.model.baseline import TextDiff
 from harness.model.run import Verdict
 from harness.model.suite import Profile
 from harness.model.timing import ReportTiming
@@ -272,6 +273,8 @@ class ComparisonReport:
     only_candidate: tuple[str, ...] = ()
     judged: JudgedHits | None = None
     """None if it is not known which documents are judged."""
+    request_diff: TextDiff | None = None
+    """How the two requests differ, from the reference to the candidate; None if they do not, or if one is not known."""
     exit_status: int = 0
     """3 if a query of either side failed or a threshold is undecided, else 1 if a threshold fails, else 0."""
     schema: int = 1

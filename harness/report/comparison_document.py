@@ -31,6 +31,7 @@ from harness.report.document import (
     Column,
     ColumnKind,
     ComparisonDocument,
+    Difference,
     Fact,
     Facts,
     Notes,
@@ -47,7 +48,7 @@ from harness.report.document import (
     make_words,
 )
 from harness.report.run_document import describe_verdict, make_grade_cell
-from harness.report.run_sentences import RANKS_SHOWN, name_blaming_thresholds
+from harness.report.run_sentences import RANKS_SHOWN, count_hidden_lines, name_blaming_thresholds
 from harness.words import count
 
 MOVED_SHOWN = 3
@@ -90,6 +91,7 @@ def build_comparison_document(report: ComparisonReport, *, most: int) -> Compari
         measure_notes=Notes(()) if comparison is None else build_measure_notes(comparison),
         agreement=build_agreement(report),
         remarks=Notes(remarks),
+        differences=build_request_difference(report),
         queries=queries,
         more_queries=more_queries,
     )
@@ -104,6 +106,15 @@ def build_comparison_facts(report: ComparisonReport) -> Facts:
         facts.append(Fact("gain", make_words(f"{report.gain}, profile {report.profile}")))
     facts.append(Fact("depth", make_words(count(report.depth, "rank"))))
     return Facts(tuple(facts))
+
+
+def build_request_difference(report: ComparisonReport) -> tuple[Difference, ...]:
+    """How the requests differ, if they do."""
+    diff = report.request_diff
+    if diff is None:
+        return ()
+    heading = f"the requests differ (- {report.reference.name}, + {report.candidate.name})"
+    return (Difference(heading, diff.lines, count_hidden_lines(diff)),)
 
 
 def build_comparison_thresholds(verdicts: Sequence[Verdict]) -> Thresholds:

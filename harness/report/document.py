@@ -312,6 +312,8 @@ class ComparisonDocument:
     agreement: Facts
     """How far the rankings agree; without facts where that is not known."""
     remarks: Notes
+    differences: tuple[Difference, ...]
+    """How the requests differ."""
     queries: tuple[QuerySection, ...]
     more_queries: str
 
@@ -329,6 +331,7 @@ class ComparisonDocument:
             yield self.agreement
         if self.remarks.lines:
             yield self.remarks
+        yield from self.differences
 
 
 def make_notes(lines: Sequence[str], tone: Tone) -> tuple[Span, ...]:

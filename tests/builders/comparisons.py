@@ -15,6 +15,7 @@ from harness.model import (
     Side,
     SideKind,
     Status,
+    TextDiff,
     Verdict,
 )
 
@@ -173,6 +174,7 @@ def hostile_report(text: str) -> ComparisonReport:
         notes=(text,),
         only_reference=(text,),
         only_candidate=(text,),
+        request_diff=TextDiff("request", (f"-{text}", f"+{text}")),
     )
 
 

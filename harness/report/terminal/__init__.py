@@ -195,7 +195,7 @@ def print_facts(facts: Facts) -> rich_table.Table:
 
 def print_difference(difference: Difference) -> Iterator[RenderableType]:
     """The heading of *difference*, and its lines in the colors of their signs."""
-    yield Text(difference.heading, style="dim")
+    yield make_text(difference.heading, "dim")
     for line in difference.lines:
         yield make_text(line, {"+": "green", "-": "red"}.get(line[:1], "dim"))
     if difference.remark:

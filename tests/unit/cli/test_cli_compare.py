@@ -4,8 +4,10 @@ import pytest
 
 pytest.importorskip("numpy")
 
+import html
 import json
 import os
+import re
 import threading
 from collections import Counter
 from pathlib import Path
@@ -802,3 +804,84 @@ def test_sides_without_a_query_in_common_are_not_compared(shop, capsys, tmp_path
 
     assert compare(*words) == 2
     assert "there is no query on which to compare" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------------------------- how the requests differ
+
+MATCH = '-      "match": {'
+PHRASE = '+      "match_phrase": {'
+
+
+def test_two_requests_are_shown_with_what_differs_between_them(shop, capsys):
+    _, report = told(capsys, *PAIR)
+    assert report.request_diff.lines == (
+        "@@ -1,7 +1,7 @@",
+        " {",
+        '   "body": {',
+        '     "query": {',
+        MATCH,
+        PHRASE,
+        '         "title": "{{text}}"',
+        "       }",
+        "     }",
+    )
+    assert report.request_diff.left_out == 0
+
+
+@pytest.mark.parametrize("output", ["terminal", "markdown", "html"])
+def test_every_output_shows_how_the_requests_differ(shop, capsys, output):
+    if output == "terminal":
+        main(["compare", *PAIR])
+        text = capsys.readouterr().out
+    else:
+        compare(*PAIR, "--output", f"{output}=out")
+        text = html.unescape(re.sub("</?span>", "", Path("out").read_text(encoding="utf-8")))
+    assert "the requests differ (- request:current, + request:candidate)" in text
+    for line in (MATCH, PHRASE):
+        assert line in text
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [("request:current", "request:current"), ("index:products", "index:other"), ("baseline", "request:current")],
+)
+def test_the_same_request_has_no_difference(shop, capsys, sides):
+    shop.answers["other"] = CURRENT
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    capsys.readouterr()
+    _, report = told(capsys, *sides, *SUITE_WORDS)
+    assert report.request_diff is None
+
+
+def test_a_request_that_changed_since_the_baseline_is_shown(shop, capsys):
+    assert main(["baseline", "save", "shop.relevance.yaml", "-q"]) == 0
+    capsys.readouterr()
+    Path("shop.relevance.yaml").write_text(
+        SUITE.replace('match: {title: "{{text}}"}', 'match_phrase: {title: "{{text}}"}')
+    )
+    _, report = told(capsys, "baseline", "request:current", *SUITE_WORDS)
+    assert {MATCH, PHRASE} <= set(report.request_diff.lines)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ([0.25] * 384, [0.5] * 384, "384 numbers: 0.25, 0.25, 0.25, …"),
+        (["a"] * 5000, ["b"] * 5000, "… 5,000 in all"),
+        ("a" * 1_000_000, "b" * 1_000_000, "… 1,000,000 characters in all"),
+    ],
+    ids=["vector", "list", "text"],
+)
+def test_what_is_very_large_in_a_request_is_shortened(shop, capsys, before, now, said):
+    suite = {"suite": "shop", "target": {"index": "products"}}
+    suite["requests"] = {
+        name: {"query": {kind: {"title": "{{text}}"}}, "ext": {"long": value}}
+        for name, kind, value in (("current", "match", before), ("candidate", "match_phrase", now))
+    }
+    suite["queries"] = [{"id": "q", "text": "one", "judgments": {"a": 1}}]
+    Path("shop.relevance.yaml").write_text(json.dumps(suite))
+    _, report = told(capsys, *PAIR)
+    lines = report.request_diff.lines
+    assert sum(map(len, lines)) < 2_000
+    assert said in "\n".join(line for line in lines if line.startswith("-"))
+    assert len({line[1:] for line in lines if "in all" in line or "numbers" in line}) == 2, "they differ"
