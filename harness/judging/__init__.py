@@ -39,10 +39,10 @@ from harness.search.lookup import find_documents, find_texts
 from harness.search.protocol import LookUpOptions
 from harness.suites import load_suites
 from harness.suites.depth import find_size
+from harness.suites.files import NamedFile
 from harness.suites.fixtures import FixtureFile
 from harness.suites.grades import list_judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
-from harness.suites.reading import NamedFile
 from harness.suites.requests import build_request
 from harness.suites.yaml import ListNode, MappingNode, RepeatedKey, ScalarNode, describe
 from harness.words import find_nearest, list_spellings

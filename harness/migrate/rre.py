@@ -24,7 +24,7 @@ from harness.migrate.json_nodes import JsonNode, parse_json, read_import, read_n
 from harness.migrate.templates import convert_placeholders, make_param_name, parse_value
 from harness.model import Json, Mark, Profile
 from harness.suites.placeholders import RESERVED
-from harness.suites.requests import SELECTING_KEYS
+from harness.suites.request_files import SELECTING_KEYS
 
 _FOLDERS = ("../templates", "templates", ".", "../src/etc/templates")
 _VERSION = "${version}"

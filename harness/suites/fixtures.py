@@ -13,8 +13,9 @@ from harness.errors import SuiteError
 from harness.gate.judge_answers import list_named_documents
 from harness.model import Fixture, Mark, Query
 from harness.search.indexes import read_ids
+from harness.suites.files import SuiteFiles
 from harness.suites.grades import Judgments
-from harness.suites.reading import Reading, SuiteFiles
+from harness.suites.reading import Reading
 from harness.suites.yaml import MappingNode, Problems, ScalarNode
 from harness.words import did_you_mean
 

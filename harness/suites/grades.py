@@ -15,7 +15,7 @@ from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import get_measure
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
-from harness.suites.reading import NamedFile
+from harness.suites.files import NamedFile
 from harness.suites.shape import JudgmentFilesShape
 from harness.suites.yaml import Problems, ScalarNode, describe, resolve_number
 from harness.words import did_you_mean, format_exactly, listed

@@ -83,15 +83,18 @@ def _list_named_files(suite: Path, environ: Mapping[str, str], configs: Configs)
 
     if not suite.is_file():
         return []
+    request_files: Sequence[Path] = []
     try:
-        texts = _list_texts_of_suite(read_suite_file(suite, environ, configs).root)
+        reading = read_suite_file(suite, environ, configs)
+        texts = _list_texts_of_suite(reading.root)
+        request_files = reading.request_files
     except InputError:
         # This is no YAML. Whatever in it is the path of a file may be one that it names.
         if suite.stat().st_size > MOST_BYTES:
             return []
         content = suite.read_text(encoding="utf-8", errors="replace")
         texts = [text.strip() for text in _BETWEEN_TEXTS.split(content)]
-    paths = [suite.parent / text for text in dict.fromkeys(texts) if text]
+    paths = [*request_files, *(suite.parent / text for text in dict.fromkeys(texts) if text)]
     return [path for path in paths if os.path.isfile(path)]  # noqa: PTH113  # Path.is_file raises for a long text
 
 

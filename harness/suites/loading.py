@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from harness.config import Configs, config_path
+from harness.config import Configs
 from harness.errors import ConfigError, Problem, SuiteError
 from harness.files.border import Border
 from harness.masking import Masker
@@ -27,6 +27,7 @@ from harness.model import (
 from harness.process import gc_paused
 from harness.search import find_dialect
 from harness.suites.depth import choose_depth
+from harness.suites.files import SuiteFiles, find_roots
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
 from harness.suites.grades import (
     Judgments,
@@ -41,7 +42,7 @@ from harness.suites.grades import (
 )
 from harness.suites.placeholders import check_placeholders
 from harness.suites.queries import add_vectors, list_queries
-from harness.suites.reading import Reading, SuiteFiles, read_suite_file
+from harness.suites.reading import Reading, read_suite_file
 from harness.suites.requests import (
     check_indexes,
     check_own_address,
@@ -129,14 +130,8 @@ class LoadedSuite:
 
     @cached_property
     def roots(self) -> tuple[Path, ...]:
-        """
-        The folders that files of the suite may be in: that of the harness.toml above it, else its own; and the one that
-        the user named.
-        """
-        folder = self.path.parent
-        config = config_path(folder)
-        own = config.parent if config else folder.resolve()
-        return (own,) if self.root is None else (own, self.root)
+        """The folders that files of the suite may be in."""
+        return find_roots(self.path, self.root)
 
     @cached_property
     def _templates(self) -> dict[str, RequestTemplate]:

@@ -177,9 +177,15 @@ def _check_request(node: Node, params: set[str], queries: Sequence[Query], probl
 
 def _has_problem(node: Node, problems: Problems) -> bool:
     """Whether a problem was found in the lines of *node*, such as a placeholder that lost its quotes."""
-    first = node.mark.line
-    last = max((scalar.mark.line for scalar, _ in _iterate_scalars(node)), default=first)
-    return any(problem.path == node.mark.path and first <= problem.line <= last for problem in problems.found)
+    # A request has lines in two files where its body has a file of its own.
+    lines_by_path: dict[str, list[int]] = {node.mark.path: [node.mark.line]}
+    for scalar, _ in _iterate_scalars(node):
+        lines_by_path.setdefault(scalar.mark.path, []).append(scalar.mark.line)
+    for problem in problems.found:
+        lines = lines_by_path.get(problem.path)
+        if lines and min(lines) <= problem.line <= max(lines):
+            return True
+    return False
 
 
 def check_source(body: Node | None, names: set[str], problems: Problems) -> None:

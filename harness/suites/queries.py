@@ -21,9 +21,10 @@ from harness.files.records import detect_separator, read_number, remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
 from harness.model import Gain, Json, Mark, Profile, Query
+from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
-from harness.suites.reading import NamedFile, Reading, SuiteFiles, read_query
+from harness.suites.reading import Reading, read_query
 from harness.suites.scalars import iterate_masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -17,6 +17,8 @@ from harness.files.border import Border, conceal, is_quotable
 from harness.files.opening import YamlSource, read_source
 from harness.masking import SHORTEST_SECRET
 from harness.model import Mark
+from harness.suites.files import SuiteFiles, find_roots
+from harness.suites.request_files import RequestFiles
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, compose, describe, resolve
 from harness.words import shorten
@@ -162,7 +164,8 @@ class Reading:
     A suite file as far as it could be read.
 
     *broken* are the top keys with problems, and those that are misspelled: their values are incomplete, and checks that
-    need all of them would name the wrong line. *used* are the variables in it, as `Variables.used`.
+    need all of them would name the wrong line. *used* are the variables in it, as `Variables.used`. *request_files* are
+    the files whose content stands for requests in *root*.
     """
 
     shape: SuiteShape
@@ -172,6 +175,7 @@ class Reading:
     variables: Mapping[str, str]
     used: Sequence[tuple[str, ScalarNode, int]]
     checking: bool
+    request_files: Sequence[Path]
 
     def find_mark(self, key: str) -> Mark:
         """The place of a top key, or the beginning of the suite if it is missing."""
@@ -207,8 +211,20 @@ def _read_suite(path: Path, environ: Mapping[str, str] | None, configs: Configs,
         raise SuiteError(problems.found)
     variables = Variables(problems, environ, partial(configs.find_refusal, folder=path.parent))
     filled = variables.fill_mapping(root)
-    shape, broken = _validate_suite(filled, problems)
-    return Reading(shape, broken, filled, problems, variables.list_secrets(), variables.used, environ is None)
+    border = Border(path.parent, find_roots(path, configs.root))
+    request_files = RequestFiles(SuiteFiles(border, problems))
+    complete = request_files.insert(filled)
+    shape, broken = _validate_suite(complete, problems)
+    return Reading(
+        shape=shape,
+        broken=broken | request_files.broken,
+        root=complete,
+        problems=problems,
+        variables=variables.list_secrets(),
+        used=variables.used,
+        checking=environ is None,
+        request_files=request_files.paths,
+    )
 
 
 def _validate_suite(root: MappingNode, problems: Problems) -> tuple[SuiteShape, frozenset[str]]:
@@ -281,53 +297,3 @@ def _drop_invalid(root: MappingNode, places: Sequence[tuple[int | str, ...]]) ->
         valid = [query for index, query in enumerate(queries) if index not in dropped_queries]
         kept[root.find_key("queries")] = ListNode(queries.mark, valid)
     return kept
-
-
-@dataclass(frozen=True, slots=True)
-class NamedFile:
-    """A file that a suite names: *path* to open, *name* for errors, and the scalar *written* that named it."""
-
-    path: Path
-    name: str
-    written: ScalarNode
-
-
-@dataclass(frozen=True, slots=True)
-class SuiteFiles:
-    """Finds the files that a suite names, relative to the *border*'s folder; none of them may be behind the border."""
-
-    border: Border
-    problems: Problems
-
-    def find(self, written: ScalarNode) -> NamedFile | None:
-        """
-        The file that *written* names, None if it is refused, or unknown because its variable is not set.
-
-        Problems of a file with the name of no known format are noted without what was found in it.
-        """
-        if written.unset:
-            return None
-        # Refused on every system: a suite that works on Windows only is a surprise in CI.
-        if PurePosixPath(written).is_absolute() or PureWindowsPath(written).drive or "\0" in written:
-            self.problems.note(written.mark, f"found {written.raw!r}, expected a path relative to the suite")
-            return None
-        path = self.border.folder / written
-        sentence = self._explain_refusal(path)
-        if sentence:
-            self.problems.note(written.mark, f"the file {written.raw!r} {sentence}")
-            return None
-        if not is_quotable(path):
-            self.problems.concealed.add(str(path))
-        return NamedFile(path, str(path), written)
-
-    def _explain_refusal(self, path: Path) -> str | None:
-        """Why the file at *path* cannot be used, as the end of a sentence; None if it can."""
-        try:
-            sentence = self.border.explain_refusal(path)
-            if sentence is not None:
-                return sentence
-            if not path.exists():
-                return f"does not exist:  {path}"
-            return None if path.is_file() else "is not a file"
-        except (OSError, RuntimeError) as error:
-            return f"cannot be read: {getattr(error, 'strerror', None) or error}"

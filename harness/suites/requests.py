@@ -26,6 +26,7 @@ from harness.model import (
 from harness.suites.depth import check_window, find_window_problem
 from harness.suites.placeholders import body_node, fill, fill_body, fill_text, format_value, source_node
 from harness.suites.reading import Reading
+from harness.suites.request_files import SELECTING_KEYS
 from harness.suites.scalars import BESIDE_A_BODY, iterate_masked_variables, read_masked
 from harness.suites.shape import HttpShape, RequestShape
 from harness.suites.yaml import MappingNode, Node, Problems, ScalarNode, describe
@@ -153,9 +154,6 @@ def _is_address(cluster: str) -> bool:
 DEFAULT_NAME = "request"
 """The name of the only request of a suite."""
 
-SELECTING_KEYS = frozenset({"query", "knn", "retriever", "sub_searches", "template"})
-"""Keys of a body that select documents."""
-
 BODY_KEYS = SELECTING_KEYS | {
     "_source", "aggregations", "aggs", "collapse", "derived", "docvalue_fields", "explain", "ext", "fields", "from",
     "highlight", "indices_boost", "min_score", "pit", "post_filter", "profile", "rank", "rescore", "runtime_mappings",
@@ -205,8 +203,9 @@ def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> Req
         _check_body(node, problems)
         return RequestTemplate(name, entry, mark=node.mark)
     if (entry.body is None) == (entry.http is None):
-        found = "neither 'body' nor 'http'" if entry.body is None else "both 'body' and 'http'"
-        problems.note(node.mark, f"found {found}, expected one of them: {{index: NAME, body: …}} or {{http: …}}")
+        found = "neither 'body', 'file' nor 'http'" if entry.body is None else "both 'body' and 'http'"
+        expected = "expected one of them: {index: NAME, body: …}, {index: NAME, file: …} or {http: …}"
+        problems.note(node.mark, f"found {found}, {expected}")
     if entry.http is not None:
         if entry.index is not None:
             problems.note(entry.index.mark, "an HTTP service has no index; use the path or the params")

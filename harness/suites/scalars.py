@@ -217,7 +217,7 @@ def _suggest_number(scalar: ScalarNode) -> str:
     return ""
 
 
-BESIDE_A_BODY = ("index", "body", "http", "routing", "url_params")
+BESIDE_A_BODY = ("index", "body", "file", "http", "routing", "url_params")
 """The keys of a request that is not just a body of _search."""
 
 _SCALAR = {"type": ["string", "number", "boolean"]}

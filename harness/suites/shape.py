@@ -248,10 +248,11 @@ class HttpShape(Shape):
 
 
 class RequestShape(Shape):
-    """A request with its own index or URL parameters, or one over HTTP."""
+    """A request with its own index or URL parameters, one in a file, or one over HTTP."""
 
     index: Indexes = Field(None, description="The index, in place of the target's.")
     body: JsonObject | None = Field(None, description="The body of _search.")
+    file: Text = Field(None, description="A file with the request, .json, .yaml or .yml, such as the body of _search.")
     routing: Text = Field(None, description="The routing values whose shards are searched, with commas between.")
     url_params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL of _search.")
     http: HttpShape | None = Field(None, description="A request to an HTTP search service.")

@@ -260,7 +260,7 @@ def compose(source: TextSource) -> tuple[Node | None, list[Problem]]:
     Raises:
         SuiteError: The text is not YAML, has several documents, or exceeds a limit.
     """
-    composer = _Composer(source)
+    composer = Composer(source)
     try:
         for event in yaml.parse(source.text, Loader=choose_yaml_loader(source.text)):
             composer.take(event)
@@ -292,7 +292,7 @@ class _AnchoredNode:
 
 
 @dataclass(slots=True)
-class _Composer:
+class Composer:
     """Builds the tree of *source* from the events of the parser."""
 
     source: TextSource
@@ -304,6 +304,7 @@ class _Composer:
     _anchors: dict[str, _AnchoredNode] = field(default_factory=dict)
 
     def take(self, event: yaml.Event) -> None:
+        """Add what *event* begins or ends; raises SuiteError beyond a limit."""
         if isinstance(event, yaml.ScalarEvent):
             self._take_scalar(event)
         elif isinstance(event, (yaml.MappingStartEvent, yaml.SequenceStartEvent)):
@@ -424,28 +425,31 @@ class Problems:
     """
     The problems of the suite with the text *source*, and of the files that it names.
 
-    *concealed* are the names of those files whose content is not printed.
+    *concealed* are the names of those files whose content is not printed. *sources* are files whose lines are shown.
     """
 
     source: TextSource
     found: list[Problem] = field(default_factory=list)
     concealed: set[str] = field(default_factory=set)
+    sources: dict[str, TextSource] = field(default_factory=dict)
     _noted: set[Problem] = field(default_factory=set)
 
     def note(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at a place in the suite, or in a file that it names; the same problem only once."""
-        if mark.path == self.source.path:
-            problem = self.source.make_problem(mark.line, mark.column, message)
-        else:
+        source = self.source if mark.path == self.source.path else self.sources.get(mark.path)
+        if source is None:
             problem = Problem(mark.path, mark.line, mark.column, message)
-        problem = replace(problem, kind=kind)
-        if problem not in self._noted:
-            self._noted.add(problem)
-            self.extend([problem])
+        else:
+            problem = source.make_problem(mark.line, mark.column, message)
+        self._note_once(replace(problem, kind=kind))
 
     def note_without_excerpt(self, mark: Mark, message: str) -> None:
         """Note a problem whose line must not be printed, because it may have a secret."""
         self.extend([Problem(mark.path, mark.line, mark.column, message)])
+
+    def note_unquoted(self, problem: Problem) -> None:
+        """Note a *problem* whose message quotes nothing of its file, so that it is printed for any file."""
+        self.found.append(replace(problem, excerpt=""))
 
     def note_others(self, message: str, count: int) -> None:
         """Note that *count* more problems are not shown."""
@@ -453,13 +457,20 @@ class Problems:
 
     def note_inside(self, scalar: ScalarNode, offset: int, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at the character *offset* of a scalar, or at its beginning if variables were replaced."""
+        source = self.sources.get(scalar.mark.path, self.source)
         column = scalar.mark.column
         begin = column - 1 if scalar.plain else column
         # In a block or with escapes, offsets in the text are not those in its line.
-        is_as_in_line = scalar == scalar.raw and self.source.get_line(scalar.mark.line)[begin:].startswith(scalar.raw)
+        is_as_in_line = scalar == scalar.raw and source.get_line(scalar.mark.line)[begin:].startswith(scalar.raw)
         if is_as_in_line and offset > 0:
             column = begin + 1 + offset
-        self.extend([replace(self.source.make_problem(scalar.mark.line, column, message), kind=kind)])
+        self._note_once(replace(source.make_problem(scalar.mark.line, column, message), kind=kind))
+
+    def _note_once(self, problem: Problem) -> None:
+        """Note *problem*, once for all requests that share a file, and for all aliases of a value."""
+        if problem not in self._noted:
+            self._noted.add(problem)
+            self.extend([problem])
 
     def note_all_inside(self, scalar: ScalarNode, notes: Mapping[int, str]) -> None:
         """Note the first problems of a scalar, by the offset of each, and the number of the others."""

@@ -242,3 +242,20 @@ def test_the_fixture_searches_another_index_where_a_call_names_one(
 
     run().assert_outcomes(passed=3)
     assert engine.asked == {"red shoes": 2, "rubber boots": 2}
+
+
+def test_a_request_in_a_file_is_collected_and_run_and_its_mistakes_are_those_of_the_suite(
+    two_requests: Path, run: Run, engine: object
+) -> None:
+    text = two_requests.read_text(encoding="utf-8")
+    start, end = text.index("  candidate:"), text.index("measures:")
+    two_requests.write_text(f"{text[:start]}  candidate: {{file: new.json}}\n{text[end:]}", encoding="utf-8")
+    file = two_requests.parent / "new.json"
+    file.write_text('{"query": {"match": {"title": "new {{text}}"}}}', encoding="utf-8")
+
+    run(*BOTH).assert_outcomes(passed=2, failed=2)
+    file.write_text('{"query": {"match": {"title": "{{txet}}"}}}', encoding="utf-8")
+
+    result = run(*BOTH)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*new.json:1:31: unknown placeholder {{txet}}*"])

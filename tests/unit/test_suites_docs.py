@@ -31,6 +31,9 @@ def load(text, folder):
     )
     (folder / "vectors" / "clip.ids").write_text("rope\ntents\n")
     np.save(folder / "vectors" / "clip.npy", np.eye(2))
+    (folder / "requests").mkdir(exist_ok=True)
+    (folder / "requests" / "search.json").write_text('{"query": {"match": {"title": "{{text}}"}}}')
+    (folder / "requests" / "next.yaml").write_text("query: {match: {title: '{{text}}'}}\n")
     return load_suite(path, {})
 
 

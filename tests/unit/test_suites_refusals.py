@@ -204,7 +204,8 @@ CASES = {
     "request without a body": (
         changed('request:\n  query: {match: {title: "{{text}}"}}', "request: {index: other}"),
         "4:10",
-        "found neither 'body' nor 'http', expected one of them: {index: NAME, body: …} or {http: …}",
+        "found neither 'body', 'file' nor 'http', expected one of them: "
+        "{index: NAME, body: …}, {index: NAME, file: …} or {http: …}",
         "request: {index: other}",
     ),
     "index of an HTTP service": (

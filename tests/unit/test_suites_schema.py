@@ -25,6 +25,7 @@ gain: {good: 1.5, 0: -1}
 requests:
   current: {query: {match: {title: "{{text}}"}}}
   candidate: {index: other, body: {query: {term: {brand: "{{brand}}"}}}}
+  shared: {file: search.json}
 measures: ["nDCG@10"]
 thresholds:
   - mean nDCG@10 >= 0.8
@@ -107,6 +108,8 @@ def test_a_suite_with_every_key_fits_the_schema():
         ("profile: trec", "profile: null"),
         ("    tags: [head, 2024]", "    tags: null"),
         ("index: other, body:", "index: other, query:"),
+        ("{file: search.json}", "{file: [search.json]}"),
+        ("{file: search.json}", "{file: search.json, query: {}}"),
     ],
 )
 def test_a_suite_of_another_shape_does_not_fit(old, new):
