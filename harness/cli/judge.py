@@ -183,6 +183,7 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
 def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
     for line in describe_outdated(judges):
         click.echo(make_loggable(f"harness: {line}"), err=True)
+    check_on_scale(judges.values(), suite, scale)
     grades = {name: file.grades for name, file in judges.items() if file.grades}
     agreement = compute_agreement(grades, [choice.grade for choice in list_choices(suite, scale)])
     if as_json:

@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from harness.errors import UsageError, missing_package
 from harness.model import Disagreement, JudgeAgreement
+from harness.words import listed
 
 Pair: TypeAlias = tuple[str, str]
 """A query and a document."""
@@ -144,34 +145,43 @@ def krippendorff_alphas(rows: Sequence[Sequence[float | None]]) -> dict[str, flo
 
 def compute_agreement(judges: Mapping[str, Grades], scale: Collection[float] = ()) -> JudgeAgreement:
     """
-    The agreement of *judges*, by name.
+    The agreement of *judges*, by name; those who share no document with another are left out of the coefficients.
 
     Args:
         judges: The grades of each judge; at least two judges.
         scale: The possible grades, as in `cohen_kappa`.
 
     Raises:
-        UsageError: A package is not installed, or there are fewer than two judges.
+        UsageError: A package is not installed, or no two judges graded the same document.
     """
     if len(judges) < 2:
         who = f"only {next(iter(judges))} has" if judges else "nobody has"
         raise UsageError(f"agreement needs the grades of at least two judges, and {who} graded documents")
     by_pair = _group_by_pair(judges)
     shared = {pair: grades for pair, grades in by_pair.items() if len(grades) > 1}
-    complete = [tuple(grades.values()) for grades in shared.values() if len(grades) == len(judges)]
+    if not shared:
+        raise UsageError(
+            "agreement needs documents that two judges graded, found none among those of "
+            f"{listed(list(judges))}; let one of them grade what another one graded"
+        )
+    sharing = {judge for grades in shared.values() for judge in grades}
+    alone = tuple(judge for judge in judges if judge not in sharing)
+    judges_sharing = {judge: grades for judge, grades in judges.items() if judge in sharing}
+    complete = [tuple(grades.values()) for grades in shared.values() if len(grades) == len(sharing)]
     disagreements = find_disagreements(judges)
     cohen: dict[str, float | None] = {}
-    if len(judges) == 2:
+    if len(sharing) == 2:
         pairs = [(grades[0], grades[1]) for grades in complete]
         cohen = {str(weights): cohen_kappa(pairs, scale, weights=weights) for weights in Weights}
     return JudgeAgreement(
         graded={judge: len(grades) for judge, grades in judges.items()},
+        alone=alone,
         shared=len(shared),
         complete=len(complete),
         same=len(shared) - len(disagreements),
         cohen=cohen,
         fleiss=fleiss_kappa(complete),
-        alpha=krippendorff_alphas([[grades.get(pair) for pair in by_pair] for grades in judges.values()]),
+        alpha=krippendorff_alphas([[grades.get(pair) for pair in shared] for grades in judges_sharing.values()]),
         disagreements=disagreements,
     )
 

@@ -23,7 +23,7 @@ from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.report.sentences import describe_unanswered, describe_zero_hits
 from harness.run.cell import Progress
 from harness.suites import load_suites
-from harness.words import count, format_exactly, listed
+from harness.words import count, format_exactly, listed, shorten
 
 # The grades to choose from.
 
@@ -94,32 +94,50 @@ def _list_whole_numbers(least: float, greatest: float, owner: str) -> list[float
     return [least + step for step in range(int(greatest - least) + 1)]
 
 
+def describe_choices(choices: Iterable[GradeChoice]) -> str:
+    """
+    The grades of *choices* with their names.
+
+    >>> describe_choices([GradeChoice(0.0, "bad", "0"), GradeChoice(0.5, "", "")])
+    '0 (bad), 0.5'
+    """
+    grades = []
+    for choice in choices:
+        name = f" ({choice.label})" if choice.label else ""
+        grades.append(f"{format_grade(choice.grade)}{name}")
+    return ", ".join(grades)
+
+
 def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | None = None) -> None:
     """
-    Check that the grades of *judges* are on the scale of `list_choices`, or up to 3 where the suite names no scale.
+    Check that the grades of *judges* are among those of `list_choices`.
+
+    If neither *scale* nor the suite names each grade, the choices grow with the grades in use. Then a grade counts if
+    it is between the least and the greatest choice, or up to 3, which a judge may have been offered before.
 
     Raises:
         FormatError: Some grades are not; each with its line.
         UsageError: As `list_choices`.
     """
-    choices = [choice.grade for choice in list_choices(suite, scale)]
-    least, greatest = min(choices), max(choices)
-    has_scale = scale is not None or suite.grades or suite.gain.table or list_scales(suite)
-    # The grades of the suite may be lower than those of a judge who was offered 0 to 3 before the suite had any.
-    if not has_scale:
-        greatest = max(greatest, DEFAULT_TOP)
-    gains = [grade for grade, _ in suite.gain.table]
-    expected = f"expected a grade from {format_grade(least)} to {format_grade(greatest)}"
-    if gains:
-        expected = f"expected one of the gain map, {', '.join(map(format_grade, gains))}"
+    choices = list_choices(suite, scale)
+    grades = [choice.grade for choice in choices]
+    least, greatest = min(grades), max(grades)
+    names_each_grade = bool(scale is not None or suite.grades or suite.gain.table)
+    if names_each_grade:
+        expected = f"one of {describe_choices(choices)}"
+    else:
+        if not list_scales(suite):
+            greatest = max(greatest, DEFAULT_TOP)
+        expected = f"a grade from {format_grade(least)} to {format_grade(greatest)}"
     problems = []
     for judge_file in judges:
         for (query, document), grade in judge_file.grades.items():
-            if least <= grade <= greatest and (not gains or grade in gains):
+            is_on_scale = grade in grades if names_each_grade else least <= grade <= greatest
+            if is_on_scale:
                 continue
             line = judge_file.lines.get((query, document), 0)
             found = f"found grade {format_exactly(grade)} of document {document} of query {query}"
-            sentence = f"{found}, {expected}; correct it, or give --scale"
+            sentence = f"{found}, expected {expected}; correct it, or give --scale"
             problems.append(Problem(str(judge_file.path), line, min(line, 1), sentence))
     if problems:
         raise FormatError(problems)
@@ -147,6 +165,10 @@ def order_documents(pool: Pool, *, seed: str | None) -> tuple[PooledDocument, ..
         documents.sort(key=lambda document: (document.query, document.document))
         random.Random(seed).shuffle(documents)
     return tuple(sorted(documents, key=lambda document: places[document.query]))
+
+
+class RefusedGrade(UsageError):
+    """What the page sent is no grade of a document to judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +225,22 @@ class Session:
             "others": {} if self.blind else dict(self.others.get(pair, {})),
         }
 
-    def accepts(self, pair: Pair, grade: object) -> bool:
-        """Whether *pair* is a document to grade, and *grade* one of the choices, or None for no grade."""
-        if pair not in [(document.query, document.document) for document in self.documents]:
-            return False
+    def check_grade(self, pair: Pair, grade: object) -> None:
+        """
+        Check that *pair* is a document to grade, and *grade* one of the choices, or None for no grade.
+
+        Raises:
+            RefusedGrade: It is not.
+        """
+        query, document = pair
+        if pair not in [(pooled.query, pooled.document) for pooled in self.documents]:
+            raise RefusedGrade(f"found document {document!r} of query {query!r}, expected a document of this pool")
         if grade is None:
-            return True
+            return
         # In Python True is equal to 1, and the page has no business to send it.
-        return not isinstance(grade, bool) and grade in [choice.grade for choice in self.choices]
+        if isinstance(grade, bool) or grade not in [choice.grade for choice in self.choices]:
+            found = shorten(repr(grade))
+            raise RefusedGrade(f"found {found} as a grade, expected one of {describe_choices(self.choices)}")
 
     @property
     def graded_count(self) -> int:

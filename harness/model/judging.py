@@ -156,14 +156,16 @@ class JudgeAgreement:
 
     graded: Mapping[str, int]
     """The number of documents that each judge graded, by judge."""
+    alone: tuple[str, ...]
+    """The judges who share no document with another one; no coefficient counts them."""
     shared: int
     """The number of documents that at least two judges graded; *alpha* is computed from them."""
     complete: int
-    """The number of documents that all judges graded; *cohen* and *fleiss* are computed from them."""
+    """The number of documents that all judges but those *alone* graded; *cohen* and *fleiss* are computed from them."""
     same: int
     """The number of *shared* documents to which each of their judges gave the same grade."""
     cohen: Mapping[str, float | None]
-    """Cohen's kappa by weighting scheme; empty unless there are exactly two judges."""
+    """Cohen's kappa by weighting scheme; empty unless exactly two judges share documents."""
     fleiss: float | None
     alpha: Mapping[str, float | None]
     """Krippendorff's alpha by level of measurement."""

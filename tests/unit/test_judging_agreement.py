@@ -115,11 +115,41 @@ def test_where_only_one_grade_was_given_nothing_is_defined():
     assert (*found.cohen.values(), found.fleiss, *found.alpha.values()) == (None,) * 7
 
 
-def test_judges_who_graded_nothing_together_have_no_agreement():
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (([1, None, 0], [None, 2, None]), "a, b"),
+        (([1, None, None], [None, 2, None], [None, None, 0]), "a, b, c"),
+    ],
+)
+def test_judges_who_share_no_document_have_no_agreement(rows, said):
+    with pytest.raises(UsageError) as refusal:
+        compute_agreement(judges_of(*rows))
+    assert str(refusal.value) == (
+        f"agreement needs documents that two judges graded, found none among those of {said}; let one of them grade "
+        "what another one graded"
+    )
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_judge_who_shares_no_document_changes_no_coefficient(place):
     pytest.importorskip("krippendorff", reason="krippendorff is not installed")
-    found = compute_agreement(judges_of([1, None, 0], [None, 2, None]))
-    assert (found.graded, found.shared) == ({"a": 2, "b": 1}, 0)
-    assert (*found.cohen.values(), found.fleiss, *found.alpha.values()) == (None,) * 7
+    together = [[0, 2, 1, None, None], [0, 1, 1, 3, None]]
+    names = ["a", "b", "c"]
+    rows = [*together[:place], [None] * 4 + [2], *together[place:]]
+    found = compute_agreement(judges_of(*rows), range(4))
+    alone = compute_agreement(judges_of(*together), range(4))
+    assert (found.alone, found.graded[names[place]]) == ((names[place],), 1)
+    assert (found.shared, found.complete, found.same) == (alone.shared, alone.complete, alone.same) == (3, 3, 2)
+    assert (found.cohen, found.fleiss, found.alpha) == (alone.cohen, alone.fleiss, alone.alpha)
+    assert set(found.cohen) == set(Weights)
+
+
+def test_two_pairs_of_judges_have_an_alpha_and_no_document_for_fleiss_kappa():
+    pytest.importorskip("krippendorff", reason="krippendorff is not installed")
+    found = compute_agreement(judges_of([1, 0, None, None], [1, 1, None, None], [None, None, 2, 2], [None, None, 2, 0]))
+    assert (found.alone, found.shared, found.complete, found.cohen, found.fleiss) == ((), 4, 0, {}, None)
+    assert all(found.alpha.values())
 
 
 def test_the_greatest_disagreements_come_first():

@@ -109,19 +109,31 @@ def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
     assert JudgeFile.read(server.session.file.path).grades == {}
 
 
+@pytest.mark.parametrize("grade", [1, 3, -1, "2", 1e300, float("nan"), float("inf"), True, [2], {}, "9" * 60_000])
+def test_a_grade_off_the_scale_is_refused_with_the_scale(server, ask, grade):
+    status, _, content = ask("POST", "/grade", {"query": "q", "document": "a", "grade": grade})
+    answer = json.loads(content)
+    assert (status, answer["scale"]) == (400, [0, 2])
+    assert answer["error"].endswith(" as a grade, expected one of 0 (bad), 2 (good)")
+    assert len(answer["error"]) < 200
+    assert not server.session.file.path.exists()
+
+
 @pytest.mark.parametrize(
-    "body",
+    ("body", "said"),
     [
-        {"query": "q", "document": "a", "grade": 1},
-        {"query": "q", "document": "a", "grade": "2"},
-        {"query": "q", "document": "z", "grade": 2},
-        {"query": "q", "document": "a"},
-        {"query": ["q"], "document": "a", "grade": 2},
+        (
+            {"query": "q", "document": "z", "grade": 2},
+            "found document 'z' of query 'q', expected a document of this pool",
+        ),
+        ({"query": ["q"], "document": "a", "grade": 2}, "expected a document of this pool"),
+        ({"query": "q", "document": "a"}, "found no grade, expected a number, or null to take the grade away"),
     ],
 )
-def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body):
+def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body, said):
     status, _, content = ask("POST", "/grade", body)
-    assert (status, json.loads(content)) == (422, {"error": "found no document of this pool with a grade of its scale"})
+    assert status == 400
+    assert said in json.loads(content)["error"]
     assert not server.session.file.path.exists()
 
 
@@ -180,7 +192,7 @@ def test_a_body_that_does_not_arrive_keeps_nobody_waiting(server, ask):
 def test_truth_is_no_grade(server, ask):
     server.session = replace(server.session, choices=(GradeChoice(0.0, "", "0"), GradeChoice(1.0, "", "1")))
     for given in (True, False):
-        assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": given})[0] == 422
+        assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": given})[0] == 400
     assert not server.session.file.path.exists()
 
 

@@ -158,24 +158,24 @@ def test_each_judge_has_a_file(tmp_path):
 @pytest.mark.parametrize(
     ("given", "scale", "wrong", "expected"),
     [
-        ({}, None, [99999, -5, 1e300, 4], "from 0 to 3"),
-        ({"judgments": {"a": 1.0}}, None, [4], "from 0 to 3"),
-        ({"judgments": {"a": 40.0}}, None, [41, -1], "from 0 to 40"),
-        ({"grades": {"good": 1.0, "bad": -1.0}}, None, [2, -2], "from -1 to 1"),
-        ({"measures": (parse_measure("ERR(max=2)@5"),)}, None, [3], "from 0 to 2"),
-        ({}, "1..4", [0, 5], "from 1 to 4"),
-        ({"gain": Gain(GainKind.MAP, ((0.0, 0.0), (1.0, 1.0), (4.0, 9.0)))}, None, [2, 5], None),
+        ({}, None, [99999, -5, 1e300, 4], "a grade from 0 to 3"),
+        ({"judgments": {"a": 1.0}}, None, [4], "a grade from 0 to 3"),
+        ({"judgments": {"a": 40.0}}, None, [41, -1], "a grade from 0 to 40"),
+        ({"grades": {"good": 1.0, "bad": -1.0}}, None, [2, -2, 0, 0.5], "one of -1 (bad), 1 (good)"),
+        ({"measures": (parse_measure("ERR(max=2)@5"),)}, None, [3], "a grade from 0 to 2"),
+        ({}, "1..4", [0, 5, 1.5], "one of 1, 2, 3, 4"),
+        ({"grades": {"good": 1.0}}, "0..1", [2, 0.5], "one of 0, 1 (good)"),
+        ({"gain": Gain(GainKind.MAP, ((0.0, 0.0), (1.0, 1.0), (4.0, 9.0)))}, None, [2, 5], "one of 0, 1, 4"),
     ],
 )
 def test_kept_grades_outside_of_the_scale_are_refused_with_their_lines(kept, given, scale, wrong, expected):
     grades = [1, *wrong]
     lines = [json.dumps({"query": "q", "document": str(n), "grade": grade}) for n, grade in enumerate(grades)]
     kept.path.write_text("\n".join(lines))
-    said = f"a grade {expected}" if expected else "one of the gain map, 0, 1, 4"
     with pytest.raises(FormatError) as failure:
         check_on_scale([JudgeFile.read(kept.path)], suite_of(**given), scale and parse_scale(scale))
     assert [(one.line, one.message) for one in failure.value.problems] == [
-        (n + 1, f"found grade {grade:g} of document {n} of query q, expected {said}; "
+        (n + 1, f"found grade {grade:g} of document {n} of query q, expected {expected}; "
          "correct it, or give --scale")
         for n, grade in enumerate(wrong, start=1)
     ]  # fmt: skip

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.errors import HarnessError, UsageError, missing_package
 from harness.judging.agreement import Pair
-from harness.judging.session import Session
+from harness.judging.session import RefusedGrade, Session
 from harness.judging.writing import FilesChanged
 
 if TYPE_CHECKING:
@@ -184,6 +184,9 @@ class JudgingServer:
             return 200, getattr(self, f"_{action}")(given)
         except FilesChanged as error:
             return 409, {"error": str(error), "changed": True}
+        except RefusedGrade as error:
+            scale = [choice.grade for choice in self.session.choices]
+            return 400, {"error": str(error), "scale": scale}
         except HarnessError as error:
             return 422, {"error": str(error)}
         except OSError as error:
@@ -194,8 +197,9 @@ class JudgingServer:
 
     def _grade(self, given: Mapping[str, Any]) -> dict[str, Any]:
         pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
-        if "grade" not in given or not self.session.accepts(pair, grade):
-            raise UsageError("found no document of this pool with a grade of its scale")
+        if "grade" not in given:
+            raise RefusedGrade("found no grade, expected a number, or null to take the grade away")
+        self.session.check_grade(pair, grade)
         self.session.file.grade(pair, None if grade is None else float(grade))
         return self._describe_grade(pair)
 

@@ -97,7 +97,10 @@ def write_findings_closing(findings: Sequence[JudgmentFinding], judgments: int, 
 def print_agreement(agreement: JudgeAgreement) -> Iterator[RenderableType]:
     """How much each judge graded, the coefficients with their numbers of documents, and the disagreements."""
     for judge, size in agreement.graded.items():
-        yield Text(f"{judge} graded {count(size, 'document')}")
+        line = f"{judge} graded {count(size, 'document')}"
+        if judge in agreement.alone:
+            line += ", none of which another judge graded: left out below"
+        yield Text(line)
     yield Text(f"{count(agreement.shared, 'document')} graded by several judges, {agreement.same:,} of them alike")
     yield Text()
     table = make_table(
@@ -108,20 +111,27 @@ def print_agreement(agreement: JudgeAgreement) -> Iterator[RenderableType]:
     )
     for weights, kappa in agreement.cohen.items():
         table.add_row("Cohen's kappa", weights, format_score(kappa), f"{agreement.complete:,}")
-    table.add_row("Fleiss' kappa", "", format_score(agreement.fleiss), f"{agreement.complete:,}")
+    if agreement.complete:
+        table.add_row("Fleiss' kappa", "", format_score(agreement.fleiss), f"{agreement.complete:,}")
     for level, alpha in agreement.alpha.items():
         table.add_row("Krippendorff's alpha", level, format_score(alpha), f"{agreement.shared:,}")
     yield table
+    if not agreement.complete:
+        judges = len(agreement.graded) - len(agreement.alone)
+        yield Text(f"Fleiss' kappa needs documents that all {judges} judges graded, and there is none", style="dim")
+    if None in (*agreement.cohen.values(), *agreement.alpha.values()):
+        yield Text("a dash is for what is undefined, because only one grade was given", style="dim")
     if agreement.disagreements:
         yield Text()
         yield _lay_out_disagreements(agreement)
 
 
 def _lay_out_disagreements(agreement: JudgeAgreement) -> RenderableType:
-    table = make_table(align_right("apart"), "query", "document", *map(align_right, agreement.graded))
+    judges = [judge for judge in agreement.graded if judge not in agreement.alone]
+    table = make_table(align_right("apart"), "query", "document", *map(align_right, judges))
     for disagreement in agreement.disagreements:
         grades = []
-        for judge in agreement.graded:
+        for judge in judges:
             grade = disagreement.grades.get(judge)
             grades.append("–" if grade is None else format_exactly(grade))
         table.add_row(

@@ -264,11 +264,52 @@ def test_the_agreement_of_judges_is_printed_with_what_they_differ_on(two_judges,
     ]
 
 
+def grade_by_hand(folder, judge, **grades):
+    lines = [
+        json.dumps({"query": name.split("__")[0], "document": name.split("__")[1], "grade": grade})
+        for name, grade in grades.items()
+    ]
+    (folder / f"shop.judged-by.{judge}.jsonl").write_text("\n".join(lines))
+
+
+def test_a_judge_who_shares_no_document_is_named_and_left_out_of_the_coefficients(two_judges, folder, capsys):
+    grade_by_hand(folder, "carol", boots__d=1)
+    capsys.readouterr()
+    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "carol graded 1 document, none of which another judge graded: left out below" in lines
+    assert ["Cohen's", "kappa", "unweighted", "0.0000", "3"] in [line.split() for line in lines]
+    assert ["apart", "query", "document", "anna", "bob"] in [line.split() for line in lines]
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]])
+def test_judges_who_share_no_document_are_an_error_without_a_number(folder, capsys, words):
+    grade_by_hand(folder, "anna", shoes__x=2, shoes__y=1)
+    grade_by_hand(folder, "bob", boots__z=2)
+    assert main(["judge", "shop.relevance.yaml", "--agreement", *words]) == 2
+    said = "agreement needs documents that two judges graded, found none among those of anna, bob; let one of them"
+    told = capsys.readouterr()
+    assert (told.out, told.err) == ("", f"harness: {said} grade what another one graded\n")
+
+
+def test_where_no_document_has_all_judges_or_two_grades_a_sentence_says_why_there_is_no_number(folder, capsys):
+    pytest.importorskip("krippendorff", reason="krippendorff is not installed")
+    grade_by_hand(folder, "anna", shoes__x=2)
+    grade_by_hand(folder, "bob", shoes__x=2, boots__z=2)
+    grade_by_hand(folder, "carol", boots__z=2)
+    assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+    out = capsys.readouterr().out
+    assert "Fleiss' kappa needs documents that all 3 judges graded, and there is none\n" in out
+    assert "a dash is for what is undefined, because only one grade was given\n" in out
+    assert out.count("Fleiss") == 1
+
+
 def test_the_agreement_is_there_as_json(two_judges, capsys):
     capsys.readouterr()
     assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["graded"], found["shared"], found["same"]) == ({"anna": 3, "bob": 3}, 3, 1)
+    assert found["alone"] == []
     assert found["disagreements"][0] == {"query": "shoes", "document": "y", "grades": {"anna": 0.0, "bob": 2.0}}
 
 
@@ -399,13 +440,31 @@ def test_a_file_of_grades_that_is_something_else_is_an_error_with_its_line(folde
     assert "shop.judged-by.eve.jsonl:1:1: " in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--write"], ["--write", "--output", "csv=out.csv"], []])
+@pytest.mark.parametrize("words", [["--write"], ["--write", "--output", "csv=out.csv"], ["--agreement"], []])
 def test_a_kept_grade_outside_of_the_scale_is_an_error_with_its_line(folder, judge, capsys, words):
     (folder / "shop.judged-by.eve.jsonl").write_text('{"query": "shoes", "document": "x", "grade": 99999}\n')
     assert judge(*words) == 2
     said = "shop.judged-by.eve.jsonl:1:1: found grade 99999 of document x of query shoes, expected a grade from 0 to 3"
     assert said in capsys.readouterr().err
     assert (folder / "shop.relevance.yaml").read_text() == SUITE
+
+
+@pytest.mark.parametrize("words", [["--write"], ["--agreement", "--json"], []])
+@pytest.mark.parametrize(
+    ("scale", "grade", "expected"),
+    [
+        ("grades: {bad: 0, good: 2}", 1, "one of 0 (bad), 2 (good)"),
+        ("gain: {0: 0, 1: 1, 2: 3}", 1.5, "one of 0, 1, 2"),
+    ],
+)
+def test_a_kept_grade_between_those_of_the_scale_is_an_error_too(folder, judge, capsys, words, scale, grade, expected):
+    suite = SUITE.replace("measures:", f"{scale}\nmeasures:").replace("d: 1", "d: 2")
+    (folder / "shop.relevance.yaml").write_text(suite)
+    grade_by_hand(folder, "eve", shoes__x=0, shoes__y=grade)
+    assert judge(*words) == 2
+    said = f"shop.judged-by.eve.jsonl:2:1: found grade {grade} of document y of query shoes, expected {expected}; "
+    assert said in capsys.readouterr().err
+    assert (folder / "shop.relevance.yaml").read_text() == suite
 
 
 def test_without_the_extra_the_sentence_says_what_to_install(judge, capsys, monkeypatch):
