@@ -12,12 +12,13 @@ from harness.report.outputs import find_output
 
 ROOT = Path(__file__).parents[2]
 JOB = yaml.safe_load((ROOT / "docs" / "relevance-gate.gitlab-ci.yml").read_text(encoding="utf-8"))["relevance"]
+LINES = [*JOB["before_script"], *JOB["script"]]
 PYTEST = shlex.split(JOB["script"][-1])
 
 
 def test_the_keys_are_gitlab_s():
-    assert set(JOB) <= {"image", "timeout", "services", "rules", "script", "artifacts"}
-    assert all(isinstance(line, str) for line in JOB["script"])
+    assert set(JOB) <= {"image", "timeout", "services", "rules", "before_script", "script", "artifacts"}
+    assert all(isinstance(line, str) for line in LINES)
     assert {"name", "alias", "command", "variables"} >= set(JOB["services"][0])
     assert set(JOB["artifacts"]) <= {"when", "paths", "reports", "expire_in", "name"}
     assert JOB["artifacts"]["when"] == "always", "reports matter most where the job fails"
@@ -45,6 +46,6 @@ def test_the_engine_is_the_one_of_the_compose_file():
     assert f"//{JOB['services'][0]['alias']}:9200" in PYTEST[PYTEST.index("--relevance-url") + 1]
 
 
-@pytest.mark.parametrize("line", JOB["script"])
+@pytest.mark.parametrize("line", LINES)
 def test_the_lines_are_shell(line):
     assert shlex.split(line)[0] in ("pip", "curl", "pytest")
