@@ -54,7 +54,11 @@ def refuse_contradictions(baseline: Baseline, path: str, request: str, suite: Su
     ranges = _compute_ranges(baseline, measures)
     contradictions = {}
     for query, kept in baseline.queries.items():
-        sentences = [*_check_query(kept, baseline.depth), *_check_scores(kept, baseline, computed.get(query), ranges)]
+        sentences = [
+            *_check_query(kept, baseline.depth),
+            *_check_scores(kept, baseline, computed.get(query), ranges),
+            *_check_depth(kept, baseline.depth),
+        ]
         if sentences:
             contradictions[query] = sentences[0]
     for query, sentence in contradictions.items():
@@ -150,6 +154,15 @@ def _check_ranking(kept: BaselineQuery, depth: int) -> Iterator[str]:
         yield f"it has the sort values of {count(len(kept.sort), 'hit')}, and its ranking has {len(kept.ranking)}"
     if kept.tail and (not kept.ranking or (kept.ranking[-1][1] is None and not kept.sort)):
         yield "it has a tail of ties, and no last hit with a score"
+
+
+def _check_depth(kept: BaselineQuery, depth: int) -> Iterator[str]:
+    """Whether *depth* is the number of hits that were requested, which the ranking says in its own way."""
+    hits = count(len(kept.ranking), "hit")
+    if kept.short and len(kept.ranking) >= depth:
+        yield f"its ranking is kept as shorter than the depth, and has {hits} where the depth is {depth}"
+    if not kept.short and len(kept.ranking) < depth:
+        yield f"its ranking has {hits} where the depth is {depth}, and is not kept as a short one"
 
 
 # Scores.

@@ -298,6 +298,7 @@ def _keep_query(
         closed=ranking.closed,
         sort=sort,
         exact_scores=ranking.exact_scores,
+        short=len(ranking.hits) < suite.depth,
     )
 
 

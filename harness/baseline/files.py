@@ -204,8 +204,8 @@ def dumps(file: BaselineFile, *, ascii_only: bool = False) -> str:
     """
     *file* as JSON text: keys sorted, a line for each fact of a query.
 
-    A weight of 1 is left out, and so are params, a tail, sort values and a state of its own where there are none, and
-    that scores are not exact.
+    A weight of 1 is left out, and so are params, a tail, sort values and a state of its own where there are none, that
+    scores are not exact, and that a ranking is not short.
     """
     plain = _make_adapter().dump_python(file, mode="json")
     for entry in plain["requests"].values():
@@ -222,7 +222,7 @@ def _leave_out_defaults(query: dict[str, Json]) -> None:
         del query["params"]
     if query["created"] is None:
         del query["created"], query["documents"]
-    for name in ("tail", "sort", "exact_scores"):
+    for name in ("tail", "sort", "exact_scores", "short"):
         if not query[name]:
             del query[name]
 

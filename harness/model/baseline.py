@@ -40,6 +40,11 @@ class BaselineQuery:
     """`Hit.sort` of each hit; empty where the engine sorted by score."""
     exact_scores: bool = False
     """As in `Ranking`."""
+    short: bool = False
+    """
+    Whether the ranking has fewer hits than were requested. It shows a depth of the entry that was changed by hand: a
+    ranking of ten hits would else be taken for all of twenty.
+    """
     created: str | None = None
     """The day it was saved, an ISO date; None if it was saved with the entry, from the same index."""
     documents: int | None = None

@@ -156,10 +156,37 @@ def test_what_a_query_cannot_be(facts, sentence):
 
 def test_what_a_score_can_be_is_a_matter_of_the_profile():
     """RRE gives an ERR of 1 to a query without hits, and no recall above 1."""
-    rre = {"outcome": Outcome.ZERO_HITS, "ranking": (), "bands": {}}
+    rre = {"outcome": Outcome.ZERO_HITS, "ranking": (), "bands": {}, "short": True}
     entry = replace(edited(**rre, scores={"ERR": 1.0}), profile=Profile.RRE)
     refuse_contradictions(entry, "b.json", "current")
     assert refusal(replace(edited(**rre, scores={"R": 1.5}), profile=Profile.RRE)).endswith("which is out of range")
+
+
+@pytest.mark.parametrize(
+    ("depth", "sentence"),
+    [
+        (4, ", query shoes: its ranking has 3 hits where the depth is 4, and is not kept as a short one"),
+        (100, ", query shoes: its ranking has 3 hits where the depth is 100, and is not kept as a short one"),
+        (2, ", query shoes: its ranking has 3 hits, and 2 were asked for"),
+    ],
+)
+@pytest.mark.parametrize("suite", [None, suite_of()])
+def test_a_depth_that_was_changed_by_hand_is_refused(depth, sentence, suite):
+    assert refusal(replace(saved(), depth=depth), suite).startswith(sentence)
+
+
+def test_a_depth_at_which_a_short_ranking_would_end_is_refused():
+    run = Run({"unjudged": RANKINGS["unjudged"]}, Engine("fake"), "current", facts=IndexFacts())
+    entry = saved(replace(suite_of(), queries=QUERIES[2:]), run)
+    sentence = ", query unjudged: its ranking is kept as shorter than the depth, and has 1 hit where the depth is 1"
+    assert refusal(replace(entry, depth=1)) == sentence
+
+
+def test_hits_that_were_removed_by_hand_are_refused():
+    entry = edited(ranking=RANKING[:2], bands={}, scores={})
+    assert (
+        refusal(entry) == ", query shoes: its ranking has 2 hits where the depth is 3, and is not kept as a short one"
+    )
 
 
 OF_AN_ENTRY = {
@@ -188,7 +215,7 @@ WITH_JUDGMENTS = {
         "its AP was kept as 1, and its ranking has 0.833333333333",
     ),
     "an empty ranking": (
-        {"ranking": (), "outcome": Outcome.ZERO_HITS, "bands": {}},
+        {"ranking": (), "outcome": Outcome.ZERO_HITS, "bands": {}, "short": True},
         "its AP was kept as 1, and its ranking has 0",
     ),
     "a score within reach": (
