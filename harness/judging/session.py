@@ -36,10 +36,13 @@ DEFAULT_TOP = 3.0
 
 @dataclass(frozen=True, slots=True)
 class GradeChoice:
-    """A grade to give: its *label*, and the *key* to press for it, empty where none is left."""
+    """
+    A grade to give: its *name* in the suite, empty where it has none, and the *key* to press for it, empty where none
+    is left.
+    """
 
     grade: float
-    label: str
+    name: str
     key: str
 
 
@@ -53,11 +56,11 @@ def list_choices(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice,
     Raises:
         UsageError: There are too many.
     """
-    labels = {grade: name for name, grade in suite.grades.items()}
+    names = {grade: name for name, grade in suite.grades.items()}
     if scale is not None:
         grades = _list_whole_numbers(scale.least, scale.greatest, scale.owner)
-    elif labels:
-        grades = sorted(labels)
+    elif names:
+        grades = sorted(names)
     elif suite.gain.kind is GainKind.MAP:
         grades = [grade for grade, _ in suite.gain.table]
     else:
@@ -67,7 +70,7 @@ def list_choices(suite: Suite, scale: Scale | None = None) -> tuple[GradeChoice,
     for place, grade in enumerate(grades, start=1):
         key = format_grade(grade) if are_digits else str(place)
         # A key is one character: places from 10 on have none.
-        choices.append(GradeChoice(grade, labels.get(grade, ""), key if len(key) == 1 else ""))
+        choices.append(GradeChoice(grade, names.get(grade, ""), key if len(key) == 1 else ""))
     return tuple(choices)
 
 
@@ -103,7 +106,7 @@ def describe_choices(choices: Iterable[GradeChoice]) -> str:
     """
     grades = []
     for choice in choices:
-        name = f" ({choice.label})" if choice.label else ""
+        name = f" ({choice.name})" if choice.name else ""
         grades.append(f"{format_grade(choice.grade)}{name}")
     return ", ".join(grades)
 
@@ -198,7 +201,7 @@ class Session:
             "judge": self.judge,
             "blind": self.blind,
             "notes": list(self.notes),
-            "choices": [{"grade": choice.grade, "label": choice.label, "key": choice.key} for choice in self.choices],
+            "choices": [{"grade": choice.grade, "name": choice.name, "key": choice.key} for choice in self.choices],
             "documents": [self._build_document(document, queries[document.query]) for document in self.documents],
         }
 

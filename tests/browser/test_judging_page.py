@@ -128,7 +128,7 @@ def test_keys_move_skip_undo_and_take_a_grade_away(serve, session):
     press(page, "s", "ArrowRight", "ArrowRight", "ArrowLeft", "1")
     wait_for(page, "Graded fair (1)")
     press(page, "u")
-    wait_for(page, "Taken back. Query 1 of 2, document 2 of 2")
+    wait_for(page, "Undone. Query 1 of 2, document 2 of 2")
     press(page, "u", "u", "u")
     wait_for(page, "There is nothing to undo.")
     assert session.file.grades == {}
@@ -144,7 +144,7 @@ def test_grades_are_there_after_a_restart_and_the_first_open_document_is_shown(s
     page = serve(replace(session, file=JudgeFile.read(session.file.path)))
     assert page.locator("#count").inner_text() == "1 of 3 graded"
     press(page, "u")
-    wait_for(page, "Taken back")
+    wait_for(page, "Undone")
     assert JudgeFile.read(session.file.path).grades == {}
 
 

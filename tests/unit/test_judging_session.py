@@ -45,7 +45,7 @@ def suite_of(**given):
 )  # fmt: skip
 def test_the_grades_to_choose_from_are_those_of_the_suite_s_scale(given, scale, expected):
     choices = list_choices(suite_of(**given), scale and parse_scale(scale))
-    assert [(one.grade, one.label, one.key) for one in choices] == expected
+    assert [(one.grade, one.name, one.key) for one in choices] == expected
 
 
 def test_a_scale_of_a_hundred_grades_is_none_for_people():

@@ -51,9 +51,9 @@
   let queue = Promise.resolve();
   let over = false;
 
-  const label = (grade) => {
+  const named = (grade) => {
     const choice = choices.find((one) => one.grade === grade);
-    return choice && choice.label ? `${choice.label} (${grade})` : String(grade);
+    return choice && choice.name ? `${choice.name} (${grade})` : String(grade);
   };
 
   const listed = (list, pairs) => {
@@ -81,8 +81,8 @@
     at("snippet").textContent = one.snippet || "";
     listed(at("fields"), Object.entries(one.fields).filter(([, text]) => text !== one.title));
     const ranks = Object.entries(one.ranks).map(([name, rank]) => `rank ${rank} for ${name}`);
-    const existing = one.existing === null ? [] : [`graded ${label(one.existing)} in the suite`];
-    const others = Object.entries(one.others).map(([name, grade]) => `graded ${label(grade)} by ${name}`);
+    const existing = one.existing === null ? [] : [`graded ${named(one.existing)} in the suite`];
+    const others = Object.entries(one.others).map(([name, grade]) => `graded ${named(grade)} by ${name}`);
     at("ranks").textContent = [...ranks, ...existing, ...others].join(", ");
     for (const button of at("grades").children) {
       button.setAttribute("aria-pressed", String(choices[button.dataset.choice].grade === one.grade));
@@ -94,7 +94,7 @@
 
   const described = () => {
     const one = documents[place];
-    const grade = one.grade === null ? "not graded" : `graded ${label(one.grade)}`;
+    const grade = one.grade === null ? "not graded" : `graded ${named(one.grade)}`;
     return `${at("place").textContent}: ${one.text}. ${one.title || one.document}, ${grade}`;
   };
 
@@ -135,9 +135,9 @@
       one.grade = grade;
       if (grade === null) return go(place, "Grade taken away. ");
       const to = nextOpen();
-      if (to !== undefined) return go(to, `Graded ${label(grade)}. `);
+      if (to !== undefined) return go(to, `Graded ${named(grade)}. `);
       show();
-      say("All documents are graded. Press w to write the grades.");
+      say("All documents are graded. Press w, then Enter, to write the grades.");
     });
 
   const skip = () => act(() => {
@@ -151,9 +151,9 @@
       const changed = await ask("undo", {});
       if (!("query" in changed)) return say("There is nothing to undo.");
       const to = documents.findIndex((one) => one.query === changed.query && one.document === changed.document);
-      if (to < 0) return say("Taken back; the document is not in this pool.");
+      if (to < 0) return say("Undone; the document is not in this pool.");
       documents[to].grade = changed.grade;
-      go(to, "Taken back. ");
+      go(to, "Undone. ");
     });
 
   const finish = (reread) =>
@@ -166,7 +166,7 @@
     });
 
   choices.forEach((choice, index) => {
-    const button = made("button", choice.label || String(choice.grade));
+    const button = made("button", choice.name || String(choice.grade));
     button.type = "button";
     button.dataset.choice = index;
     if (choice.key) button.append(made("kbd", choice.key));
@@ -175,16 +175,16 @@
   });
 
   const moves = {
-    j: ["next document, or →", () => act(() => go(place + 1))],
-    k: ["previous document, or ←", () => act(() => go(place - 1))],
-    s: ["skip to the next without a grade", skip],
-    u: ["undo the last grade", undo],
-    w: ["to the button that writes the grades", () => at(at("finish").hidden ? "reread" : "finish").focus()],
-    "?": ["these keys", () => at("help").showModal()],
+    j: ["next document; also → and ↓", () => act(() => go(place + 1))],
+    k: ["previous document; also ← and ↑", () => act(() => go(place - 1))],
+    s: ["skip to the next document without a grade", skip],
+    u: ["undo the last grade, also one of an earlier session", undo],
+    w: ["then Enter: write the grades and end the command", () => at(at("finish").hidden ? "reread" : "finish").focus()],
+    "?": ["list these keys", () => at("help").showModal()],
   };
   const arrows = { ArrowRight: "j", ArrowDown: "j", ArrowLeft: "k", ArrowUp: "k" };
 
-  const keys = choices.filter((one) => one.key).map((one) => [one.key, `grade ${label(one.grade)}; again: no grade`]);
+  const keys = choices.filter((one) => one.key).map((one) => [one.key, `grade ${named(one.grade)}; again: take it away`]);
   for (const [key, words] of [...keys, ...Object.entries(moves).map(([key, [words]]) => [key, words])]) {
     const term = document.createElement("dt");
     term.append(made("kbd", key));

@@ -1,0 +1,48 @@
+"""The judging page, its command and docs/judging.md say the same in the same words."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import harness.judging.page
+from harness.cli.judge import SOMEBODY, command
+
+TEXT = (Path(__file__).parents[2] / "docs" / "judging.md").read_text(encoding="utf-8")
+PAGE = Path(harness.judging.page.__file__).parent
+SCRIPT = (PAGE / "judge.js").read_text(encoding="utf-8")
+HTML = (PAGE / "judge.html").read_text(encoding="utf-8")
+
+KEYS = dict(re.findall(r"^\| `(\S)`.* \| (.+) \|$", TEXT, re.MULTILINE))
+"""What the page says that a key does, from the table of the docs."""
+
+
+@pytest.mark.parametrize("key", ["s", "u", "w", "?"])
+def test_the_list_of_keys_says_what_the_docs_say(key):
+    assert re.search(rf'^    "?{re.escape(key)}"?: \["(?:then Enter: )?{re.escape(KEYS[key])}"', SCRIPT, re.MULTILINE)
+
+
+def test_all_keys_are_in_the_docs():
+    moves = re.search(r"const moves = \{(.*?)\n  \};", SCRIPT, re.DOTALL)[1]
+    keys = re.findall(r'^    "?(\S)"?: \[', moves, re.MULTILINE)
+    assert sorted(keys) == sorted([*KEYS, "k"])
+    for arrow in "→↓←↑":
+        assert f"`{arrow}`" in TEXT
+        assert arrow in moves
+
+
+def test_the_button_of_the_docs_is_the_one_of_the_page():
+    [button] = re.findall(r"^\*(Write .+?)\* puts them", TEXT, re.MULTILINE)
+    assert f'id="finish">{button}</button>' in HTML
+
+
+def test_the_judge_without_a_name_is_named():
+    assert f"without it the name is `{SOMEBODY}`" in " ".join(TEXT.split())
+    [option] = [parameter for parameter in command.params if parameter.name == "judge"]
+    assert option.help.endswith(f"by default {SOMEBODY}.")
+
+
+@pytest.mark.parametrize("word", ["rating", "label", "rater", "annotat", "assessor", "taken back"])
+@pytest.mark.parametrize("text", [TEXT, SCRIPT, HTML.replace("aria-label", "")], ids=["docs", "script", "html"])
+def test_a_grade_has_no_other_word(word, text):
+    assert word not in text.lower().replace("aria-labelledby", "")
