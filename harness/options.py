@@ -11,6 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import Enum, auto
@@ -77,6 +78,10 @@ def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
+def _is_mapping(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
 def _is_day(value: Any) -> bool:
     # A datetime is a date too, for Python.
     return isinstance(value, date) and not isinstance(value, datetime)
@@ -109,6 +114,7 @@ VARIABLES = ArgumentKind(
 IDS = ArgumentKind("a sequence of query ids, such as ['red-shoes']", _is_sequence, tuple, element=TEXT)
 MEASURES = ArgumentKind("a sequence of measures, such as ['nDCG@10']", _is_sequence, tuple, element=TEXT)
 DAY = ArgumentKind("a datetime.date without a time", _is_day)
+BODY = ArgumentKind("the body of _search as a dict", _is_mapping, deepcopy)
 CLIENT = ArgumentKind("a client object", accept_all)
 SHARD = ArgumentKind("a part of the queries", _is_shard)
 ENTRY = ArgumentKind("an EntryPoint", _is_entry_point)
@@ -494,6 +500,12 @@ _TABLE = (
         optional=True,
     ),
     RunOption(
+        "body",
+        BODY,
+        "The body of _search that is sent in place of that of the request.",
+        optional=True,
+    ),
+    RunOption(
         "hooks",
         CLIENT,
         "The user's hooks; those of installed packages where None.",
@@ -552,6 +564,7 @@ class RunOptions:
     all_titles: bool = field(default=True, compare=False, repr=False)
     titled: tuple[str, ...] = field(default=(), compare=False, repr=False)
     client: Any = field(default=None, compare=False, repr=False)
+    body: Mapping[str, Any] | None = None
     hooks: Any = field(default=None, compare=False, repr=False)
     entry: EntryPoint = EntryPoint.PYTHON
 
@@ -562,7 +575,7 @@ class RunOptions:
         >>> RunOptions(url="http://localhost:9200", request="candidate", tags=("head",)).searched()
         {'url': 'http://localhost:9200', 'request': 'candidate'}
         """
-        if self.client is not None or self.cluster is not None:
+        if self.client is not None or self.cluster is not None or self.body is not None:
             return None
         options: dict[str, str | bool] = {}
         for name in SEARCH_OPTIONS:
@@ -610,6 +623,7 @@ class Options(TypedDict, total=False):
     repeat: int | None
     warm_up: int | None
     client: Any
+    body: Mapping[str, Any] | None
 
 
 SEARCH_OPTIONS = ("url", "embedded", "engine_version", "request", "index", "allow_write", "baseline")

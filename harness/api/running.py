@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeAlias, TypeVar, Unpack
@@ -69,9 +70,12 @@ class SuiteRun(Scores):
         self._options = options
         self._undecided = explain_undecided([finished.report], QueryFilter.from_options(options))
 
-    def side(self, name: str) -> ComparedSide:  # noqa: ARG002
+    def side(self, name: str) -> ComparedSide:
         """As in `Scores`, named by its suite and its request."""
-        return super().side(f"{self.report.name}, request {self.report.request}")
+        name = f"{self.report.name}, request {self.report.request}"
+        if self._options.body is not None:
+            name += " with another body"
+        return super().side(name)
 
     @property
     def queries(self) -> Sequence[QueryReport]:
@@ -261,9 +265,11 @@ class Relevance(Closing):
         path = None if suite is None else self._root / read_argument("suite", suite)
         refuse_unknown(options, [*CompareChoices.__annotations__, *RUN_ARGUMENTS])
         arguments = {name: read_argument(name, value) for name, value in options.items()}
+        if arguments.get("body") is not None:
+            raise UsageError("compare takes no body; give what run(suite, body=…) returned as a side")
         # A side names its request itself; the option is for sides that name none.
         of_run = {name: arguments[name] for name in arguments if name in RUN_ARGUMENTS and name != "request"}
-        run_options = merge_options(self._options, of_run)
+        run_options = replace(merge_options(self._options, of_run), body=None)
         request = ComparisonRequest(
             _read_side(reference, "reference"),
             _read_side(candidate, "candidate"),

@@ -29,6 +29,7 @@ from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
 from harness.suites import load_suite
+from harness.suites.given_body import GivenBody, read_given_body
 from harness.suites.inputs import RunInputs
 
 
@@ -53,10 +54,14 @@ class SessionRuns:
 
     # Collecting.
 
-    def load(self, path: Path, environ: Mapping[str, str] | None) -> Suite:
-        """The suite at *path*, without an environment where it is only collected; raises as `load_suite`."""
+    def load(self, path: Path, environ: Mapping[str, str] | None, body: GivenBody | None = None) -> Suite:
+        """
+        The suite at *path*, without an environment where it is only collected, and with *body* in place of its own.
+
+        Raises as `load_suite`.
+        """
         try:
-            suite = load_suite(shorten_path(path), environ, configs=self._configs)
+            suite = load_suite(shorten_path(path), environ, configs=self._configs, body=body)
         except SuiteError as error:
             self.relevance_session.record_refusals(error.problems)
             raise
@@ -124,7 +129,7 @@ class SessionRuns:
         """*cached* with its suite, which is loaded again where another process ran it."""
         suite, run, others = cached.suite, cached.load_run(), cached.others
         if suite is None:
-            whole_suite = self.load(path, Environment(os.environ))
+            whole_suite = self.load(path, Environment(os.environ), read_given_body(options))
             selection = select(whole_suite, QueryFilter.from_options(options), self.relevance_session.today)
             suite, others = selection.selected, selection.others
             used_values = select_run_values(suite, run)

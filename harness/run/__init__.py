@@ -323,12 +323,20 @@ class Runner(Closing):
     def _load(self, paths: Sequence[Path], options: RunOptions) -> tuple[Sequence[Suite], Configs]:
         """The suites at *paths*, with what was read of harness.toml; contradictions of *options* are refused first."""
         from harness.suites import load_suites
+        from harness.suites.given_body import read_given_body
 
         configs = Configs.from_options(options, self._environ)
         # Only for what it refuses, before a suite is read: options that contradict each other, and hooks that cannot be
         # used. It opens nothing yet, and `_answer_cells` finds the same connections.
         self._find_connections(options)
-        return load_suites(paths, self._environ, needs_judgments=not options.unjudged, configs=configs), configs
+        suites = load_suites(
+            paths,
+            self._environ,
+            needs_judgments=not options.unjudged,
+            configs=configs,
+            body=read_given_body(options),
+        )
+        return suites, configs
 
     def close(self) -> None:
         """Close the connections, and end the embedded node."""

@@ -32,6 +32,7 @@ def describe_run(
     yield from describe_connection(server, run.engine)
     yield from _describe_hooks(options)
     yield from _describe_single_searches(suite, run)
+    yield from _describe_body(run, options)
     yield from _describe_index(suite, run, options)
     yield from _describe_state(suite, run)
     yield from _describe_deselection(selection, options, verdicts)
@@ -70,6 +71,12 @@ def _describe_single_searches(suite: Suite, run: Run) -> Iterator[str]:
     parameters = find_dialect(suite.target.service).list_unbatched_params(template)
     if parameters:
         yield f"each query is sent by itself with _search, as _msearch does not take {', '.join(parameters)}"
+
+
+def _describe_body(run: Run, options: RunOptions) -> Iterator[str]:
+    """The body that was sent in place of the suite's own."""
+    if options.body is not None:
+        yield f"the request {run.request} was sent with another body than that of the suite, given in Python"
 
 
 def _describe_index(suite: Suite, run: Run, options: RunOptions) -> Iterator[str]:

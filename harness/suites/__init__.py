@@ -11,12 +11,18 @@ from harness.errors import Problem, SuiteError
 if TYPE_CHECKING:
     from harness.config import Configs
     from harness.model import Suite
+    from harness.suites.given_body import GivenBody
 
 __all__ = ["load_suite", "load_suites"]
 
 
 def load_suite(
-    path: Path, environ: Mapping[str, str] | None, *, needs_judgments: bool = True, configs: Configs | None = None
+    path: Path,
+    environ: Mapping[str, str] | None,
+    *,
+    needs_judgments: bool = True,
+    configs: Configs | None = None,
+    body: GivenBody | None = None,
 ) -> Suite:
     """
     Load and check one suite, with the judgments, queries and fixture that it names.
@@ -29,16 +35,18 @@ def load_suite(
             as written, and conditions with variables become `UnresolvedCondition`.
         needs_judgments: Whether it is an error that a suite that scores has no judgment at all.
         configs: Say which configuration counts; those of the working directory and the environment where None.
+        body: Replaces the body of one of its requests.
 
     Returns:
         The suite. Its *variables* hold what was taken from the environment and may be secret.
 
     Raises:
         SuiteError: With everything that is wrong in the suite and in the files that it names.
+        UsageError: *body* does not fit.
     """
     from harness.suites.loading import load_unchecked
 
-    loaded = load_unchecked(path, environ, configs=configs)
+    loaded = load_unchecked(path, environ, configs=configs, body=body)
     problems = loaded.judgments.problems.found
     if not needs_judgments:
         problems = [problem for problem in problems if problem.kind != "no judgments"]
@@ -53,18 +61,21 @@ def load_suites(
     *,
     needs_judgments: bool = True,
     configs: Configs | None = None,
+    body: GivenBody | None = None,
 ) -> tuple[Suite, ...]:
     """
     Load several suites, each path once, as `load_suite` does.
 
     Raises:
         SuiteError: With everything that is wrong in any of them.
+        UsageError: *body* does not fit one of them.
     """
     suites: list[Suite] = []
     problems: list[Problem] = []
     for path in dict.fromkeys(paths):
         try:
-            suites.append(load_suite(path, environ, needs_judgments=needs_judgments, configs=configs))
+            suite = load_suite(path, environ, needs_judgments=needs_judgments, configs=configs, body=body)
+            suites.append(suite)
         except SuiteError as error:
             problems.extend(error.problems)
     if problems:

@@ -29,6 +29,7 @@ from harness.search import find_dialect
 from harness.suites.depth import choose_depth
 from harness.suites.files import SuiteFiles, find_roots
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
+from harness.suites.given_body import GivenBody
 from harness.suites.grades import (
     Judgments,
     ScoredMeasure,
@@ -335,14 +336,16 @@ MOST_PROBLEMS = 50
 
 
 @gc_paused()
-def load_unchecked(path: Path, environ: Mapping[str, str] | None, *, configs: Configs | None = None) -> LoadedSuite:
+def load_unchecked(
+    path: Path, environ: Mapping[str, str] | None, *, configs: Configs | None = None, body: GivenBody | None = None
+) -> LoadedSuite:
     """The suite as far as it can be read, with its problems; arguments are those of `harness.suites.load_suite`."""
     configs = configs or Configs()
     try:
         configs.read_trusted()
     except ConfigError as error:
         raise SuiteError(error.problems) from None
-    loaded = LoadedSuite(read_suite_file(path, environ, configs), path, configs.root)
+    loaded = LoadedSuite(read_suite_file(path, environ, configs, body), path, configs.root)
     _check(loaded)
     check_own_address(loaded.reading, path.parent, configs)
     return loaded

@@ -18,6 +18,7 @@ from harness.files.opening import YamlSource, read_source
 from harness.masking import SHORTEST_SECRET
 from harness.model import Mark
 from harness.suites.files import SuiteFiles, find_roots
+from harness.suites.given_body import GivenBody, make_body_node, replace_body
 from harness.suites.request_files import RequestFiles
 from harness.suites.shape import QueryShape, Shape, SuiteShape, UnknownKey
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode, compose, describe, resolve
@@ -182,22 +183,27 @@ class Reading:
         return self.root.find_key(key).mark if key in self.root else self.root.mark
 
 
-def read_suite_file(path: Path, environ: Mapping[str, str] | None, configs: Configs) -> Reading:
+def read_suite_file(
+    path: Path, environ: Mapping[str, str] | None, configs: Configs, body: GivenBody | None = None
+) -> Reading:
     """
-    Read a suite file; *configs* say which variables it may read.
+    Read a suite file; *configs* say which variables it may read, and *body* replaces that of a request.
 
     Raises:
+        UsageError: *body* does not fit.
         SuiteError: The file cannot be read, or is not one YAML mapping. Other problems are in the reading.
     """
     is_quoted = is_quotable(path)
     try:
-        return _read_suite(path, environ, configs, is_quoted=is_quoted)
+        return _read_suite(path, environ, configs, body, is_quoted=is_quoted)
     except InputError as error:
         problems = error.problems if is_quoted else [conceal(problem) for problem in error.problems]
         raise SuiteError(problems) from None
 
 
-def _read_suite(path: Path, environ: Mapping[str, str] | None, configs: Configs, *, is_quoted: bool) -> Reading:
+def _read_suite(
+    path: Path, environ: Mapping[str, str] | None, configs: Configs, body: GivenBody | None, *, is_quoted: bool
+) -> Reading:
     source = read_source(path, str(path), limit=MOST_BYTES, kind=YamlSource)
     problems = Problems(source, concealed=set() if is_quoted else {str(path)})
     root, syntax_problems = compose(source)
@@ -214,6 +220,8 @@ def _read_suite(path: Path, environ: Mapping[str, str] | None, configs: Configs,
     border = Border(path.parent, find_roots(path, configs.root))
     request_files = RequestFiles(SuiteFiles(border, problems))
     complete = request_files.insert(filled)
+    if body is not None:
+        complete = replace_body(complete, variables.fill(make_body_node(body.body)), body.request)
     shape, broken = _validate_suite(complete, problems)
     return Reading(
         shape=shape,

@@ -436,7 +436,7 @@ class Problems:
 
     def note(self, mark: Mark, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at a place in the suite, or in a file that it names; the same problem only once."""
-        source = self.source if mark.path == self.source.path else self.sources.get(mark.path)
+        source = self._find_source(mark)
         if source is None:
             problem = Problem(mark.path, mark.line, mark.column, message)
         else:
@@ -457,7 +457,11 @@ class Problems:
 
     def note_inside(self, scalar: ScalarNode, offset: int, message: str, kind: ProblemKind = "") -> None:
         """Note a problem at the character *offset* of a scalar, or at its beginning if variables were replaced."""
-        source = self.sources.get(scalar.mark.path, self.source)
+        source = self._find_source(scalar.mark)
+        if source is None:
+            # The scalar is in no file, but in a body from Python.
+            self.note(scalar.mark, message, kind)
+            return
         column = scalar.mark.column
         begin = column - 1 if scalar.plain else column
         # In a block or with escapes, offsets in the text are not those in its line.
@@ -465,6 +469,10 @@ class Problems:
         if is_as_in_line and offset > 0:
             column = begin + 1 + offset
         self._note_once(replace(source.make_problem(scalar.mark.line, column, message), kind=kind))
+
+    def _find_source(self, mark: Mark) -> TextSource | None:
+        """The file of *mark* if its lines are shown."""
+        return self.source if mark.path == self.source.path else self.sources.get(mark.path)
 
     def _note_once(self, problem: Problem) -> None:
         """Note *problem*, once for all requests that share a file, and for all aliases of a value."""

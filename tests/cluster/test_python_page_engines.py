@@ -14,6 +14,7 @@ from harness.options import RunOptions
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"
 SERVER = "http://127.0.0.1:9200"
+FIGURES = "before.mean('nDCG@10'):.4f"
 BLOCKS = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 
@@ -30,7 +31,7 @@ def executed(text: str) -> dict[str, Any]:
 
 
 def test_each_example_is_run_by_one_of_these_or_by_doctest() -> None:
-    words = ("def test_", "embedded=True", "client=")
+    words = ("def test_", FIGURES, "client=", "body=")
     assert [example(word) for word in words] == [block for block in BLOCKS if ">>>" not in block]
 
 
@@ -47,10 +48,24 @@ def test_outside_pytest_it_prints_what_the_page_says(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
-    executed(example("embedded=True"))
+    executed(example(FIGURES))
     printed = capsys.readouterr().out.strip()
     assert f"prints `{printed}`" in PAGE.read_text(encoding="utf-8")
     assert printed == "0.7058 0.8701"
+
+
+@pytest.mark.embedded
+def test_another_body_prints_what_the_page_says(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pandas")
+    pytest.importorskip("scipy")
+    monkeypatch.chdir(ROOT)
+    names = executed(example("body="))
+    assert f"prints\n\n```\n{capsys.readouterr().out}```\n" in PAGE.read_text(encoding="utf-8")
+    # The last expression of a cell of a notebook is shown so.
+    assert "nDCG@10" in names["after"]._repr_html_()
+    assert "another body" in names["compared"]._repr_html_()
 
 
 @pytest.mark.cluster

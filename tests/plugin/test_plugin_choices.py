@@ -251,3 +251,33 @@ def test_a_query_that_fails_in_a_repeat_is_an_error_without_thresholds_too(
 
     result.assert_outcomes(errors=1, passed=1)
     result.stdout.fnmatch_lines("*query shoes: a repeat has no ranking of it*")
+
+
+WITH_A_BODY = """
+import pytest
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_it(relevance, number):
+    body = {"query": {"match": {"title": "{{text}}"}}, "min_score": 0.5}
+    before, after = relevance.run("shop.relevance.yaml"), relevance.run("shop.relevance.yaml", body=body)
+    for run, is_given in ((before, False), (after, True)):
+        assert ("min_score" in run.query("shoes").sent.body) == is_given
+        assert ("min_score" in run.suite.requests["request"].body) == is_given
+    assert relevance.compare(before, after).agreement.queries == 2
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n2")], ids=["alone", "xdist"])
+def test_a_body_of_the_call_is_another_run_in_each_process_and_no_baseline(
+    suite: Suite, run: Run, engine: object, pytester: pytest.Pytester, options: tuple[str, ...]
+) -> None:
+    pytest.importorskip("numpy")
+    path = suite(MEAN)
+    pytester.makepyfile(WITH_A_BODY)
+
+    result = run(*options, "--relevance-update-baseline")
+
+    result.assert_outcomes(passed=4)
+    assert engine.asked == {"red shoes": 2, "rubber boots": 2}
+    assert [file.name for file in path.parent.glob("*.json")] == ["shop.baseline.json"]
+    assert "min_score" not in (path.parent / "shop.baseline.json").read_text(encoding="utf-8")

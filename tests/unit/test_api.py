@@ -411,6 +411,7 @@ WRONG_OPTIONS = [
     ({"budget": 0}, "budget is 0, expected a number of seconds above 0 or None"),
     ({"budget": float("nan")}, "budget is nan, expected a number of seconds above 0 or None"),
     ({"repeat": 0}, "repeat is 0, expected a whole number from 1 on or None"),
+    ({"body": "{}"}, "body is the text '{}', expected the body of _search as a dict or None"),
     ({"warm_up": "1"}, "warm_up is the text '1', expected a whole number from 1 on or None"),
 ]
 

@@ -17,7 +17,7 @@ from harness.report.document import Facts, Table, Thresholds
 from harness.report.html import make_environment
 from harness.report.run_document import build_facts, build_measures_table, build_thresholds
 
-THRESHOLDS = 20
+THRESHOLDS = 10
 """The most thresholds that are shown: a notebook shows the report among much else."""
 
 
