@@ -79,7 +79,7 @@ def report_options(command: Command) -> Command:
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Send the queries from the workers of this Dask cluster, such as tcp://10.0.0.1:8786.",
+    help="Send the queries from the workers of this Dask cluster, such as tls://10.0.0.1:8786.",
 )
 @report_options
 def command(

@@ -3,6 +3,9 @@
 
 A worker needs the harness, the files of the suites in the same folder, and the variables of its logins: no secret is
 sent to it. The part of a worker that is killed is done by another one.
+
+The scheduler and its workers are trusted as this machine is: Dask unpickles what they return, which runs their code.
+Its option for deserializers without pickle does not change that for exceptions and for messages of the scheduler.
 """
 
 from __future__ import annotations
@@ -16,6 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
 
 from harness.cli.exits import COMMAND, NO_ANSWER
 from harness.config import CONFIG_VARIABLE, find_trusted
@@ -24,6 +30,8 @@ from harness.files.partitions import Partition
 from harness.files.runs import FileOptions, evaluate_files
 from harness.metrics.evaluate import RunScores
 from harness.options import FLAG, OPTIONS, SENDING_OPTIONS, RunOptions, Shard
+from harness.report.sentences import make_loggable
+from harness.search.login import is_this_machine
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -35,6 +43,9 @@ PARTS_OF_A_THREAD = 2
 
 SECONDS_FOR_ANSWER = 30.0
 """How long to wait for the scheduler, and for a first worker."""
+
+ENCRYPTED = ("tls", "wss")
+"""The schemes of addresses that show who the scheduler is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ def send_on_scheduler(
     Send the queries of *suites* from the workers of the scheduler at *address*.
 
     Args:
-        address: Such as tcp://10.0.0.1:8786.
+        address: Such as tls://10.0.0.1:8786.
         suites: Their paths, which workers have too.
         options: The options of the run.
         matrix: The requests and indexes that each suite runs with.
@@ -159,14 +170,42 @@ def _wait_for_result(name: str, task: Any) -> Any:
         raise SearchError(f"{name}: each worker that it was sent to was lost") from None
 
 
+def is_scheduler_verified(address: str) -> bool:
+    """
+    Whether no other machine can take the place of the scheduler at *address*: by certificates, or as it is this one.
+
+    >>> [is_scheduler_verified(address) for address in ("tls://10.0.0.1:8786", "localhost:8786", "tcp://10.0.0.1:8786")]
+    [True, True, False]
+    """
+    scheme, separator, location = address.rpartition("://")
+    if separator and scheme in ENCRYPTED:
+        return True
+    try:
+        return is_this_machine(urlsplit(f"//{location}").hostname or "")
+    except ValueError:
+        return False
+
+
 @contextmanager
 def _connect(address: str) -> Iterator[Client]:
     try:
         from distributed import Client
     except ImportError:
         raise missing_package("--scheduler needs", "distributed", "dask") from None
+    if not is_scheduler_verified(address):
+        warning = (
+            f"harness: warning: nothing shows that {address} is your scheduler, and it and its workers can run code on"
+            " this machine; give the address of a scheduler with certificates, tls://HOST:PORT"
+        )
+        click.echo(make_loggable(warning), err=True)
     try:
         client = Client(address, timeout=SECONDS_FOR_ANSWER, set_as_default=False)
+    except TypeError as error:
+        # Dask's word for an address of tls:// without certificates in its configuration.
+        raise UsageError(
+            f"the scheduler {address} needs certificates in Dask's configuration: distributed.comm.tls.ca-file, and"
+            f" cert and key of distributed.comm.tls.client ({error})"
+        ) from None
     except (OSError, ValueError, TimeoutError) as error:
         raise SearchError(f"the scheduler {address} does not answer: {error}") from None
     with client:

@@ -12,7 +12,7 @@ import pytest
 
 from builders.journaled import QUERIES, SUITE, engine_of_shop, report_at
 from harness.cli import main
-from harness.cli.scheduler import list_command_words
+from harness.cli.scheduler import is_scheduler_verified, list_command_words
 from harness.options import RunOptions
 from harness.run import Matrix
 
@@ -126,3 +126,55 @@ def test_workers_send_what_was_asked_for():
         "--budget=3.0",
     ]  # fmt: skip
     assert list_command_words(RunOptions(), Matrix(all_requests=True)) == ["--all-requests"]
+
+
+@pytest.mark.parametrize(
+    ("address", "is_verified"),
+    [
+        ("tcp://127.0.0.1:8786", True),
+        ("localhost:8786", True),
+        ("LOCALHOST:8786", True),
+        ("tcp://[::1]:8786", True),
+        ("ws://127.0.0.1:8786", True),
+        ("tls://dask.internal:8786", True),
+        ("wss://dask.internal:8786", True),
+        ("tcp://10.0.0.1:8786", False),
+        ("10.0.0.1:8786", False),
+        ("dask.internal:8786", False),
+        ("ws://dask.internal:8786", False),
+        ("ucx://10.0.0.1:8786", False),
+        ("tcp://localhost.internal:8786", False),
+        ("tcp://127.0.0.1@10.0.0.1:8786", False),
+        ("tcp://[::1:8786", False),
+        ("", False),
+    ],
+)
+def test_a_scheduler_elsewhere_is_verified_by_tls_only(address, is_verified):
+    assert is_scheduler_verified(address) is is_verified
+
+
+@pytest.mark.parametrize(
+    "command", [["run", SUITE], ["evaluate", "--measure", "AP", "--qrels", "qrels", "--run", "run"]]
+)
+@pytest.mark.parametrize(("address", "is_warned"), [("tcp://10.0.0.1:8786", True), ("tls://10.0.0.1:8786", False)])
+def test_a_scheduler_that_nothing_verifies_is_warned_of(command, address, is_warned, engine, monkeypatch, capsys):
+    import distributed
+
+    def refuse(*_, **__):
+        raise OSError("refused")
+
+    for folder in ("qrels", "run"):
+        Path(folder).mkdir()
+        Path(folder, "a.parquet").touch()
+    monkeypatch.setattr(distributed, "Client", refuse)
+    assert main([*command, "--scheduler", address]) == 3
+    told = capsys.readouterr().err
+    assert ("can run code on this machine" in told) is is_warned
+    assert f"the scheduler {address} does not answer" in told
+
+
+def test_an_address_of_tls_without_certificates_names_where_they_belong(engine, capsys):
+    assert main(["run", SUITE, "--scheduler", "tls://127.0.0.1:1"]) == 2
+    told = capsys.readouterr().err
+    assert "tls://127.0.0.1:1 needs certificates in Dask's configuration: distributed.comm.tls.ca-file" in told
+    assert "internal error" not in told
