@@ -4,14 +4,16 @@ killed can go on, and the parts of a run can be put together.
 
 The file has a section for each cell, which is a suite with one request on one index. A section begins with a `Header`,
 has a line for each query, of which the last one holds, and ends with what else the run found out. A last line that was
-cut short is dropped. A section of the same cell that comes later goes on with the earlier one if its header says so,
-and takes its place if not. Secrets are masked, and only the user can read the file.
+cut short is dropped, and so is a damaged one, which `sealing` finds by its checksum. A section of the same cell that
+comes later goes on with the earlier one if its header says so, and takes its place if not. Secrets are masked, and only
+the user can read the file.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +28,7 @@ from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
 from harness.options import ALL_QUERIES, Shard
 from harness.run.header import COMPARED, SCHEMA, CellKey, Header, find_problem
+from harness.run.sealing import BEGINNING, JournalLine, Seal, split_lines
 from harness.words import count, listed
 
 if TYPE_CHECKING:
@@ -37,8 +40,8 @@ try:
 except ImportError:  # not on Windows
     flock = None
 
-BEGINNING = b'{"journal": '
 NO_JOURNAL = "found no line of a journal of `harness run`"
+_VERSION = re.compile(re.escape(BEGINNING) + rb"([0-9]{1,9})[,}]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +63,32 @@ class Recorded:
         return sum(isinstance(response, Ranking) for response in self.responses.values())
 
 
-def parse_journal(content: bytes, path: str) -> tuple[list[Recorded], bool]:
+@dataclass(frozen=True, slots=True)
+class ParsedJournal:
+    """The content of a journal, without its damaged lines."""
+
+    cells: list[Recorded]
+    """The records of each cell, in the order of their first sections."""
+    is_reported: bool
+    """Whether the run was reported."""
+    damaged: tuple[int, ...]
+    """The numbers of the damaged lines."""
+    sound: bytes
+    """The other lines."""
+    seal: Seal
+    """Adds lines."""
+
+    def describe_damage(self) -> str:
+        """The damaged lines, for a sentence; empty if there are none."""
+        if not self.damaged:
+            return ""
+        noun = "line" if len(self.damaged) == 1 else "lines"
+        return f"{noun} {listed([str(number) for number in self.damaged])}"
+
+
+def parse_journal(content: bytes, path: str) -> ParsedJournal:
     """
-    The records of each cell in a journal, in the order of their first sections, and whether the run was reported.
+    Read a journal.
 
     Args:
         content: The bytes of the file.
@@ -71,38 +97,79 @@ def parse_journal(content: bytes, path: str) -> tuple[list[Recorded], bool]:
     Raises:
         FormatError: It is no journal, or one of another version.
     """
-    found: dict[CellKey, Recorded] = {}
-    cell: CellKey | None = None
-    is_reported = False
-    for number, line in enumerate(content.split(b"\n")[:-1], start=1):
+    seal = Seal()
+    reader = _RecordReader(path)
+    damaged: list[int] = []
+    sound: list[bytes] = []
+    for line in split_lines(content, seal):
+        if line.number == 1:
+            _refuse_other_version(line.content, path)
+        if line.is_sound:
+            sound.append(line.content + b"\n")
+            reader.read_line(line)
+        else:
+            damaged.append(line.number)
+            reader.lacks_line = True
+    if damaged and not sound:
+        raise FormatError.at(path, 1, 1, f"{NO_JOURNAL} with the checksum of its content")
+    return ParsedJournal(list(reader.cells.values()), reader.is_reported, tuple(damaged), b"".join(sound), seal)
+
+
+class _RecordReader:
+    """Reads the lines of a journal one after the other."""
+
+    def __init__(self, path: str) -> None:
+        self.cells: dict[CellKey, Recorded] = {}
+        self.is_reported = False
+        self.lacks_line = False
+        """Whether a line of the section is damaged."""
+        self._path = path
+        self._cell: CellKey | None = None
+
+    def read_line(self, line: JournalLine) -> None:
+        """
+        Add what *line* records.
+
+        Raises:
+            FormatError: It is no line of a journal.
+        """
         try:
-            raw = json.loads(line)
+            raw = json.loads(line.content)
             if "journal" in raw:
-                header = _read_header(raw, path, number)
-                cell = header.cell_key
-                is_reported = False
-                before = found.get(cell)
-                if header.continues and before is not None and before.answered:
-                    found[cell] = replace(before, rest=None)
-                else:
-                    found[cell] = Recorded(header, {})
-            elif cell is None:
-                raise FormatError.at(path, number, 1, NO_JOURNAL)
+                self._begin_section(_read_header(raw, self._path, line.number))
+            elif self._cell is None:
+                raise FormatError.at(self._path, line.number, 1, NO_JOURNAL)
             elif "query" in raw:
-                found[cell].responses[raw["query"]] = _read_response(raw)
+                self.cells[self._cell].responses[raw["query"]] = _read_response(raw)
             elif "reported" in raw:
-                is_reported = True
+                self.is_reported = True
             else:
                 rest = _adapter(Run).validate_python({"responses": {}, **raw["end"]})
-                found[cell] = replace(found[cell], rest=rest)
+                # Where a line is lost, a query lacks its last answer: the run did not end, and is to go on.
+                if not self.lacks_line:
+                    self.cells[self._cell] = replace(self.cells[self._cell], rest=rest)
         except (ValueError, TypeError, KeyError, RecursionError):
-            raise FormatError.at(path, number, 1, NO_JOURNAL) from None
-    return list(found.values()), is_reported
+            raise FormatError.at(self._path, line.number, 1, NO_JOURNAL) from None
+
+    def _begin_section(self, header: Header) -> None:
+        self._cell = header.cell_key
+        self.is_reported = False
+        self.lacks_line = False
+        before = self.cells.get(self._cell)
+        if header.continues and before is not None and before.answered:
+            self.cells[self._cell] = replace(before, rest=None)
+        else:
+            self.cells[self._cell] = Recorded(header, {})
+
+
+def _refuse_other_version(line: bytes, path: str) -> None:
+    """Refuse a journal whose first *line* has another version, whose checksums may be others."""
+    version = _VERSION.match(line)
+    if version is not None and int(version[1]) != SCHEMA:
+        raise FormatError.at(path, 1, 1, f"found version {int(version[1])} of a journal, expected {SCHEMA}")
 
 
 def _read_header(raw: Json, path: str, number: int) -> Header:
-    if raw["journal"] != SCHEMA:
-        raise FormatError.at(path, number, 1, f"found version {raw['journal']!r} of a journal, expected {SCHEMA}")
     header: Header = _adapter(Header).validate_python(raw)
     problem = find_problem(header)
     if problem:
@@ -396,6 +463,9 @@ class Journal:
         """Of the file of an earlier run, in bytes."""
         self._end_of_lines = 0
         """The place in that file behind its last line that was not cut short, in bytes."""
+        self._repaired = b""
+        """The sound lines of that file, if it has damaged ones; they are kept when the run goes on."""
+        self._seal = Seal()
         if path.exists() and not (path.is_file() and _is_journal(path)):
             raise UsageError(f"{path} is there and is no journal; remove it, or name another file")
         self._refusal = self._read_earlier() if resume else ""
@@ -406,14 +476,19 @@ class Journal:
             return f"there is no journal {self._path}"
         content = read_content(self._path)
         try:
-            recorded, is_reported = parse_journal(content, str(self._path))
+            journal = parse_journal(content, str(self._path))
         except FormatError as error:
             return str(error)
+        if journal.is_reported:
+            return f"the run in {self._path} is finished"
         self._size = len(content)
         self._end_of_lines = content.rfind(b"\n") + 1
-        if is_reported:
-            return f"the run in {self._path} is finished"
-        self._recorded = {cell.header.cell_key: cell for cell in recorded}
+        self._recorded = {cell.header.cell_key: cell for cell in journal.cells}
+        self._seal = journal.seal
+        if journal.damaged:
+            self._repaired = journal.sound
+            damage = journal.describe_damage()
+            self._tell(f"{self._path}: left out what is damaged, {damage}; what it answered is sent again")
         return ""
 
     def refuse_other_part(self, suites: Sequence[Path], shard: Shard) -> None:
@@ -430,12 +505,12 @@ class Journal:
         if not self._path.exists():
             return
         try:
-            recorded, _ = parse_journal(read_content(self._path), str(self._path))
+            journal = parse_journal(read_content(self._path), str(self._path))
         except FormatError:
             return  # no merge takes it
         files = set(map(str, suites))
         held = []
-        for cell in recorded:
+        for cell in journal.cells:
             header = cell.header
             is_other = header.shard != shard or header.suite not in files
             if is_other and header.shard != ALL_QUERIES and cell.answered:
@@ -472,19 +547,21 @@ class Journal:
         if self._file is not None:
             self._file.close()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, line: bytes) -> None:
+        data = self._seal.seal_line(line)
         try:
-            if self._file is None and self._recorded:
+            if self._file is not None:
+                self._file.write(data)
+            elif self._recorded and not self._repaired:
                 self._file = self._open_existing()
                 self._file.write(data)
-            elif self._file is None:
+            else:
                 if self._path.exists():
                     # A run that writes the file that is about to be replaced holds its lock.
                     with self._path.open("rb") as existing:
                         self._lock(existing)
-                self._file = self._create(data)
-            else:
-                self._file.write(data)
+                        self._check_size(existing)
+                self._file = self._create(self._repaired + data)
             self._file.flush()
             # Where the system has no locks, another run may have put its file in this place.
             if self._path.exists() and not os.path.samestat(self._path.stat(), os.fstat(self._file.fileno())):
@@ -503,6 +580,11 @@ class Journal:
         except OSError:
             return  # a disk without locks
 
+    def _check_size(self, file: IO[bytes]) -> None:
+        """Refuse *file*, which this run goes on with, if another run wrote it since it was read."""
+        if self._recorded and os.fstat(file.fileno()).st_size != self._size:
+            raise self._refuse_second_writer()
+
     def _refuse_second_writer(self) -> UsageError:
         return UsageError(f"{self._path}: another run writes this journal; wait for it, or name another file")
 
@@ -510,8 +592,7 @@ class Journal:
         """The existing file, without a last line that was cut short."""
         file = self._path.open("r+b")
         self._lock(file)
-        if os.fstat(file.fileno()).st_size != self._size:
-            raise self._refuse_second_writer()
+        self._check_size(file)
         file.truncate(self._end_of_lines)
         file.seek(self._end_of_lines)
         return file

@@ -56,11 +56,17 @@ class MergedJournal:
             FormatError: A file is not a journal.
             UsageError: The journals are not the parts of one run; names every reason.
         """
-        parts = grouped(
-            (recorded.header.cell_key, _Part(file, recorded))
-            for file, content in contents
-            for recorded in parse_journal(content, file)[0]
-        )
+        parts: dict[CellKey, list[_Part]] = {}
+        damages = []
+        for file, content in contents:
+            journal = parse_journal(content, file)
+            for recorded in journal.cells:
+                parts.setdefault(recorded.header.cell_key, []).append(_Part(file, recorded))
+            damage = journal.describe_damage()
+            if damage:
+                damages.append(f"{file}: the journal is damaged, {damage}; go on with --resume")
+        if damages:
+            raise UsageError("\n".join(damages))
         problems = list(_find_problems([file for file, _ in contents], parts))
         if problems:
             raise UsageError("\n".join(problems))

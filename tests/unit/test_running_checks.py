@@ -486,7 +486,7 @@ def test_a_journal_has_the_answers_without_the_checks(error: Exception | None, t
         pass
     journal.finish(is_complete=True)
 
-    [recorded], _ = parse_journal(read_content(tmp_path / "run.journal"), "run.journal")
+    [recorded] = parse_journal(read_content(tmp_path / "run.journal"), "run.journal").cells
     assert isinstance(recorded.responses["q"], Ranking)
 
 

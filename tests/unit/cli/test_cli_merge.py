@@ -9,6 +9,7 @@ from builders.journaled import QUERIES, SETTINGS, SUITE, engine_of_shop, report_
 from harness.cli import main
 from harness.options import COUNT, FLAG, IDS, OPTIONS, SECONDS, SENDING_OPTIONS, TAGS, VARIABLES
 from harness.run.header import MATRIX, OPTION_TYPES
+from harness.run.sealing import Seal
 
 REPORT, WHOLE = Path("merged.json"), Path("whole.json")
 
@@ -242,6 +243,31 @@ def test_a_part_that_did_not_end_is_refused_until_it_goes_on(engine, capsys):
     assert merge(first, second) == whole
 
 
+@pytest.mark.parametrize("number", [2, 5, 32])
+def test_a_damaged_part_is_refused_until_it_goes_on(engine, number, capsys):
+    whole = run_whole(engine)
+    first, second = send_all(engine, parts=2)
+    lines = Path(second).read_bytes().split(b"\n")
+    content = lines[number - 1]
+    lines[number - 1] = content[:-30] + bytes([content[-30] ^ 1]) + content[-29:]
+    Path(second).write_bytes(b"\n".join(lines))
+    told = refusal(capsys, first, second)
+    assert f"{second}: the journal is damaged, line {number}; go on with --resume" in told
+    send_part(engine, "2/2", "--resume")
+    assert merge(first, second) == whole
+
+
+def test_a_part_whose_header_is_damaged_is_refused_until_it_ran_again(engine, capsys):
+    whole = run_whole(engine)
+    first, second = send_all(engine, parts=2)
+    content = Path(second).read_bytes()
+    Path(second).write_bytes(content.replace(b'"name": "shop"', b'"name": "shoq"', 1))
+    told = refusal(capsys, first, second)
+    assert f"{second}:1:1: found no line of a journal of `harness run` with the checksum of its content" in told
+    send_part(engine, "2/2", "--resume")
+    assert merge(first, second) == whole
+
+
 def test_what_is_no_journal_is_refused(engine, capsys):
     Path("a.journal").write_text("{}\n", encoding="utf-8")
     Path("b.journal").write_text("", encoding="utf-8")
@@ -303,7 +329,9 @@ def test_a_header_that_no_run_writes_is_refused(engine, field, name, value, word
     header, _, rest = Path(first).read_text(encoding="utf-8").partition("\n")
     changed = json.loads(header)
     changed[field][name] = value
-    Path(first).write_text(f"{json.dumps(changed)}\n{rest}", encoding="utf-8")
+    del changed["crc32"]
+    sealed = Seal().seal_line(f"{json.dumps(changed)}\n".encode())
+    Path(first).write_bytes(sealed + rest.encode())
     told = refusal(capsys, first, second)
     assert f"{first}:1:1: {words}" in told
 
