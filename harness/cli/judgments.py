@@ -28,6 +28,7 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
 from harness.files.judgments import count_grades
+from harness.files.writing import PRIVATE
 from harness.judging import Lint, PoolOptions, lint_suites, pool_suites
 from harness.judging.findings import parse_scale
 from harness.model import Pool
@@ -112,7 +113,7 @@ def _write_pools(pools: Sequence[Pool], outputs: Sequence[Output], *, quiet: boo
         # All texts are made before one is written: a pool that a format cannot hold leaves no file behind.
         texts = [WRITERS[output.kind](suite_pool) for output in outputs]
         for output, text in zip(outputs, texts, strict=True):
-            write_output(output, text, "the unjudged documents")
+            write_output(output, text, "the unjudged documents", PRIVATE)
             if not quiet:
                 click.echo(f"wrote {output.path}", err=True)
 

@@ -1,14 +1,39 @@
-"""The one way to write a file: whole, or not at all."""
+"""
+The one way to write a file: whole, or not at all.
+
+The content is written to a part, a hidden file beside the file that it replaces. A process that is killed leaves its
+part. The next one that writes the same file removes it, as nothing holds its lock any more.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import IO, Any
+
+try:
+    flock: Any = import_module("fcntl")
+except ImportError:  # not on Windows
+    flock = None
+
+PRIVATE = 0o600
+"""The rights of a new file with texts of documents: only the user may read it. An existing file keeps its rights."""
+
+PUBLIC = 0o666
+"""The rights of any other new file, of which the user's umask takes some away."""
 
 
 def write_whole(
-    path: Path, content: str | bytes | Iterable[str], *, before: Callable[[], object] | None = None
+    path: Path,
+    content: str | bytes | Iterable[str],
+    *,
+    rights: int = PUBLIC,
+    before: Callable[[], object] | None = None,
 ) -> None:
     """
     Write *content*, a text or its parts, as UTF-8 with unchanged line ends.
@@ -17,31 +42,97 @@ def write_whole(
     stays. A path that is not a regular file, such as ``/dev/stdout`` or a pipe, cannot be replaced and is written
     directly; a file that it leads to is added to.
 
-    *before* is called when all is written, right before the file is replaced; if it raises, the old file stays.
+    *rights* are those of a new file. *before* is called when all is written, right before the file is replaced; if it
+    raises, the old file stays.
 
     Raises:
         OSError: it cannot be written.
     """
-    parts = [content] if isinstance(content, (str, bytes)) else content
+    texts = [content] if isinstance(content, (str, bytes)) else content
     if not is_replaceable(path):
         # /dev/stdout may be a file that others write to as well.
         mode = "ab" if path.is_file() else "wb"
         with path.open(mode) as file:
-            file.writelines(map(_encode, parts))
+            file.writelines(map(_encode, texts))
         return
-    # In the same folder: a file is replaced in one step only within a file system.
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    part, file = create_part(path, rights)
     try:
-        with part.open("xb") as file:
-            file.writelines(map(_encode, parts))
-        if path.exists():
-            part.chmod(path.stat().st_mode & 0o777)
-        if before is not None:
-            before()
-        part.replace(path)
+        with file:
+            file.writelines(map(_encode, texts))
+            file.flush()
+            if before is not None:
+                before()
+            if flock is None:
+                file.close()  # Windows replaces no open file
+            part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise
+
+
+def create_part(path: Path, rights: int) -> tuple[Path, IO[bytes]]:
+    """
+    A new, open file that is to replace *path*, with the rights of that file, or *rights* if there is none.
+
+    It has to be replaced before it is closed: the lock on it, which others take for a sign that it is still written,
+    ends then.
+
+    Raises:
+        OSError: it cannot be created.
+    """
+    _remove_abandoned_parts(path)
+    is_new = not path.exists()
+    if not is_new:
+        rights = path.stat().st_mode & 0o777
+    while True:
+        # In the same folder: a file is replaced in one step only within a file system.
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
+        file = create_file(part, rights, os.O_EXCL)
+        if not is_new:
+            part.chmod(rights)  # also those that the umask took away
+        if flock is None:
+            return part, file
+        with suppress(OSError):  # a disk without locks
+            flock.flock(file, flock.LOCK_EX)
+        # Until it was locked, another process could take it for one that was left.
+        if part.exists():
+            return part, file
+        file.close()
+
+
+def create_file(path: Path, rights: int, flags: int) -> IO[bytes]:
+    """
+    Open *path* to write, with *rights* if it is new; *flags* are those of `os.open`.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    all_flags = os.O_RDWR | os.O_CREAT | flags | getattr(os, "O_BINARY", 0)
+    mode = "a+b" if flags & os.O_APPEND else "w+b"
+    return os.fdopen(os.open(path, all_flags, rights), mode)
+
+
+def _remove_abandoned_parts(path: Path) -> None:
+    """Remove the parts for *path* that nothing writes any more."""
+    if flock is None:
+        return
+    name = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{8}}\.part")
+    # What cannot be listed, opened or removed stays: the file itself can be written all the same.
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        for entry in entries:
+            if name.fullmatch(entry.name) and entry.is_file(follow_symlinks=False):
+                with suppress(OSError):
+                    _remove_unlocked(Path(entry.path))
+
+
+def _remove_unlocked(part: Path) -> None:
+    """
+    Raises:
+        OSError: another process holds the lock of *part*, or it cannot be removed.
+    """
+    with os.fdopen(os.open(part, os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+        flock.flock(file, flock.LOCK_EX | flock.LOCK_NB)
+        part.unlink()
 
 
 def is_replaceable(path: Path) -> bool:

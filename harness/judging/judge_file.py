@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.errors import FormatError, UsageError
+from harness.files.writing import PRIVATE, create_file
 from harness.judging.agreement import Pair
 from harness.masking import fingerprint, is_vector, shorten_vectors
 from harness.model import Json, Query, Suite
@@ -150,7 +151,7 @@ class JudgeFile:
         _refuse_link(self.path)
         try:
             is_new = not os.path.lexists(self.path)
-            self.path.open("ab").close()
+            create_file(self.path, PRIVATE, os.O_APPEND).close()
             if is_new:
                 self.path.unlink()
         except OSError as error:
@@ -190,7 +191,7 @@ class JudgeFile:
         except UnicodeEncodeError:
             raise UsageError(f"document {document!r} of query {query!r} has an id that is no valid text") from None
         _refuse_link(self.path)
-        with self.path.open("a+b") as file:
+        with create_file(self.path, PRIVATE, os.O_APPEND) as file:
             file.seek(0)
             content = file.read()
             # The file may have been replaced since it was read: nothing is added to what is no file of grades.

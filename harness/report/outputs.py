@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import UsageError
-from harness.files.writing import is_device, write_whole
+from harness.files.writing import PUBLIC, is_device, write_whole
 
 if TYPE_CHECKING:
     from harness.model import ComparisonReport, Report
@@ -136,17 +136,17 @@ def write_report(report: Report, output: Output) -> None:
     write_output(output, render(report, output.kind), f"the {output.kind} report")
 
 
-def write_output(output: Output, text: str | Iterable[str], called: str) -> None:
+def write_output(output: Output, text: str | Iterable[str], called: str, rights: int = PUBLIC) -> None:
     """
     Write *text*, or its parts, whole or not at all; a missing folder is created. *called* is the name of the file in
-    errors.
+    errors, *rights* are those of a new file.
 
     Raises:
         UsageError: the file could not be written.
     """
     try:
         output.path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(output.path, text)
+        write_whole(output.path, text, rights=rights)
     except OSError as error:
         raise UsageError(f"{output.path}: {called} could not be written: {error.strerror or error}") from None
 

@@ -6,7 +6,7 @@ The file has a section for each cell, which is a suite with one request on one i
 has a line for each query, of which the last one holds, and ends with what else the run found out. A last line that was
 cut short is dropped, and so is a damaged one, which `sealing` finds by its checksum. A section of the same cell that
 comes later goes on with the earlier one if its header says so, and takes its place if not. Secrets are masked, and only
-the user can read the file.
+the user can read a new file.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
 from harness.errors import FormatError, UsageError
+from harness.files.writing import PRIVATE, create_part
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, redact
 from harness.model import Engine, Failure, IndexState, Json, Query, Ranking, Response, Run
@@ -599,9 +599,8 @@ class Journal:
 
     def _create(self, data: bytes) -> IO[bytes]:
         """A new file with *data*, which is never visible without it."""
-        part = self._path.with_name(f".{self._path.name}.{secrets.token_hex(4)}")
+        part, file = create_part(self._path, PRIVATE)
         try:
-            file = os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
             self._lock(file)
             file.write(data)
             file.flush()

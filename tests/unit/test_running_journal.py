@@ -555,3 +555,14 @@ def test_a_second_run_on_the_same_journal_is_refused(engine, resumes, capsys):
     assert "run.journal: another run writes this journal; wait for it, or name another file" in told
     assert main([*named, "--resume"]) == 1
     assert "the run in run.journal is finished" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rights", [0o600, 0o644])
+def test_a_journal_that_the_user_lets_others_read_stays_so(engine, rights):
+    JOURNAL.touch()
+    JOURNAL.chmod(rights)
+    left = Path(".run.journal.deadbeef.part")
+    left.touch()
+    run(engine, "--journal", str(JOURNAL))
+    assert JOURNAL.stat().st_mode & 0o777 == rights
+    assert not left.exists()

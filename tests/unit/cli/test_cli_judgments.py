@@ -251,6 +251,7 @@ def test_without_an_answer_to_the_look_up_there_are_rows_all_the_same(folder, en
 def test_a_query_without_an_answer_is_3_and_the_others_are_written(folder, engine, capsys):
     engine.rankings["products", "shoes"] = Failure(FailureKind.SHARDS, "one of two shards is gone")
     assert pool("--output", "csv=u.csv") == 3
+    assert (folder / "u.csv").stat().st_mode & 0o777 == 0o600
     assert [row["document"] for row in table(folder / "u.csv")] == ["'=z"]
     assert "query shoes has no answer: failed shards: one of two shards is gone" in capsys.readouterr().out
 
