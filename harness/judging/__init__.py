@@ -169,7 +169,7 @@ def _look_up_texts(
             replace(build_request(suite, suite.requests[request], query), index=index),
             list(dict.fromkeys(document.document for document in documents)),
             LookUpOptions(
-                title_field=suite.title_field,
+                title_field=suite.display.title,
                 snippet=None if options.fields else options.snippet or ANY_TEXT,
                 fields=options.fields,
             ),

@@ -18,7 +18,7 @@ from harness.migrate.draft import Draft, DraftQuery, make_error
 from harness.migrate.exported import Exported, format_json_lines
 from harness.migrate.json_nodes import JsonNode, parse_lines, read_import
 from harness.migrate.table import format_csv, read_table
-from harness.model import Json, Mark, Profile, Suite
+from harness.model import Display, Json, Mark, Profile, Suite
 from harness.words import count, format_exactly, listed
 
 _MEASURES = ["nDCG@10", "R@100"]
@@ -154,7 +154,7 @@ def _add_corpus(path: Path, draft: Draft) -> None:
     draft.request = _REQUEST
     if any(query.id in ids for query in draft.queries):
         _leave_out_queries(draft)
-    draft.title_field = "title"
+    draft.display = Display(title="title")
 
 
 def _leave_out_queries(draft: Draft) -> None:

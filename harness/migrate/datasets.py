@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from harness.errors import UsageError, missing_package
 from harness.migrate.draft import Draft, DraftQuery
+from harness.migrate.trec import NEEDS
 from harness.model import Mark, Profile
 
 _TEXTS = ("title", "query", "text", "keyword")
@@ -102,15 +103,19 @@ def _find_text(query: Any) -> str | None:
 
 
 def _take_fields(record: Any, query: DraftQuery, draft: Draft, place: Mark) -> None:
-    """Keep the other fields, such as descriptions and narratives, as comments; note those that are no plain values."""
+    """Keep description and narrative as the need, other fields as comments; note those that are no plain values."""
+    needs = []
     for name in record._fields:
         value = getattr(record, name)
         if name == "query_id" or value in _NOTHING or str(value).strip() == query.text:
             continue
-        if isinstance(value, (str, int, float)):
+        if name in NEEDS and isinstance(value, str):
+            needs.append(" ".join(value.split()))
+        elif isinstance(value, (str, int, float)):
             query.remarks.append(f"{name}: {' '.join(str(value).split())}")
         else:
             draft.leave(place, f"{name!r} of queries", first=f"query {record.query_id!r}")
+    query.need = " ".join(needs)
 
 
 def _take_judgments(judgments: Sequence[Any], queries: Mapping[str, DraftQuery], draft: Draft, place: Mark) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from harness.errors import FormatError, InputError
 from harness.files.records import find_damage
 from harness.migrate.json_nodes import JsonNode
-from harness.model import Json, Mark, Profile
+from harness.model import Display, Json, Mark, Profile
 from harness.words import choose_unused, format_exactly, grouped
 
 
@@ -65,6 +65,8 @@ class DraftQuery:
     tags: list[str] = field(default_factory=list)
     judgments: dict[str, float] = field(default_factory=dict)
     weight: float | None = None
+    need: str = ""
+    """What would satisfy the user."""
     remarks: list[str] = field(default_factory=list)
     place: Mark = field(default_factory=Mark)
     """The place of the query, or of its params if they have their own."""
@@ -95,7 +97,7 @@ class Draft:
     is_measured: bool = True
     """Whether the suite gets measures; a suite without them can run before anything is judged."""
     depth: int | None = None
-    title_field: str | None = None
+    display: Display = field(default_factory=Display)
     documents: str | None = None
     """The documents of the suite's own index as JSON lines, each with a field "id"."""
     grades: dict[str, float] = field(default_factory=dict)

@@ -94,7 +94,12 @@ class Exported:
         values = {
             "target": suite.target.index,
             "id_field": suite.target.id_field,
-            "title_field": suite.title_field,
+            "display.title": suite.display.title,
+            "display.fields": suite.display.fields,
+            "display.image": suite.display.image,
+            "display.link": suite.display.link,
+            "guidelines": suite.guidelines,
+            "description of grades": suite.grade_descriptions,
             "undefined: skip": suite.skip_undefined,
             "baseline: optional": suite.baseline_optional,
             "markers": suite.markers,
@@ -110,7 +115,7 @@ class Exported:
             self.leave(suite.mark, "documents without a grade", suite.ungraded)
 
     def _leave_queries(self, suite: Suite, carried: Collection[str]) -> None:
-        defaults = {"tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
+        defaults = {"need": "", "tags": (), "params": {}, "weight": 1.0, "xfail": None, "skip": None, "markers": ()}
         for key, default in defaults.items():
             queries = [query for query in suite.queries if getattr(query, key) != default]
             if queries and key not in carried:

@@ -14,7 +14,7 @@ from harness.errors import EngineUnreachable, LoginRefused, RequestRefused, Sear
 from harness.migrate import records, trec
 from harness.migrate.draft import Draft
 from harness.migrate.json_nodes import read_import
-from harness.model import Json, Mark, Profile, Suite, Target
+from harness.model import Display, Json, Mark, Profile, Suite, Target
 from harness.options import RunOptions
 from harness.run.connections import Connections
 from harness.search import find_dialect
@@ -164,7 +164,7 @@ def draft_suite(
             f"Not searched, as *, ^, {{{{, ${{ and $$ have a meaning in a suite: {listed(misread)}."
         )
     boosts = _choose_fields(texts, sample, draft)
-    draft.title_field = next(filter(_is_title, boosts), None)
+    draft.display = Display(title=next(filter(_is_title, boosts), None))
     draft.request = _build_request(boosts, _choose_tie_break(keys, sample, unread, draft))
     _add_queries(draft, queries, sample, unread)
     draft.is_measured = any(query.judgments for query in draft.queries)
@@ -357,7 +357,7 @@ def _add_queries(draft: Draft, path: Path | None, sample: Sequence[SampledDocume
     if path is not None:
         _read_queries(path, draft)
         return
-    title = draft.title_field or next(iter(draft.request["query"]["multi_match"]["fields"])).partition("^")[0]
+    title = draft.display.title or next(iter(draft.request["query"]["multi_match"]["fields"])).partition("^")[0]
     documents: dict[str, SampledDocument] = {}
     for document in sample:
         for text in document.values.get(title, ()):

@@ -13,6 +13,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -87,19 +88,29 @@ def _remark(query: DraftQuery, label: str, text: str) -> None:
         query.remarks.append(remark)
 
 
+def _add_need(query: DraftQuery, text: str) -> None:
+    """Take *text* as the need of *query*; where it has another one, as a remark."""
+    need = " ".join(text.split())
+    if not query.need:
+        query.need = need
+    elif need != query.need:
+        _remark(query, "information need", text)
+
+
 def _add_remarks(query: DraftQuery, entry: JsonNode) -> None:
-    """Keep the information need and the notes of a query as remarks."""
-    for label, key in (("information need", "information_need"), ("notes", "notes")):
-        note = entry.get(key)
-        if note is not None:
-            _remark(query, label, note.text())
+    """Keep the information need of a query, and its notes as a remark."""
+    need, notes = entry.get("information_need"), entry.get("notes")
+    if need is not None:
+        _add_need(query, need.text())
+    if notes is not None:
+        _remark(query, "notes", notes.text())
 
 
 def _read_csv(table: InputTable, draft: Draft) -> None:
     """Read the ratings of a case, the information needs of its queries, or a book."""
     text = table.need("query", "Query Text")
     document, rating = table.column("docid", "doc_id", "Doc ID"), table.column("rating")
-    remarks = (("information need", table.column("Information Need")), ("notes", table.column("notes")))
+    need, notes = table.column("Information Need"), table.column("notes")
     name = table.column("Case Name")
     # A book has no column of ratings, but one for each judge, named after them.
     is_book = rating is None and table.columns[:2] == ["query", "docid"]
@@ -108,9 +119,10 @@ def _read_csv(table: InputTable, draft: Draft) -> None:
     for row in table.rows:
         with table.collect_problems():
             query = draft.find_or_add_text(row.need(text))
-            for label, column in remarks:
-                if column is not None:
-                    _remark(query, label, row.cells[column])
+            if need is not None:
+                _add_need(query, row.cells[need])
+            if notes is not None:
+                _remark(query, "notes", row.cells[notes])
             document_id = row.trim(document) if document else ""
             if document_id and rating:
                 _rate(draft, query, document_id, row.grade(rating), row.place)
@@ -303,17 +315,27 @@ def _read_try(attempt: JsonNode, draft: Draft) -> None:
 
 
 def _read_fields(spec: JsonNode | None, draft: Draft) -> None:
-    """Read the field spec, ``id:_id, title:name, overview``: the fields that identify a document and are shown."""
+    """
+    Read the field spec, ``id:_id, title:name, thumb:image, overview``: the fields that identify a document and are
+    shown.
+    """
     if spec is None:
         return
+    fields: list[str] = []
     for field in re.split(r"[\s,]+", spec.text()):
         role, _, name = field.rpartition(":")
         if role == "title":
-            draft.title_field = name
+            draft.display = replace(draft.display, title=name)
+        elif role in ("thumb", "image"):
+            draft.display = replace(draft.display, image=name)
         elif role == "id" and name != "_id":
             draft.id_field = name
+        elif name and role == "":
+            fields.append(name)
         elif name and role != "id":
-            draft.leave(spec.place, f"{field!r} of 'field_spec'; a suite shows one field, title_field")
+            draft.leave(spec.place, f"{role!r} of {field!r} in 'field_spec'; the field is shown as others are")
+            fields.append(name)
+    draft.display = replace(draft.display, fields=tuple(dict.fromkeys(fields)))
 
 
 def _read_address(url: JsonNode, draft: Draft) -> None:
@@ -443,7 +465,7 @@ def _build_case(suite: Suite, queries: Mapping[str, Query], exported: Exported) 
     """The case of *suite*, whose *queries* are given by their texts."""
     case: dict[str, Json] = {"case_name": suite.name, "public": False, "archived": False, "options": {}}
     measures = [measure for measure in common_measures(suite) if _find_scorer(measure) is not None][:1]
-    carried = ("params", "target", "title_field", "id_field")
+    carried = ("params", "target", "id_field", "need", "display.title", "display.fields", "display.image")
     exported.leave_others(suite, Profile.QUEPID, carried=carried, measures=measures, requests=1)
     if measures:
         case["scorer"] = {"name": _find_scorer(measures[0])}
@@ -454,7 +476,7 @@ def _build_case(suite: Suite, queries: Mapping[str, Query], exported: Exported) 
             "query_text": text,
             "options": dict(query.params),
             "notes": None,
-            "information_need": None,
+            "information_need": query.need or None,
             "ratings": ratings,
         }
         case["queries"].append(entry)
@@ -478,8 +500,11 @@ def _format_placeholder(name: str) -> str:
 def _build_try(suite: Suite, exported: Exported) -> dict[str, Json]:
     template = next(iter(suite.requests.values()))
     fields = [f"id:{suite.target.id_field or '_id'}"]
-    if suite.title_field:
-        fields.append(f"title:{suite.title_field}")
+    if suite.display.title:
+        fields.append(f"title:{suite.display.title}")
+    if suite.display.image:
+        fields.append(f"thumb:{suite.display.image}")
+    fields += suite.display.fields
     attempt: dict[str, Json] = {
         "name": "Try 1",
         "escape_query": False,

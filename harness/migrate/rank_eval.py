@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
@@ -208,12 +209,14 @@ def _add_size(draft: Draft, request: JsonNode, k: int) -> None:
 
 
 def _take_summary(draft: Draft, request: JsonNode) -> None:
+    """Show the summary fields of *request*: the first is the title."""
     fields = [field.text() for field in _list_elements(request.get("summary_fields"))]
-    if fields and draft.title_field is None:
-        draft.title_field = fields[0]
-    others = [name for name in fields if name != draft.title_field]
-    if others:
-        draft.leave(request.place, f"'summary_fields' {', '.join(others)}: a suite shows one field, title_field")
+    if not fields:
+        return
+    shown = draft.display
+    title = shown.title or fields[0]
+    others = [name for name in (*shown.fields, *fields) if name != title]
+    draft.display = replace(shown, title=title, fields=tuple(dict.fromkeys(others)))
 
 
 def _find_settings(metric: JsonNode) -> tuple[str, JsonNode]:
@@ -320,7 +323,7 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
     if template.http is not None:
         raise UsageError(f"{suite.path}: the suite asks an HTTP service, and _rank_eval sends requests of _search only")
     measure, metric = _choose_metric(suite)
-    carried = ("params", "target", "title_field")
+    carried = ("params", "target", "display.title", "display.fields")
     exported.leave_others(suite, Profile.RANK_EVAL, carried=carried, measures=[measure], requests=1)
     refused = _find_refused(template.body)
     if refused:
@@ -344,8 +347,10 @@ def write(suite: Suite, form: str) -> Exported:  # noqa: ARG001
                 exported.leave(
                     query.mark, what, first=f"{format_exactly(grade)} of document {document!r} of query {query.id!r}"
                 )
-        if suite.title_field:
-            entry["summary_fields"] = [suite.title_field]
+        summary_fields = [suite.display.title] if suite.display.title else []
+        summary_fields += suite.display.fields
+        if summary_fields:
+            entry["summary_fields"] = summary_fields
         content["requests"].append(entry)
     if templates:
         content["templates"] = list_templates(templates)

@@ -12,7 +12,7 @@ from yaml.representer import SafeRepresenter
 
 from harness.migrate.draft import Draft, DraftQuery
 from harness.migrate.exported import format_json_lines, simplify_number, strip_suite_suffix
-from harness.model import Json, Mark
+from harness.model import Display, Json, Mark
 from harness.report.sentences import printable
 from harness.suites.yaml import resolve
 
@@ -77,8 +77,20 @@ def _list_sections(draft: Draft, stem: str) -> Iterator[str]:
             '#  {query: {multi_match: {query: "{{text}}", fields: [title, description]}}}\n'
         )
     yield _format_measures(draft)
-    if draft.title_field:
-        yield _format_yaml({"title_field": draft.title_field})
+    display = _build_display(draft.display)
+    if display:
+        yield _format_yaml({"display": display})
+
+
+def _build_display(display: Display) -> dict[str, Json]:
+    content: dict[str, Json] = {}
+    if display.title:
+        content["title"] = _escape(display.title)
+    if display.fields:
+        content["fields"] = _escape_all(list(display.fields))
+    if display.image:
+        content["image"] = _escape(display.image)
+    return content
 
 
 def _format_measures(draft: Draft) -> str:
@@ -135,6 +147,8 @@ def _build_record(query: DraftQuery) -> dict[str, Json]:
     record: dict[str, Json] = {"id": query.id}
     if query.text is not None:
         record["text"] = query.text
+    if query.need:
+        record["need"] = query.need
     if query.params:
         record["params"] = query.params
     if query.weight is not None:

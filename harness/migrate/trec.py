@@ -11,8 +11,8 @@ import html
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
 
 from harness.baseline import read_entry
 from harness.baseline.files import has_baseline
@@ -63,8 +63,20 @@ _LINES = (
 )
 """Forms of a topic on one line: a tab, a priority, a colon or blanks separate its number from its text."""
 
-_Topic: TypeAlias = tuple[str, str, list[str], Mark]
-"""Number, text, remarks and place."""
+NEEDS = ("desc", "description", "narr", "narrative")
+"""Tags of a topic, and fields of a dataset, that say what would satisfy the searcher."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Topic:
+    """A topic with its *number*, and the *place* where it begins."""
+
+    number: str
+    text: str
+    need: str
+    remarks: list[str]
+    place: Mark
+
 
 _SHOWN_LINES = 50
 """The number of lines from which the kind of a file is detected."""
@@ -133,12 +145,13 @@ def _read_topics(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> No
     # A line of tab-separated topics may begin with "<".
     has_tags = (first_line.startswith("<") and "\t" not in first_line) or any(map(_TOPIC_TAG.match, source.lines))
     topics = _read_tagged_topics(source, draft) if has_tags else _read_topic_lines(source, draft)
-    for number, text, remarks, place in topics:
-        if number in queries:
-            raise source.make_error(place.line, place.column, f"topic {number!r} is there twice")
-        query = draft.add(number, place, text)
-        query.remarks = remarks
-        queries[number] = query
+    for topic in topics:
+        if topic.number in queries:
+            message = f"topic {topic.number!r} is there twice"
+            raise source.make_error(topic.place.line, topic.place.column, message)
+        query = draft.add(topic.number, topic.place, topic.text)
+        query.need, query.remarks = topic.need, topic.remarks
+        queries[topic.number] = query
 
 
 def _read_topic_lines(source: TextSource, draft: Draft) -> Iterator[_Topic]:
@@ -160,12 +173,16 @@ def _read_topic_lines(source: TextSource, draft: Draft) -> Iterator[_Topic]:
         if number == lines[0][0] and match[1].lower() in _NUMBER_COLUMNS and text.lower() in _TEXT_COLUMNS:
             header = other_cells
             continue
-        remarks = []
+        needs, remarks = [], []
         for index, cell in enumerate(other_cells):
-            if cell:
-                name = header[index] if index < len(header) else f"column {index + 3}"
+            if not cell:
+                continue
+            name = header[index] if index < len(header) else f"column {index + 3}"
+            if name.lower() in NEEDS:
+                needs.append(cell)
+            else:
                 remarks.append(f"{name}: {cell}")
-        yield match[1], text, remarks, place
+        yield _Topic(match[1], text, " ".join(needs), remarks, place)
 
 
 def _is_json(line: str) -> bool:
@@ -306,7 +323,7 @@ def _list_attributes(text: str) -> Iterator[tuple[str, str]]:
 
 def _make_topic(source: TextSource, fields: dict[str, str], remarks: list[str], draft: Draft, place: Mark) -> _Topic:
     """
-    The topic of *fields*; fields that are neither its number nor its text are added to its remarks.
+    The topic of *fields*; description and narrative are its need, other fields are added to its remarks.
 
     Raises:
         FormatError: It has no number or no text.
@@ -321,12 +338,17 @@ def _make_topic(source: TextSource, fields: dict[str, str], remarks: list[str], 
     if text_name != "" and fields[""]:
         draft.leave(place, "text of topics outside of their tags", first=repr(shorten(fields[""])))
     number, text = fields[number_name], fields[text_name]
+    needs = []
     other_fields = []
     for name, value in fields.items():
         # A field may repeat the number or the text, such as <query> the <title>.
-        if name not in ("", number_name, text_name) and value not in (number, text):
+        if name in ("", number_name, text_name) or value in (number, text):
+            continue
+        if name in NEEDS:
+            needs.append(value)
+        else:
             other_fields.append(f"{name}: {value}")
-    return number, text, other_fields + remarks, place
+    return _Topic(number, text, " ".join(needs), other_fields + remarks, place)
 
 
 def _simplify(text: str) -> str:

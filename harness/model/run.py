@@ -176,7 +176,7 @@ class NamedField:
 
     name: str
     place: str
-    """Where the suite names it: ``query.multi_match.fields[0]``, or `title_field`."""
+    """Where the suite names it: ``query.multi_match.fields[0]``, or ``display.title``."""
     meant: str | None = None
     """The field that was probably meant."""
 
@@ -204,7 +204,7 @@ class TargetChecks:
     unknown_fields: tuple[NamedField, ...] = ()
     """Fields that the requests name and no searched index has."""
     untitled: NamedField | None = None
-    """The suite's `title_field`, if hits were returned and none has it."""
+    """The field of the suite's ``display.title``, if hits were returned and none has it."""
     problems: tuple[str, ...] = ()
     """Sentences on what could not be checked, and why."""
 

@@ -324,6 +324,9 @@ class Query:
 
     id: str
     text: str
+    """What the user types."""
+    need: str = ""
+    """What would satisfy the user, in sentences, for those who judge; empty if the suite does not say it."""
     params: Mapping[str, Json] = field(default_factory=dict)
     """Values for the placeholders of the request, except ``{{text}}``."""
     tags: tuple[str, ...] = ()
@@ -363,6 +366,21 @@ class Target:
     """Whether a run opens a point in time and searches that."""
     id_field: str | None = None
     """The field that holds the id of a document; None for its `_id`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """The fields of a document that are shown beside its id; over HTTP, those that the request has a path for."""
+
+    title: str | None = None
+    fields: tuple[str, ...] = ()
+    """Shown in this order, each with its name; empty for the longest text."""
+    image: str | None = None
+    """The field that holds the URL of a picture."""
+    image_hosts: tuple[str, ...] = ()
+    """The hosts from which pictures are loaded, such as "images.shop.com" or "cdn.shop.com:8443"."""
+    link: str | None = None
+    """The field that holds the URL of the document's page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -448,11 +466,15 @@ class Suite:
     profile: Profile = Profile.STANDARD
     grades: Mapping[str, float] = field(default_factory=dict)
     """Name to grade."""
+    grade_descriptions: Mapping[float, str] = field(default_factory=dict)
+    """Grade to what it means, for those who judge."""
+    guidelines: str = ""
+    """Markdown for those who judge; empty if there is none."""
     depth: int = 10
     """The number of hits requested."""
     skip_undefined: bool = False
     """``undefined: skip``: queries with an undefined score are left out instead of failing a threshold."""
-    title_field: str | None = None
+    display: Display = Display()
     fixture: Fixture | None = None
     markers: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)

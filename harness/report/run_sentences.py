@@ -68,7 +68,7 @@ def describe_causes(queries: Sequence[QueryReport], checks: TargetChecks | None)
     yield from describe_ranking_causes(queries, checks)
     title = checks.untitled if checks is not None else None
     if title is not None:
-        yield f"no hit has the field {title.name}, which the suite names as its title_field{_suggest_name(title)}"
+        yield f"no hit has the field {title.name}, which the suite names as its display.title{_suggest_name(title)}"
 
 
 def describe_ranking_causes(queries: Sequence[QueryReport], checks: TargetChecks | None) -> Iterator[str]:

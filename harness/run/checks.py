@@ -153,7 +153,7 @@ class TargetCheck:
         self._search = searches.search
         self._first = searches.requests[0]
         self._known = known
-        self._title_field = suite.title_field
+        self._title_field = suite.display.title
         self._id_field = suite.target.id_field
         self._dialect = find_dialect(suite.target.service)
         self._index = None if self._dialect.is_pinned(self._first) else self._first.index
@@ -292,7 +292,7 @@ class TargetCheck:
             documents, reasons = {}, [str(error)]
         titles = {document: hit.title for document, hit in documents.items() if hit.title}
         if name is not None and documents and not titles:
-            checks = replace(checks, untitled=NamedField(name, "title_field", self._find_field_meant(name)))
+            checks = replace(checks, untitled=NamedField(name, "display.title", self._find_field_meant(name)))
         if reasons and not documents:
             checks = replace(checks, problems=(*checks.problems, f"titles were not looked up: {reasons[0]}"))
         return replace(run, checks=checks, titles=titles)

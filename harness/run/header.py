@@ -14,7 +14,7 @@ from harness.baseline.questions import UsedValues, select_all_values, select_req
 from harness.gate.selection import Selection
 from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
-from harness.model import Engine, IndexState, Json, Query, Run, Suite
+from harness.model import Display, Engine, IndexState, Json, Query, Run, Suite
 from harness.options import ALL_QUERIES, SENDING_OPTIONS, RunOptions, Shard
 
 SCHEMA = 1
@@ -157,13 +157,23 @@ def make_header(
         "queries": chain(
             (_describe_query(query, used) for query in queries), (query.id for query in selection.active.queries)
         ),
-        "request": [template, suite.depth, suite.title_field],
+        "request": [template, suite.depth, suite.display.title],
         "thresholds": chain(
             [suite.thresholds],
             ([query.id, query.thresholds] for query in queries if query.thresholds),
         ),
         "other settings of the suite": [
-            replace(suite, queries=(), requests={}, thresholds=(), depth=0, title_field=None, vectors=())
+            replace(
+                suite,
+                queries=(),
+                requests={},
+                thresholds=(),
+                depth=0,
+                display=Display(),
+                grade_descriptions={},
+                guidelines="",
+                vectors=(),
+            )
         ],
         "index": [options.index, suite.target.index],
         "options": [options.tags, options.queries, options.no_checks, options.depth, options.unjudged, options.repeat],
@@ -206,7 +216,7 @@ def _describe_query(query: Query, used: UsedValues) -> Json:
     The parts of *query* that decide what is sent and how it counts, without judgments and thresholds: of its params
     and vectors those that are *used*.
     """
-    left_out = ("judgments", "thresholds", "skip", "mark", "params", "masked")
+    left_out = ("need", "judgments", "thresholds", "skip", "mark", "params", "masked")
     values = [getattr(query, value.name) for value in fields(query) if value.name not in left_out]
     return [*values, used.fingerprint(query)]
 

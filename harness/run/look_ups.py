@@ -68,7 +68,7 @@ def look_up_titles(
 
     begun = time.perf_counter()
     template = suite.requests.get(run.request)
-    if suite.title_field is None or template is None or not find_dialect(suite.target.service).has_indexes:
+    if suite.display.title is None or template is None or not find_dialect(suite.target.service).has_indexes:
         return run
     titles = dict(run.titles)
     untitled = list(dict.fromkeys(document for document in documents if document not in titles))
@@ -80,7 +80,7 @@ def look_up_titles(
     try:
         for ids in split_into_batches(untitled, TITLES_AT_ONCE):
             seconds_left = None if budget is None else budget - (time.perf_counter() - begun)
-            options = LookUpOptions(title_field=suite.title_field)
+            options = LookUpOptions(title_field=suite.display.title)
             hits, _ = find_texts(search, request, ids, options, budget=seconds_left)
             titles.update((document, hit.title) for document, hit in hits.items() if hit.title)
     except SearchError:
@@ -307,7 +307,7 @@ def _send_look_ups(
         filtered = dialect.filter_to_documents(request, ids)
         if filtered is not None:
             matching[query] = filtered
-        by_ids[query] = dialect.request_documents(request, ids, LookUpOptions(title_field=suite.title_field))
+        by_ids[query] = dialect.request_documents(request, ids, LookUpOptions(title_field=suite.display.title))
         restricted = dialect.restrict_to_shards(by_ids[query], request)
         if restricted is not None:
             on_shards[query] = restricted

@@ -82,14 +82,15 @@ def make_requests(
     size = _find_common_size(suite, template) if further else suite.depth
     # A look-up by id cannot read titles where the request selects fields, or where ids may be of other documents.
     may_find_another = suite.target.id_field is not None or suite.target.unique_ids
-    returns_titles = suite.title_field is not None and (titles or dialect.selects_fields(template) or may_find_another)
+    reads_titles = titles or dialect.selects_fields(template) or may_find_another
+    returns_titles = suite.display.title is not None and reads_titles
     requests = []
     for query in suite.queries:
         request = build_request(suite, template, query, size)
         if size is None:
             request = dialect.with_size(request, _count_with_one_more(suite, request))
         if returns_titles:
-            request = replace(request, title_field=suite.title_field)
+            request = replace(request, title_field=suite.display.title)
         if preference is not None:
             request = dialect.prefer(request, preference)
         requests.append(request)

@@ -16,7 +16,7 @@ from harness.metrics.ranking import finite
 from harness.metrics.score import get_measure
 from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
 from harness.suites.files import NamedFile
-from harness.suites.shape import JudgmentFilesShape
+from harness.suites.shape import GradeShape, JudgmentFilesShape
 from harness.suites.yaml import Problems, ScalarNode, describe, resolve_number
 from harness.words import did_you_mean, format_exactly, listed
 
@@ -204,14 +204,23 @@ GREATEST_EXPONENTIAL = 1000.0
 """The greatest grade for 2^grade - 1; a 64-bit float overflows above 1023."""
 
 
-def read_grade_names(grades: Mapping[ScalarNode, float], problems: Problems) -> dict[str, float]:
+def read_grade_names(grades: Mapping[ScalarNode, float | GradeShape], problems: Problems) -> dict[str, float]:
     """The grades by name; a name must not look like a number."""
     names: dict[str, float] = {}
-    for name, grade in grades.items():
+    for name, written in grades.items():
         if resolve_number(name) is not None or not name.strip():
             problems.note(name.mark, f"found {str(name)!r} as the name of a grade, expected a word such as good")
-        names[str(name)] = grade
+        names[str(name)] = written.grade if isinstance(written, GradeShape) else written
     return names
+
+
+def read_grade_descriptions(grades: Mapping[ScalarNode, float | GradeShape]) -> dict[float, str]:
+    """The descriptions of grades, by grade; of two names for one grade, the first description counts."""
+    descriptions: dict[float, str] = {}
+    for written in grades.values():
+        if isinstance(written, GradeShape) and written.description is not None:
+            descriptions.setdefault(written.grade, str(written.description))
+    return descriptions
 
 
 def read_written_grade(written: ScalarNode, names: Mapping[str, float] | None, problems: Problems) -> float | None:

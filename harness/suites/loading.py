@@ -27,6 +27,7 @@ from harness.model import (
 from harness.process import gc_paused
 from harness.search import find_dialect
 from harness.suites.depth import choose_depth
+from harness.suites.display import read_display, read_guidelines
 from harness.suites.files import SuiteFiles, find_roots
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
 from harness.suites.given_body import GivenBody
@@ -39,6 +40,7 @@ from harness.suites.grades import (
     list_judgment_files,
     list_scored_measures,
     read_gain,
+    read_grade_descriptions,
     read_grade_names,
 )
 from harness.suites.placeholders import check_placeholders
@@ -87,9 +89,11 @@ class LoadedSuite:
             gain=self._gain,
             profile=self._profile,
             grades=self._grade_names,
+            grade_descriptions=read_grade_descriptions(shape.grades),
+            guidelines=read_guidelines(reading, self._files),
             depth=choose_depth(reading, self._templates.values(), self._measures, self.all_thresholds),
             skip_undefined=shape.undefined == "skip",
-            title_field=None if shape.title_field is None else str(shape.title_field),
+            display=read_display(shape.display, reading.problems),
             fixture=None if self.fixture_file is None else self.fixture_file.fixture,
             markers=tuple(map(str, shape.markers)),
             variables=reading.variables,

@@ -37,11 +37,11 @@ _NO_PARAMS: Mapping[str, Json] = {}
 """The params of all queries without any, shared to save memory."""
 _LISTS = ("tags", "thresholds", "expect", "markers")
 _WAIVERS = ("xfail", "skip")
-_COLUMNS = ("id", "text", "weight", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
+_COLUMNS = ("id", "text", "need", "weight", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
 _ID_HEADERS = {"id", "qid", "query_id", "query id"}
 _TEXT_HEADERS = {"text", "query", "query_text", "query text"}
 
-_GIVEN_ONCE = ("text", "weight", *_WAIVERS)
+_GIVEN_ONCE = ("text", "need", "weight", *_WAIVERS)
 """The keys whose value must be the same if a query file and the suite both have them."""
 
 
@@ -164,6 +164,7 @@ class _QueryReader:
         return Query(
             id=str(shape.id),
             text="" if shape.text is None else str(shape.text),
+            need="" if shape.need is None else str(shape.need),
             params={str(name): value for name, value in shape.params.items()} if shape.params else _NO_PARAMS,
             tags=tuple(tags),
             weight=1.0 if shape.weight is None else shape.weight,
@@ -340,7 +341,7 @@ def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     """The query of a row; a list is one cell with semicolons between its items, and an empty cell is left out."""
     cells = {name: remove_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
     texts: dict[str, Node] = {name: _make_text(cell, mark) for name, cell in cells.items()}
-    query: dict[str, Node] = {name: texts[name] for name in ("id", "text") if name in texts}
+    query: dict[str, Node] = {name: texts[name] for name in ("id", "text", "need") if name in texts}
     if "weight" in cells:
         weight = cells["weight"]
         query["weight"] = ScalarNode(weight, mark, plain=read_number(weight) is not None)

@@ -195,6 +195,7 @@ class QueryShape(Shape):
 
     id: Name = Field(description="Its id, unique in the suite.")
     text: Text = Field(None, description="What the user types; fills {{text}}.")
+    need: Text = Field(None, description="What would satisfy the user, in sentences, for those who judge.")
     params: dict[Key, JsonValue] = Field({}, description="Values for the request's other placeholders, by name.")
     tags: list[Name] = Field([], description="Groups of queries; a threshold may apply to one of them.")
     weight: Weight = Field(
@@ -305,12 +306,36 @@ GainValue = Annotated[
 ]
 
 
+class GradeShape(Shape):
+    """A grade with its description."""
+
+    grade: Number = Field(description="The grade.")
+    description: Text = Field(None, description="What it means, for those who judge.")
+
+
+NamedGrade = Annotated[
+    Annotated[Number, Tag("<text>")] | Annotated[GradeShape, Tag("<mapping>")],
+    select_branch("a number, or a mapping with grade and description"),
+]
+
+
+class DisplayShape(Shape):
+    """What is shown of a document beside its id."""
+
+    title: Text = Field(None, description="The field with its title.")
+    fields: list[Text] = Field([], description="The fields shown below the title. Default: the longest text.")
+    image: Text = Field(None, description="The field with the URL of a picture.")
+    image_hosts: list[Text] = Field([], description="The hosts from which pictures may be loaded.")
+    link: Text = Field(None, description="The field with the URL of the document's page.")
+
+
 class SuiteShape(Shape):
     """A suite file. All keys are optional here, so that missing ones have our own messages."""
 
     suite: Text = Field(None, description="The suite's name.")
     target: TargetShape | None = Field(None, description="The cluster and the index.")
-    grades: dict[Key, Number] = Field({}, description="Names for grades.")
+    grades: dict[Key, NamedGrade] = Field({}, description="Names for grades.")
+    guidelines: Text = Field(None, description="The path of a Markdown file for those who judge.")
     gain: GainValue | None = Field(None, description="The gain of a grade.")
     profile: Annotated[str, accept_words([profile.value for profile in Profile])] = Field(
         Profile.STANDARD.value,
@@ -354,7 +379,7 @@ class SuiteShape(Shape):
     depth: Positive = Field(
         None, description="The number of hits requested. Default: the deepest cutoff in use, at least 10."
     )
-    title_field: Text = Field(None, description="The field shown beside a document's id.")
+    display: DisplayShape | None = Field(None, description="What is shown of a document beside its id.")
     checks: Truth = Field(
         True,
         description="Whether runs check that the target has the judged documents, and the fields that requests name. "

@@ -35,7 +35,7 @@ REQUEST = f"{{query: {MATCH}}}"
 SUITE = """\
 suite: shop
 target: {{index: {index}}}
-title_field: {title}
+display: {{title: {title}}}
 request: {request}
 thresholds: ["mean nDCG@10 >= {least}"]
 queries:
@@ -206,7 +206,7 @@ SET_UPS = {
         request=f'{{query: {{bool: {{must: [{MATCH}], should: [{{term: {{title.raw: "{{{{text}}}}"}}}}]}}}}}}',
     ),
     "a title that no hit has": Broken(
-        "no hit has the field titel, which the suite names as its title_field; did you mean 'title'?",
+        "no hit has the field titel, which the suite names as its display.title; did you mean 'title'?",
         status=0,
         title="titel",
     ),

@@ -69,7 +69,7 @@ def test_the_suite_searches_the_fields_with_text_and_runs(index, init, engine_ur
     multi_match = suite["request"]["query"]["multi_match"]
     assert multi_match["fields"] == ["title^3", "body", "brand.words^2", "maker.name^2"]
     assert suite["request"]["sort"] == ["_score", {"sku": "asc"}]
-    assert (suite["title_field"], suite["target"]) == ("title", {"cluster": engine_url, "index": name})
+    assert (suite["display"], suite["target"]) == ({"title": "title"}, {"cluster": engine_url, "index": name})
     assert [query["text"] for query in suite["queries"]] == ["red shoes", "42 inch soles"]
     text = path.read_text()
     assert "# Not searched, as empty in the 3 documents that were looked at: never." in text

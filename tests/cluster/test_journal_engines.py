@@ -14,7 +14,7 @@ GOODS = ("boots", "gloves", "shoes")
 SUITE = """\
 suite: goods
 target: {{cluster: "{url}", index: {index}}}
-title_field: title
+display: {{title: title}}
 request: {{query: {{match: {{title: "{{{{text}}}}"}}}}, sort: [{{_score: desc}}, {{sku: asc}}]}}
 measures: ["nDCG@5"]
 thresholds: ["mean nDCG@5 >= 0.99", "drop nDCG@5 <= 0.01"]

@@ -33,7 +33,7 @@ DOCUMENTS = {
 SUITE = """\
 suite: shop
 target: {{index: {index}}}
-title_field: title
+display: {{title: title}}
 grades: {{good: 2, bad: 0}}
 requests:
   any: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}
@@ -177,7 +177,7 @@ def test_without_a_stored_source_there_is_no_snippet(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     path = write(index(DOCUMENTS, mappings={"_source": {"enabled": False}}))
-    path.write_text(path.read_text().replace("title_field: title\n", ""))
+    path.write_text(path.read_text().replace("display: {title: title}\n", ""))
     assert judgments("pool", ".", "--url", engine_url, "-q", "--output", "csv=u.csv") == 0
     assert "have no snippet: engine error (400): " in " ".join(capsys.readouterr().out.split())
     assert [(row["title"], row["snippet"]) for row in rows(tmp_path / "u.csv")] == [("", "")] * 4

@@ -186,7 +186,7 @@ def test_ids_may_be_those_of_a_field(index, engine_url, tmp_path):
         f"""\
 suite: fields
 target: {{index: {name}, id_field: sku}}
-title_field: title
+display: {{title: title}}
 measures: ["nDCG@10"]
 requests:
   plain: {{query: {{match: {{title: "{{{{text}}}}"}}}}}}

@@ -437,7 +437,7 @@ def test_titles_are_asked_for_once_and_where_they_are_shown(
     titled: int,
 ) -> None:
     lines = [f"  - {{id: q{n}, text: text {n}, judgments: {{d{n}-{9 if n == 29 else 0}: 1}}}}\n" for n in range(30)]
-    head = "suite: s\ntarget: {index: i}\ntitle_field: title\nrequest: {query: {match: {title: '{{text}}'}}}\n"
+    head = "suite: s\ntarget: {index: i}\ndisplay: {title: title}\nrequest: {query: {match: {title: '{{text}}'}}}\n"
     gate = "measures: ['RR@10']\nthresholds: ['every RR@10 >= 0.5']\nqueries:\n"
     (pytester.path / "s.relevance.yaml").write_text(head + gate + "".join(lines), encoding="utf-8")
     if is_command:

@@ -44,7 +44,7 @@ proxy_password_env = "PROXY_PASSWORD"
 SUITE = """\
 suite: shop
 target: {index: "${RELEVANCE_INDEX}"}
-title_field: title
+display: {title: title}
 requests:
   body:
     query: {match: {title: "{{text}}"}}

@@ -37,7 +37,22 @@ queries:
 
 KEYS = [
     *("suite", "target", "grades", "gain", "request", "requests", "measures", "thresholds", "queries", "judgments"),
-    *("undefined", "profile", "depth", "title_field", "fixture", "markers", "id", "text", "params", "tags", "expect"),
+    *(
+        "undefined",
+        "profile",
+        "depth",
+        "display",
+        "title",
+        "need",
+        "guidelines",
+        "fixture",
+        "markers",
+        "id",
+        "text",
+        "params",
+        "tags",
+        "expect",
+    ),
     *("xfail", "skip", "reason", "until", "threshold", "cluster", "index", "engine", "body", "http", "path", "ids"),
     *("files", "other_queries", "documents", "mappings", "json", "headers", "size", "weight", "a"),
 ]

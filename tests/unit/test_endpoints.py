@@ -11,7 +11,7 @@ from harness.cli import main
 SUITE = """\
 suite: shop
 target: {index: products}
-title_field: title
+display: {title: title}
 requests:
   a: {query: {match: {title: "{{text}}"}}}
   b: {query: {match: {title: "{{text}}"}}, _name: b}

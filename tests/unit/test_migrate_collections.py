@@ -75,11 +75,10 @@ def test_topics_in_each_form(topics):
     assert suite.profile == "trec"
 
 
-def test_descriptions_are_comments_and_subtopics_are_listed(capsys):
+def test_descriptions_and_narratives_are_needs_and_subtopics_are_listed(capsys):
     write_files({"topics.sgml": SGML, "topics.xml": WEB})
-    moved("trec", ["topics.sgml"], *REQUEST)
-    text = Path("moved.relevance.yaml").read_text()
-    assert "  # desc: Identify organizations that take part in crime.\n  # narr: A relevant" in text
+    needs = [query.need for query in moved("trec", ["topics.sgml"], *REQUEST).queries]
+    assert needs[0].startswith("Identify organizations that take part in crime. A relevant")
     moved("trec", ["topics.xml"], *REQUEST, output="xml.relevance.yaml")
     said = capsys.readouterr().err
     assert "topics.xml:3:3: subtopics; a suite judges documents for the whole query" in said
@@ -134,19 +133,21 @@ def test_a_label_that_only_some_titles_have_is_text():
 def test_what_is_repeated_in_a_topic_is_a_comment_and_what_is_outside_of_topics_is_listed(capsys):
     topic = "<top number=7><title lang=en>Map<title lang=fr>Carte<desc>Old<desc>New</top>"
     write_files({"topics.txt": f"Topics of\n2026\n{topic}\n<end year='2026'>the end</end>"})
-    assert [(query.id, query.text) for query in moved("trec", ["topics.txt"], *REQUEST).queries] == [("7", "Map")]
-    assert "  # desc: Old\n  # title: Carte\n  # desc: New\n" in Path("moved.relevance.yaml").read_text()
+    queries = moved("trec", ["topics.txt"], *REQUEST).queries
+    assert [(query.id, query.text, query.need) for query in queries] == [("7", "Map", "Old")]
+    assert "  # title: Carte\n  # desc: New\n" in Path("moved.relevance.yaml").read_text()
     said = capsys.readouterr().err
     assert "topics.txt:1:1: text outside of topics (2 times, first 'Topics of 2026')" in said
     assert "topics.txt:3:1: the attribute 'lang' of <title> (2 times)" in said
     assert "the attribute 'year' of <end>" in said
 
 
-def test_columns_behind_the_text_are_comments_and_a_header_names_them():
+def test_columns_behind_the_text_are_needs_or_comments_and_a_header_names_them():
     write_files({"a.tsv": "qid\tquery\tdescription\n1\tmaps\tAll maps\told\n2\trope\n"})
     suite = moved("trec", ["topics=a.tsv"], *REQUEST)
     assert {query.id: query.text for query in suite.queries} == {"1": "maps", "2": "rope"}
-    assert '  # description: All maps\n  # column 4: old\n  - {id: "1"' in Path("moved.relevance.yaml").read_text()
+    assert [query.need for query in suite.queries] == ["All maps", ""]
+    assert '  # column 4: old\n  - {id: "1"' in Path("moved.relevance.yaml").read_text()
 
 
 def test_text_behind_a_sign_that_opens_no_tag_is_kept():
@@ -623,16 +624,18 @@ def registered():
 NUMBERS = itertools.count()
 
 
-def test_other_fields_of_a_dataset_are_comments_and_lists_are_listed(registered, capsys):
+def test_descriptions_of_a_dataset_are_needs_other_fields_comments_and_lists_are_listed(registered, capsys):
     topics = [
         Topic("1", "tents", "Which tents are\nthere?", "All of them.", 0, ("two persons", "four")),
         Topic("2", "rope", "", "", 3, ()),
     ]
     name = registered(topics, [Judged("1", "d", 1, "")])
-    assert judgments(moved("ir_datasets", [name], *REQUEST)) == {"tents": {"d": 1}, "rope": {}}
+    suite = moved("ir_datasets", [name], *REQUEST)
+    assert judgments(suite) == {"tents": {"d": 1}, "rope": {}}
+    assert [query.need for query in suite.queries] == ["Which tents are there? All of them.", ""]
     written = Path("moved.relevance.yaml").read_text()
     comments = [line.strip() for line in written.splitlines() if line.startswith("  #")]
-    assert comments == ["# description: Which tents are there?", "# narrative: All of them.", "# turn: 0", "# turn: 3"]
+    assert comments == ["# turn: 0", "# turn: 3"]
     assert capsys.readouterr().err == f"not carried over:\n  {name}: 'subtopics' of queries (query '1')\n1 thing\n"
 
 

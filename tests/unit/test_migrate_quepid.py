@@ -148,7 +148,8 @@ def test_a_case_gives_a_suite_that_runs(capsys):
     suite = moved("quepid", ["case.json"])
     assert (suite.name, suite.target.cluster, suite.target.index) == ("Shop", "http://localhost:9200", "shop")
     assert ([measure.text for measure in suite.measures], suite.depth) == (["nDCG(ideal=cut)@10"], 20)
-    assert suite.title_field == "name"
+    assert (suite.display.title, suite.display.image) == ("name", "image")
+    assert suite.queries[0].need == "Shoes to run in"
     assert bodies(suite)[0] == {
         "query": {
             "bool": {
@@ -157,7 +158,6 @@ def test_a_case_gives_a_suite_that_runs(capsys):
             }
         }
     }
-    assert "# information need: Shoes to run in" in Path("moved.relevance.yaml").read_text()
 
 
 def test_the_cg_of_a_case_is_of_grades():
@@ -182,7 +182,6 @@ def test_what_a_case_has_beside_is_listed_and_no_secret_is(capsys):
             "documents without a rating; they stay unjudged (document 'sku-3' of query 'red shoes')",
             "the login in the URL; harness.toml names the variables that hold one",
             "'unused' of queries, which no request uses",
-            "'thumb:image' of 'field_spec'; a suite shows one field, title_field",
             *(f"'{key}'" for key in ("owned", "owner_email", "public", "queries[].arranged_at")),
             "'queries[].ratings[].user_email'",
             *(f"'try.{key}'" for key in ("name", "search_endpoint.name", "search_endpoint.api_method")),
@@ -341,7 +340,7 @@ def test_information_needs_join_the_ratings_of_the_same_query():
     write_files({"basic.csv": BASIC, "needs.csv": "query,information_need\nrope,To climb\ntorch,Light\n"})
     suite = moved("quepid", ["basic.csv", "needs.csv"], *REQUEST)
     assert judgments(suite) == {**RATINGS, "torch": {}}
-    assert "# information need: To climb\n  - {id: rope" in Path("moved.relevance.yaml").read_text()
+    assert {query.id: query.need for query in suite.queries if query.need} == {"rope": "To climb", "torch": "Light"}
 
 
 def test_without_a_request_validate_names_the_places(capsys):
@@ -428,12 +427,12 @@ def test_labels_of_two_files_that_are_the_same_are_not_listed(capsys):
     assert not [line for line in listed(capsys) if line.startswith("labels")]
 
 
-def test_what_a_book_says_of_its_queries_are_comments_once(capsys):
+def test_what_a_book_says_of_its_queries_is_written_once(capsys):
     pair = {"query_text": "x", "information_need": "To climb", "notes": "top", "judgements": [{"rating": 1}]}
     write_files({"a.json": {"name": "b", "query_doc_pairs": [{**pair, "doc_id": "d"}, {**pair, "doc_id": "e"}]}})
-    moved("quepid", ["a.json"], *REQUEST)
-    written = Path("moved.relevance.yaml").read_text()
-    assert written.count("# information need: To climb\n") == written.count("# notes: top\n") == 1
+    [query] = moved("quepid", ["a.json"], *REQUEST).queries
+    assert query.need == "To climb"
+    assert Path("moved.relevance.yaml").read_text().count("# notes: top\n") == 1
     assert capsys.readouterr().err == ""
 
 

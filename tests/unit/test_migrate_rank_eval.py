@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from builders.moving import bodies
 from harness.cli import main
+from harness.model import Display
 from harness.suites import load_suite
 from harness.suites.requests import build_requests
 
@@ -87,7 +88,8 @@ def test_a_rating_below_0_for_unjudged_documents_is_listed(moved, capsys):
 
 def test_queries_requests_and_the_metric_are_carried_over(moved, capsys):
     suite = moved(BODY)
-    assert (suite.target.index, suite.title_field, suite.depth) == ("shop", "title", 20)
+    assert (suite.target.index, suite.depth) == ("shop", 20)
+    assert suite.display == Display(title="title", fields=("brand",))
     assert [measure.text for measure in suite.measures] == ["nDCG@20"]
     assert suite.profile == "rank_eval"
     assert [query.text for query in suite.queries] == ["tent", "{{rope}} 1e3 ${HOME}"]
@@ -103,9 +105,8 @@ def test_what_is_not_carried_over_is_listed_with_its_place(moved, capsys):
     assert capsys.readouterr().err == (
         "not carried over:\n"
         "  eval.json:3:5: 'size', which _rank_eval replaces by k = 20\n"
-        "  eval.json:3:5: 'summary_fields' brand: a suite shows one field, title_field\n"
         "  eval.json:9:30: 'max_concurrent_searches'\n"
-        "3 things\n"
+        "2 things\n"
     )
 
 

@@ -213,8 +213,8 @@ def test_many_judgments_get_files_of_their_own():
 
 def test_remarks_that_a_file_of_queries_cannot_have_are_listed(capsys):
     rows = "".join(f"q{n % 3},d{n},1\n" for n in range(2001))
-    write_files({"a.csv": "query,docid,rating\n" + rows, "needs.csv": "query,information_need\nq1,To climb\n"})
-    moved("quepid", ["a.csv", "needs.csv"], *REQUEST)
+    write_files({"a.csv": "query,docid,rating\n" + rows, "notes.csv": "query,notes\nq1,To climb\n"})
+    moved("quepid", ["a.csv", "notes.csv"], *REQUEST)
     assert "the remarks on queries; a file of queries has no comments" in capsys.readouterr().err
 
 

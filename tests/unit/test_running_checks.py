@@ -16,6 +16,7 @@ from harness.gate.grammar import parse_expectation
 from harness.gate.selection import ALL, select
 from harness.masking import Masker
 from harness.model import (
+    Display,
     Failure,
     FailureKind,
     Hit,
@@ -387,8 +388,8 @@ def test_fields_that_cannot_be_looked_up_are_a_remark_and_asked_for_once() -> No
 @pytest.mark.parametrize(
     ("title", "known", "untitled"),
     [
-        (None, ("title", "name"), NamedField("titel", "title_field", "title")),
-        (None, ("titel",), NamedField("titel", "title_field")),
+        (None, ("title", "name"), NamedField("titel", "display.title", "title")),
+        (None, ("titel",), NamedField("titel", "display.title")),
         ("Red shoe", ("title",), None),
     ],
 )
@@ -397,10 +398,12 @@ def test_a_title_that_no_hit_has_is_known(
 ) -> None:
     search = FakeSearch({"q": [Hit("a", 1.0, title)]})
     search.fields = known
-    run = run_on(search, expecting(a=1), title_field="titel")
+    run = run_on(search, expecting(a=1), display=Display(title="titel"))
     assert run.checks is not None
     assert run.checks.untitled == untitled
-    assert run_on(FakeSearch({"q": [], "r": ["a"]}), expecting(a=1), title_field="titel").checks.untitled is None  # type: ignore[union-attr]
+    without_hits = run_on(FakeSearch({"q": [], "r": ["a"]}), expecting(a=1), display=Display(title="titel"))
+    assert without_hits.checks is not None
+    assert without_hits.checks.untitled is None
 
 
 FORBIDDEN = Failure(FailureKind.ERROR, "forbidden", 403)
@@ -515,7 +518,7 @@ def test_a_login_that_is_refused_for_the_queries_too_is_an_error() -> None:
 @pytest.mark.parametrize(("budget", "titles"), [(None, {"a": "Red shoe"}), (0.0, {})])
 def test_titles_are_not_looked_up_when_the_budget_is_used_up(budget: float | None, titles: dict[str, str]) -> None:
     search = FakeSearch({"q": [Hit("a", 1.0, "Red shoe")]})
-    tested = suite(expecting(a=1), title_field="title")
+    tested = suite(expecting(a=1), display=Display(title="title"))
     searches = CheckedSearches(tested.requests["request"], (), build_requests(tested, None), search)
     check = Targets().prepare_check(tested, searches)
     assert check is not None

@@ -18,6 +18,7 @@ from harness.model import (
     Absence,
     BaselineFile,
     Definitions,
+    Display,
     Engine,
     Failure,
     FailureKind,
@@ -304,7 +305,9 @@ class Late(FakeSearch):
     ],
 )
 def test_titles_are_looked_up_for_what_is_shown(options, titles):
-    suite = suite_of(query("q"), query("r", judgments={"b": 1}), thresholds=["every RR@3 >= 0.5"], title_field="title")
+    suite = suite_of(
+        query("q"), query("r", judgments={"b": 1}), thresholds=["every RR@3 >= 0.5"], display=Display(title="title")
+    )
     search = Late({"q": [Hit("x", 1.0, "Boots")], "r": [Hit("b", 1.0, "Shoes")]})
     report = execute(suite, search, RunOptions(today=DAY, no_checks=True, **options)).report
     assert {one.id: one.ranking[0].title for one in report.queries} == titles

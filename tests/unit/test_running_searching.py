@@ -16,6 +16,7 @@ from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.model import (
     Absence,
+    Display,
     Engine,
     Failure,
     FailureKind,
@@ -240,7 +241,7 @@ class TestLocateMissing:
                     else (super()._respond(request))
                 )
 
-        tested = suite(SHOES, depth=2, title_field="name.en")
+        tested = suite(SHOES, depth=2, display=Display(title="name.en"))
         search = Catalogue({"shoes": ["z", "a", "y", "c"]})
         run = search_suite(tested, search)
 
@@ -269,12 +270,12 @@ class TestLocateMissing:
         search = Untitled({"shoes": ["z", "a", "y", "c"]})
         run = search_suite(tested, search)
 
-        missing = located(replace(tested, title_field="title"), run, search, ["shoes"])
+        missing = located(replace(tested, display=Display(title="title")), run, search, ["shoes"])
 
         assert [(one.id, one.rank, one.title) for one in missing["shoes"]] == [("b", None, None), ("c", 4, None)]
 
     def test_titles_are_asked_of_the_point_in_time_that_was_searched(self) -> None:
-        tested = suite(SHOES, body={**BODY, "pit": {"id": "p1"}}, target=Target(), title_field="title")
+        tested = suite(SHOES, body={**BODY, "pit": {"id": "p1"}}, target=Target(), display=Display(title="title"))
         run, search = self.run_of(tested, {"shoes": ["z"]})
 
         located(tested, run, search, ["shoes"])
@@ -441,7 +442,7 @@ def test_a_template_without_parameters_is_asked_for_more_by_its_size(body: Any) 
 )
 def test_a_search_asks_for_no_title_and_reads_one_that_the_request_returns_itself(body: Any, title_field: Any) -> None:
     search = FakeSearch({"q": ["a"]})
-    search_suite(suite(Query("q", "red"), body=body, title_field="title"), search)
+    search_suite(suite(Query("q", "red"), body=body, display=Display(title="title")), search)
     assert [one.title_field for one in search.requests] == [title_field]
 
 
@@ -525,7 +526,7 @@ class TestAbsence:
     def test_an_expected_document_is_located_like_a_judged_one(self) -> None:
         texts = ("x in top 3", "y before b", "z not in top 3", "b in top 3")
         expected = tuple(Threshold(text, parse_expectation(text)) for text in texts)
-        tested = suite(replace(SHOES, thresholds=expected), title_field="title")
+        tested = suite(replace(SHOES, thresholds=expected), display=Display(title="title"))
         search = FakeSearch({"shoes": ["a", "b", "c", *map(str, range(10)), "x"], "others": [Hit("y", title="Why")]})
         missing = located(tested, search_suite(tested, search), search, ["shoes"])["shoes"]
         assert [(one.id, one.grade, one.rank, one.absence) for one in missing] == [
@@ -539,11 +540,11 @@ class TestAbsence:
 )
 def test_where_an_id_may_be_of_several_documents_a_search_returns_the_title_of_its_own(target: Target) -> None:
     search = FakeSearch({"q": ["a"]})
-    search_suite(suite(Query("q", "red"), title_field="title", target=target), search)
+    search_suite(suite(Query("q", "red"), display=Display(title="title"), target=target), search)
     assert [one.title_field for one in search.requests] == ["title"]
 
 
 def test_hooks_that_may_read_titles_get_them() -> None:
     search = FakeSearch({"q": ["a"]})
-    search_suite(suite(Query("q", "red"), title_field="title"), search, titles=True)
+    search_suite(suite(Query("q", "red"), display=Display(title="title")), search, titles=True)
     assert [one.title_field for one in search.requests] == ["title"]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from harness.errors import EngineUnreachable
 from harness.model import (
+    Display,
     Engine,
     Failure,
     FailureKind,
@@ -25,7 +26,7 @@ from harness.search.testing import FakeSearch
 REQUEST = RequestTemplate("request", {"query": {"match": {"title": "{{text}}"}}})
 
 
-def suite(*queries: Query, title_field: str | None = None) -> Suite:
+def suite(*queries: Query, title: str | None = None) -> Suite:
     return Suite(
         "products",
         "products.relevance.yaml",
@@ -33,7 +34,7 @@ def suite(*queries: Query, title_field: str | None = None) -> Suite:
         {"request": REQUEST},
         (),
         queries,
-        title_field=title_field,
+        display=Display(title=title),
     )
 
 
@@ -52,7 +53,7 @@ def run_of_hits(*hits: Hit) -> Run:
     return Run({"q": Ranking(hits)}, Engine("elasticsearch"), index="products")
 
 
-TITLED = suite(Query("q", "red"), title_field="title")
+TITLED = suite(Query("q", "red"), title="title")
 
 
 def test_titles_are_looked_up_once_for_each_document() -> None:
@@ -99,7 +100,7 @@ def test_titles_are_looked_up_in_what_was_searched() -> None:
     search, pit = Titles(), {"id": "p"}
     for body, parameters in (({}, {"ignore_unavailable": True}), ({"pit": pit}, {})):
         template = replace(REQUEST, body={**REQUEST.body, **body}, url_params=parameters)
-        asked = replace(suite(Query("q", "red"), title_field="title"), requests={"request": template})
+        asked = replace(suite(Query("q", "red"), title="title"), requests={"request": template})
         look_up_titles(asked, run_of_hits(), search, ["a"])
     first, second = search.look_ups
     assert (first.index, first.url_params) == ("products", {"ignore_unavailable": "true"})
@@ -110,7 +111,7 @@ def test_a_look_up_is_made_from_a_query_that_was_answered() -> None:
     """The size of another query may be one that no request can have."""
     template = replace(REQUEST, body={**REQUEST.body, "size": "{{n}}"})
     queries = (Query("p", "red", params={"n": 1}), Query("q", "red", params={"n": 20}))
-    tested = replace(suite(*queries, title_field="title"), requests={"request": template})
+    tested = replace(suite(*queries, title="title"), requests={"request": template})
     assert look_up_titles(tested, run_of_hits(Hit("a")), Titles(), ["a"]).titles == {"a": "title of a"}
     failed = Run({"q": Failure(FailureKind.ERROR, "gone")}, Engine("elasticsearch"))
     assert look_up_titles(tested, failed, Titles(EngineUnreachable("gone")), ["a"]) == failed

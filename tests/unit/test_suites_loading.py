@@ -12,6 +12,7 @@ from harness.errors import SuiteError, UsageError
 from harness.metrics import parse_measure
 from harness.model import (
     Before,
+    Display,
     Gain,
     GainKind,
     HitCount,
@@ -66,7 +67,7 @@ queries:
     skip: {reason: broken}
     markers: [nightly]
 undefined: skip
-title_field: title
+display: {title: title}
 fixture:
   documents: documents.jsonl
   mappings: {properties: {title: {type: text}}}
@@ -103,7 +104,7 @@ def test_every_key_of_a_suite_is_read(write):
     assert suite.profile is Profile.RANK_EVAL
     assert suite.measures == (parse_measure("nDCG@10"), parse_measure("P(rel=2)@5"))
     assert suite.skip_undefined
-    assert suite.title_field == "title"
+    assert suite.display == Display(title="title")
     assert suite.markers == ("relevance_suite",)
     assert suite.depth == 30
     assert suite.fixture is not None
@@ -181,7 +182,7 @@ def test_what_is_left_out_has_a_default(write):
     assert suite.measures == (parse_measure("nDCG@10"),)
     assert (suite.depth, suite.gain, suite.profile) == (10, Gain(), Profile.STANDARD)
     assert not suite.skip_undefined
-    assert suite.title_field is None
+    assert suite.display == Display()
     assert suite.fixture is None
 
 
@@ -245,8 +246,8 @@ def test_a_scalar_has_the_type_of_yaml_1_2_in_a_request(write, written, value):
 
 
 def test_aliases_of_values_are_put_in(write):
-    text = SMALL.replace("suite: shop", "suite: &name shop") + "title_field: *name\n"
-    assert load_suite(write(text), {}).title_field == "shop"
+    text = SMALL.replace("suite: shop", "suite: &name shop") + "display: {title: *name}\n"
+    assert load_suite(write(text), {}).display.title == "shop"
 
 
 def test_an_http_request_is_read(write):
@@ -590,8 +591,8 @@ def test_the_same_said_twice_is_no_contradiction(write):
         (
             "csv",
             "id,text,tag\n1,a,b\n",
-            "unknown column 'tag', expected id, text, weight, tags, thresholds, expect, markers, xfail, xfail.until, "
-            "skip, skip.until or params.NAME; did you mean 'tags'?",
+            "unknown column 'tag', expected id, text, need, weight, tags, thresholds, expect, markers, xfail, "
+            "xfail.until, skip, skip.until or params.NAME; did you mean 'tags'?",
         ),
         ("csv", "id,text\n1,a,b\n", "q.csv:2:1: found 3 columns, expected 2 as in the header"),
         ("csv", 'id,text\n1,"a\n', "q.csv:2:1: this is not CSV: unexpected end of data"),
@@ -605,7 +606,11 @@ def test_the_same_said_twice_is_no_contradiction(write):
         ("jsonl", '{"id": [1], "text": "a"}\n', "q.jsonl:1:1: id: found a list, expected"),
         ("jsonl", '{"text": "a"}\n', "q.jsonl:1:1: the key 'id' is missing"),
         ("jsonl", '{"id": 1}\n', "q.jsonl:1:1: query '1' has no text, but the request uses {{text}}"),
-        ("jsonl", '{"id": 1, "text": "a", "tag": []}\n', "unknown key 'tag', expected id, text, params, tags, weight,"),
+        (
+            "jsonl",
+            '{"id": 1, "text": "a", "tag": []}\n',
+            "unknown key 'tag', expected id, text, need, params, tags,",
+        ),
         ("jsonl", '{"id": 1, "text": "a", "tags": "b"}\n', "q.jsonl:1:1: tags: found 'b', expected a list"),
         (
             "jsonl",

@@ -23,8 +23,8 @@ queries:
     judgments: {sku-1: good, sku-2: bad}
 """
 TOP_KEYS = (
-    "suite, target, grades, gain, profile, request, requests, measures, thresholds, queries, vectors, judgments, "
-    "undefined, baseline, depth, title_field, checks, warm_up, fixture, markers"
+    "suite, target, grades, guidelines, gain, profile, request, requests, measures, thresholds, queries, vectors, "
+    "judgments, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
 )
 
 
@@ -69,8 +69,8 @@ CASES = {
     "unknown key of a query": (
         changed("tags:", "tag:"),
         "12:5",
-        "unknown key 'tag', expected id, text, params, tags, weight, judgments, thresholds, expect, markers, xfail, "
-        "skip; did you mean 'tags'?",
+        "unknown key 'tag', expected id, text, need, params, tags, weight, judgments, thresholds, expect, markers, "
+        "xfail, skip; did you mean 'tags'?",
         "    tag: [head]",
     ),
     "text where a list belongs": (
@@ -779,7 +779,7 @@ def test_utf_16_is_told_as_such(shop):
 
 @pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? "])
 def test_a_nesting_bomb_is_refused_before_anything_is_built(shop, opening):
-    refused = refusal(shop(SHOP + "title_field:\n  " + opening * 30_000))
+    refused = refusal(shop(SHOP + "display:\n  title:\n    " + opening * 30_000))
     assert "the nesting is deeper than 64 levels" in refused
     assert len(refused) < 400
 
@@ -797,7 +797,7 @@ def test_an_alias_chain_cannot_nest_deeper_than_the_limit(shop):
 
 
 def test_an_alias_of_what_it_stands_in_is_refused(shop):
-    assert "the alias *a is inside the value that it refers to" in refusal(shop(SHOP + "title_field: &a [*a]\n"))
+    assert "the alias *a is inside the value that it refers to" in refusal(shop(SHOP + "display: &a [*a]\n"))
 
 
 def test_a_file_beyond_the_size_limit_is_refused(shop, monkeypatch):

@@ -22,7 +22,7 @@ from harness.search.testing import FakeSearch
 SUITE = """\
 suite: shop
 target: {index: products}
-title_field: title
+display: {title: title}
 requests:
   current: {query: {match: {title: "{{text}}"}}}
 measures: ["nDCG@3"]

@@ -15,7 +15,7 @@ from harness.search.testing import FakeSearch
 SUITE = """\
 suite: shop
 target: {index: products}
-title_field: title
+display: {title: title}
 requests:
   current: {query: {match: {title: "{{text}}"}}}
   candidate: {index: products-next, body: {query: {match_phrase: {title: "{{text}}"}}}}
