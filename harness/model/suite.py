@@ -325,8 +325,6 @@ class Query:
     id: str
     text: str
     """What the user types."""
-    need: str = ""
-    """What would satisfy the user, in sentences, for those who judge; empty if the suite does not say it."""
     params: Mapping[str, Json] = field(default_factory=dict)
     """Values for the placeholders of the request, except ``{{text}}``."""
     tags: tuple[str, ...] = ()
@@ -340,6 +338,8 @@ class Query:
     mark: Mark = Mark()
     weight: float = 1.0
     """Its weight in a mean, above 0; 1 if the suite has no weights."""
+    need: str = ""
+    """What would satisfy the user, in sentences, for those who judge; empty if the suite does not say it."""
     masked: Json = field(default=None, repr=False)
     """
     Text and params with ``${NAME}`` instead of values of environment variables that may be secret, and *values*: the
