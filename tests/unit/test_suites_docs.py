@@ -39,6 +39,7 @@ def load(text, folder):
 
 @pytest.mark.parametrize("text", SUITES, ids=lambda text: text.split("\n")[0].removeprefix("suite: "))
 def test_a_suite_of_the_reference_loads(tmp_path, text):
+    (tmp_path / "guidelines.md").write_text("Think of the shopper.\n")
     assert load(text, tmp_path).queries
 
 
