@@ -2,8 +2,8 @@
 The mean score of a suite of which people judged a random sample of the queries, and a machine all of them.
 
 The machine's scores may be wrong in any way: the sample shows how far they are from people's on average, and that is
-what corrects their mean. A machine that is often right makes the interval narrower, and one that is useless leaves it as
-wide as that of people alone.
+what corrects their mean. A machine that is often right makes the interval narrower, and one that is useless leaves it
+as wide as that of people alone.
 
 Source: Angelopoulos, Bates, Fannjiang, Jordan & Zrnic, "Prediction-powered inference" (Science 382, 2023); the tuning
 factor is that of Angelopoulos, Duchi & Zrnic, "PPI++: efficient prediction-powered inference" (arXiv:2311.01453). In
@@ -93,11 +93,10 @@ def estimate_mean(sample: JudgedSample, *, level: float = 0.05) -> PoweredMean:
 
     >>> people, machine = [0.9, 0.4, 0.7, 0.6], [0.8, 0.5, 0.7, 0.5]
     >>> round(estimate_mean(make_sample(people, machine, [*machine, 0.2, 0.2])).mean, 3)
-    0.506
+    0.509
     """
     tunings = _fit_tunings(sample)
-    # The sample's scores, moved by what the machine says of the queries outside of it.
-    corrected = sample.people + tunings * (sample.machine_mean - sample.machine)
+    corrected = correct_scores(sample, tunings)
     if are_equal(corrected):
         # A machine that was never wrong in the sample may be wrong outside of it, and nothing here says how far.
         return estimate_by_people(sample, level=level)
@@ -113,7 +112,7 @@ def find_tuning(people: Floats, machine: Floats) -> float:
     """
     How much the machine should count: the factor of least variance, at least 0 and at most 1.
 
-    Source: PPI++, section 6, for a population that is known as a whole.
+    Source: PPI++, section 6, for a machine whose scores of all queries are known; so they have no error of their own.
 
     >>> find_tuning(np.array([0.0, 1.0, 2.0]), np.array([0.0, 2.0, 4.0]))
     0.5
@@ -122,6 +121,12 @@ def find_tuning(people: Floats, machine: Floats) -> float:
         return 0.0
     covariances = np.cov(people, machine)
     return float(np.clip(covariances[0, 1] / covariances[1, 1], 0.0, 1.0))
+
+
+def correct_scores(sample: JudgedSample, tunings: Floats) -> Floats:
+    """People's scores, each moved by what the machine says of the sample and of all queries, times its factor."""
+    corrected: Floats = sample.people + tunings * (sample.machine_mean - sample.machine)
+    return corrected
 
 
 def _fit_tunings(sample: JudgedSample) -> Floats:
