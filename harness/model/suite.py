@@ -492,6 +492,8 @@ class Suite:
     """How often all queries are sent before the run; these responses are dropped."""
     roots: tuple[str, ...] = ()
     """The folders that files of the suite may be in."""
+    files: tuple[str, ...] = ()
+    """The files that it was read from, the suite's own first."""
 
 
 def is_in_force(waiver: Waiver | None, today: date) -> bool:

@@ -7,11 +7,11 @@ from pathlib import Path
 from harness.api import Relevance
 from harness.api.running import SuiteRun
 from harness.config import Configs
+from harness.errors import HarnessError
 from harness.gate import compute_exit_status
 from harness.model import Run, Suite
 from harness.options import RunOptions
 from harness.pytest_plugin.outcomes import list_run_properties
-from harness.pytest_plugin.run_cache import RunFailed
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import ERROR
 from harness.run.cell import FinishedSuite
@@ -44,7 +44,7 @@ class SessionRelevance(Relevance):
     def _finish(self, path: Path, options: RunOptions) -> FinishedSuite:
         try:
             return self._runs.run_suite(path, options)
-        except RunFailed:
+        except HarnessError:
             self._runs.record_assertion(path, options, ERROR)
             raise
 

@@ -145,11 +145,11 @@ class RunCache:
         except OSError as error:
             reason = f"{error.strerror or error}; TMPDIR names another folder for it"
             sentence = f"the run cannot be written for the other workers: {reason}"
-            return CachedError(str(_locate_suite(path)), sentence, sentence)
+            return CachedError(str(locate_suite(path)), sentence, sentence)
 
     def _make_entry(self, path: Path, options: RunOptions, known: CacheEntry | None) -> CacheEntry:
         """Run the suite, or the queries without an answer of the run that is *known*."""
-        path = _locate_suite(path)
+        path = locate_suite(path)
         try:
             finished = self._execute(path, options, known if isinstance(known, CachedRun) else None)
         except HarnessError as error:
@@ -169,7 +169,7 @@ def _is_incomplete(entry: CacheEntry) -> bool:
     return isinstance(entry, CachedError) or bool(entry.report.unanswered)
 
 
-def _locate_suite(path: Path) -> Path:
+def locate_suite(path: Path) -> Path:
     """The place of a suite; a link in another folder is another suite, with the files beside the link."""
     return path.parent.resolve() / path.name
 
@@ -178,7 +178,7 @@ def name_run(path: Path, options: RunOptions) -> str:
     """A name for the run, and of its file; with a client object it differs per process, as its server may."""
     # The client is not among the options that are printed: it counts by its identity.
     client = "" if options.client is None else f"\n{os.getpid()} {id(options.client)}"
-    text = f"{_locate_suite(path)}\n{options}{client}"
+    text = f"{locate_suite(path)}\n{options}{client}"
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 

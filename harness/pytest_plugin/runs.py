@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,9 +21,17 @@ from harness.options import RunOptions
 from harness.process import terminated_as_interrupted
 from harness.pytest_plugin.decisions import DecidingItems, mark_undecided_verdicts
 from harness.pytest_plugin.node import LocalNode, RemoteNode
-from harness.pytest_plugin.outcomes import LoneQueries
+from harness.pytest_plugin.outcomes import CHANGED, LoneQueries
 from harness.pytest_plugin.plan import PlannedItem, plan_items, repeat_for_cells
-from harness.pytest_plugin.run_cache import ENDING, CachedError, CachedRun, RunCache, RunFailed, name_run
+from harness.pytest_plugin.run_cache import (
+    ENDING,
+    CachedError,
+    CachedRun,
+    RunCache,
+    RunFailed,
+    locate_suite,
+    name_run,
+)
 from harness.pytest_plugin.session import Assertion, RelevanceSession, shorten_path
 from harness.report.github_step import GitHubStep
 from harness.report.outputs import refuse_inputs, remove_outdated, write_report
@@ -46,6 +55,8 @@ class SessionRuns:
         self._nodes: dict[str | None, LocalNode | RemoteNode] = {}
         self._configs = Configs.from_options(relevance_session.options.run, os.environ)
         self._own_indexes: dict[Path, dict[str, str | None]] = {}
+        self._collected: dict[Path, dict[Path, bytes]] = {}
+        """The suites that were collected, each with its files and a digest of their content."""
 
     def close(self) -> None:
         """Stop the nodes that were started here."""
@@ -71,6 +82,9 @@ class SessionRuns:
     def plan(self, suite: Suite) -> tuple[PlannedItem, ...]:
         """The items of *suite* under the options of this session, for each of several cells."""
         self.relevance_session.suites_collected.append(suite)
+        # Absolute paths, as a test may change the working directory.
+        files = [Path(file).absolute() for file in suite.files]
+        self._collected[locate_suite(Path(suite.path))] = {file: _digest_file(file) for file in files}
         options = self.relevance_session.options
         query_filter = QueryFilter.from_options(options.run)
         today = self.relevance_session.today
@@ -166,6 +180,7 @@ class SessionRuns:
 
     def _execute(self, path: Path, options: RunOptions, cached: CachedRun | None) -> FinishedSuite:
         """Run the suite now; where a run is *cached*, only its queries without an answer are sent."""
+        self._refuse_changed_files(path)
         earlier = None if cached is None else self._complete(cached, path, options)
         hooks = self._find_hooks(path)
         run_options = replace(options, hooks=hooks)
@@ -180,6 +195,18 @@ class SessionRuns:
             # A report tells the command that searches the same, and a command has no hooks of a conftest.py.
             searched = None
         return replace(finished, report=replace(finished.report, searched=searched))
+
+    def _refuse_changed_files(self, path: Path) -> None:
+        """
+        Refuse a suite that is not the one that was collected: its items would be decided by what nobody saw collected,
+        such as a threshold that is now expected to fail.
+
+        Raises:
+            RunFailed: the suite, or a file that it names, has changed since.
+        """
+        for file, digest in self._collected.get(locate_suite(path), {}).items():
+            if _digest_file(file) != digest:
+                raise RunFailed(f"{shorten_path(file)}: {CHANGED}, and is not what was collected; run pytest again")
 
     def _find_hooks(self, path: Path) -> Hooks:
         """The hooks of conftest.py and plugins for the suite at *path*, and those of installed packages."""
@@ -406,6 +433,15 @@ class SuiteOfItems:
         if not needs_baseline(finished.suite):
             return None
         return find_reference(finished.suite, finished.run, options.baseline, options.searched(), finished.others)
+
+
+def _digest_file(file: Path) -> bytes:
+    """A digest of the content of *file*, empty where it cannot be read."""
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").digest()
+    except OSError:
+        return b""
 
 
 def _list_own_indexes(suite: Suite) -> dict[str, str | None]:

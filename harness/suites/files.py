@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from harness.config import config_path
@@ -36,6 +36,8 @@ class SuiteFiles:
 
     border: Border
     problems: Problems
+    found: list[Path] = field(default_factory=list)
+    """The files that were found so far."""
 
     def find(self, written: ScalarNode) -> NamedFile | None:
         """
@@ -56,6 +58,7 @@ class SuiteFiles:
             return None
         if not is_quotable(path):
             self.problems.concealed.add(str(path))
+        self.found.append(path)
         return NamedFile(path, str(path), written)
 
     def _explain_refusal(self, path: Path) -> str | None:

@@ -78,7 +78,7 @@ class LoadedSuite:
         """The suite; use it only after checking that there are no problems."""
         shape, reading = self.reading.shape, self.reading
         self._require("suite", "the suite has no name; expected 'suite: NAME'")
-        return Suite(
+        suite = Suite(
             name=str(shape.suite),
             path=str(self.path),
             target=self._read_target(),
@@ -105,6 +105,9 @@ class LoadedSuite:
             roots=tuple(map(str, self.roots)),
             ungraded=self.judgments.ungraded,
         )
+        # Each file is found when what is in it is read, so this comes last.
+        files = dict.fromkeys([self.path, *self.reading.request_files, *self._files.found])
+        return replace(suite, files=tuple(map(str, files)))
 
     def require_sound(self, *, but: Collection[Problem] = ()) -> None:
         """

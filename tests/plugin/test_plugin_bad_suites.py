@@ -104,7 +104,9 @@ def test_a_suite_that_changes_between_collection_and_run_is_an_error(
     result = run()
 
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines("*no verdict on mean-nDCG-10-ge-0.8: the suite was changed*")
+    result.stdout.fnmatch_lines(
+        "*shop.relevance.yaml: the suite was changed while it was tested, and is not what was *"
+    )
 
 
 def test_a_defect_is_shown_with_its_traceback(suite: Suite, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

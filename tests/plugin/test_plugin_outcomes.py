@@ -246,7 +246,7 @@ def test_a_skip_that_goes_after_the_suite_was_collected_does_not_pass(
     result = run()
 
     result.assert_outcomes(errors=1, skipped=1)
-    result.stdout.fnmatch_lines(["*no item is about *nDCG-10-ge-0.99: the suite was changed while it was tested*"])
+    result.stdout.fnmatch_lines(["*the suite was changed while it was tested*"])
 
 
 def test_one_cause_of_a_whole_suite_is_printed_once_and_stays_in_junit_xml(
