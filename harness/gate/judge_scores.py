@@ -361,6 +361,8 @@ JUDGED = "Judged"
 
 QUERIES_NAMED = 3
 DOCUMENTS_NAMED = 10
+DOCUMENTS_NAMED_OF_EACH = 3
+"""The unjudged hits that are named of each query, where several are."""
 
 
 def add_unjudged(
@@ -372,11 +374,12 @@ def add_unjudged(
     # A finding blames the worst queries first, and `select_by_id` returns the queries in the order of the suite.
     by_id = {query.id: query for query in select_by_id(queries, finding.blamed[:QUERIES_NAMED])}
     worst = [by_id[name] for name in finding.blamed[:QUERIES_NAMED] if name in by_id]
+    most = DOCUMENTS_NAMED if len(worst) == 1 else DOCUMENTS_NAMED_OF_EACH
     parts = []
     for query in worst:
         documents = _list_unjudged(query, responses.get(query.id), condition.measure.cutoff)
         if documents:
-            parts.append(f"{query.id}: {', '.join(documents)}")
+            parts.append(f"{query.id}: {listed(documents, most)}")
     if not parts:
         return finding
     reason = f"{finding.reason}; unjudged hits of {'; of '.join(parts)}"
@@ -391,8 +394,4 @@ def _list_unjudged(query: Query, response: Response | None, cutoff: int | None) 
     if not isinstance(response, Ranking):
         return []
     ranked = enumerate(response.hits[:cutoff], start=1)
-    unjudged = [f"{hit.id} (rank {rank})" for rank, hit in ranked if hit.id not in query.judgments]
-    more = len(unjudged) - DOCUMENTS_NAMED
-    if more > 0:
-        return [*unjudged[:DOCUMENTS_NAMED], f"{more} more"]
-    return unjudged
+    return [f"{hit.id} (rank {rank})" for rank, hit in ranked if hit.id not in query.judgments]

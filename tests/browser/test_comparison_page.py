@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from builders.comparisons import comparison_report, hostile_report, large_report, row, unjudged_report
-from builders.pages import contrasts, shown
+from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
 from builders.reports import HOSTILE
 from harness.model import Comparison
 from harness.report.html import Limits
@@ -112,6 +112,42 @@ def test_odd_texts_do_not_widen_the_page(show, odd, width):
     assert page.locator("tr.open .detail").bounding_box()["width"] <= width
 
 
+USUAL = ["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"]
+
+
+def compared_by(names, report):
+    """*report* with the measures *names* alone."""
+    queries = tuple(replace(query, scores=dict.fromkeys(names, (0.5, 0.6))) for query in report.queries)
+    tested: Comparison = replace(report.measures, measures=tuple(map(row, names)))
+    return replace(report, measures=tested, queries=queries)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize("name", ["shoes", "a rather long name " * 20, "x" * 400], ids=["short", "words", "no blank"])
+def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, name, width, scheme):
+    report = compared_by(USUAL, comparison_report())
+    queries = tuple(replace(query, id=f"{query.id} {name}", text=name, tags=(name, "head")) for query in report.queries)
+    verdicts = tuple(replace(verdict, reason=name * 5, blamed=(queries[0].id,) * 9) for verdict in report.verdicts)
+    sides = {side: replace(getattr(report, side), name=name, index=name) for side in ("reference", "candidate")}
+    long = replace(report, queries=queries, verdicts=verdicts, **sides)
+    page = show(long, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert find_wide_boxes(page) == []
+    assert find_high_cells(page, {1200: 14, 400: 20}[width]) == []
+    assert find_cut_texts(page) == []
+
+
+def test_a_narrow_window_shows_the_differences_of_a_query_below_its_name(show):
+    page = show(compared_by(USUAL, comparison_report()), **NARROW)
+    differences = page.locator("table.queries > tbody > tr >> nth=0").locator("td[data-label^='Δ']")
+    assert differences.count() == len(USUAL)
+    for difference in differences.all():
+        assert difference.is_visible()
+        box = difference.bounding_box()
+        assert box["x"] + box["width"] <= 400
+
+
 def test_a_narrow_window_names_each_figure_of_a_measure(show):
     page = show(comparison_report(), **NARROW)
     labels = page.evaluate(
@@ -125,22 +161,16 @@ def test_a_narrow_window_names_each_figure_of_a_measure(show):
 @pytest.mark.parametrize("width", [1000, 1150, 1280, 1440])
 @pytest.mark.parametrize("measures", [1, 2, 3, 4])
 def test_few_measures_stay_on_their_card(show, measures, width):
-    report = comparison_report()
     names = ["nDCG@10", "P(rel=2)@5", "Judged@10", "R(rel=2)@10"][:measures]
-    queries = tuple(replace(query, scores=dict.fromkeys(names, (0.5, 0.6))) for query in report.queries)
-    tested: Comparison = replace(report.measures, measures=tuple(map(row, names)))
-    page = show(replace(report, measures=tested, queries=queries), "#q1", viewport={"width": width, "height": 900})
+    page = show(compared_by(names, comparison_report()), "#q1", viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == width
     box = page.locator("tr.open .detail").bounding_box()
     assert box["x"] + box["width"] <= width
 
 
 def test_many_measures_scroll_and_a_ranking_stays_in_view(show):
-    report = comparison_report()
     names = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 21)]
-    queries = tuple(replace(query, scores=dict.fromkeys(names, (0.5, 0.6))) for query in report.queries)
-    tested: Comparison = replace(report.measures, measures=tuple(map(row, names)))
-    page = show(replace(report, measures=tested, queries=queries), "#q1")
+    page = show(compared_by(names, comparison_report()), "#q1")
     width = page.evaluate("document.documentElement.clientWidth")
     assert page.evaluate("document.documentElement.scrollWidth") == width
     box = page.locator("tr.open .detail").bounding_box()

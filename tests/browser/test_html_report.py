@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from builders.cells import cell
-from builders.pages import contrasts, shown
+from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide_boxes, shown
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
 from harness.model import (
     BaselineSummary,
@@ -169,18 +169,85 @@ def test_no_heading_of_the_table_reaches_into_the_next(show, report, cutoffs):
         assert text["x"] + text["width"] <= cell["x"] + cell["width"]
 
 
-@pytest.mark.parametrize("measures", [["nDCG@10"], ["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"]])
-def test_a_short_heading_stays_on_its_line(show, report, measures):
+@pytest.mark.parametrize(
+    ("measures", "lines"),
+    [(["nDCG@10"], 1), (["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"], 2)],
+)
+def test_a_short_heading_stays_on_its_line_and_breaks_before_a_cutoff_among_many(show, report, measures, lines):
     page = show(measured(report, measures))
     buttons = page.locator("table.queries > thead th button").all()
     assert len(buttons) == 7 + len(measures)
-    assert max(button.bounding_box()["height"] for button in buttons) < 30
+    assert max(button.bounding_box()["height"] for button in buttons) < lines * 24
 
 
 NARROW = {"viewport": {"width": 400, "height": 900}}
 
 
-def test_a_narrow_window_needs_no_scrolling_sideways_but_in_the_table_of_queries(show, report):
+USUAL = ["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"]
+LONG = "a rather long name " * 20
+LINES = {1200: 14, 400: 20}
+"""The lines of the highest cell, by the width of the window."""
+
+
+def long_report(name):
+    """Two requests, with *name* as the name of what has one, and long reasons."""
+    tags = (f"{name} tag", "head")
+    queries = tuple(replace(numbered_query(n, 0.5, tags, name), id=f"{name} {n}") for n in range(10))
+    blamed = tuple(query.id for query in queries)
+    verdicts = [
+        replace(verdict, id=f"v{n}", reason=f"{verdict.reason} {name * 5}", blamed=blamed, query=name if n else None)
+        for n, verdict in enumerate(products_verdicts())
+    ]
+    suite = replace(products(), queries=queries, verdicts=tuple(verdicts), notes=(name,))
+    [suite] = measured(report_of(suite), USUAL).suites
+    figures = suite.summaries
+    suite = replace(suite, tags=tuple(TagSummary(tag, 10, 0.5, figures) for tag in tags))
+    return report_of(suite, replace(suite, request=name), replace(suite, name=name, index=name), exit_status=1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1200, 400])
+@pytest.mark.parametrize("name", ["shoes", LONG, "x" * 400], ids=["short", "words", "no blank"])
+def test_usual_measures_fit_and_no_cell_is_high_however_long_names_are(show, name, width, scheme):
+    page = show(long_report(name), viewport={"width": width, "height": 900}, color_scheme=scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert find_wide_boxes(page) == []
+    assert find_high_cells(page, LINES[width]) == []
+    assert find_cut_texts(page) == []
+
+
+def test_a_narrow_window_shows_a_query_as_a_card_with_buttons_to_sort_by(show, report):
+    page = show(measured(report, USUAL), **NARROW)
+    labels = page.locator("table.queries > tbody > tr:not(.open) >> nth=0").locator("td[data-label]")
+    assert [cell.get_attribute("data-label") for cell in labels.all()][1:] == [
+        *("Tags", *USUAL, "Matching", "Judgments", "Took, ms"),
+    ]
+    page.locator("table.queries > thead").get_by_role("button", name="Matching").click()
+    assert shown(page) == ["q1", "q2", "q3", "q4", "q10"]
+    page.get_by_label("Find").fill("q1")
+    assert shown(page) == ["q1", "q10"]
+    page.set_viewport_size({"width": 1000, "height": 900})
+    assert page.locator("table.queries > thead th").first.evaluate("th => getComputedStyle(th).display") == "table-cell"
+
+
+def test_a_window_that_is_made_narrow_names_the_figures_too(show, report):
+    page = show(report, viewport={"width": 1200, "height": 900})
+    assert page.locator("table.queries td[data-label]").count() == 0
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.locator("table.queries td[data-label='nDCG@10']").first.wait_for()
+
+
+def test_a_long_reason_is_folded_and_opens(show, report):
+    [suite] = report.suites
+    verdict = replace(suite.verdicts[0], reason="word " * 300 + "the end")
+    page = show(replace(report, suites=(replace(suite, verdicts=(verdict,)),)))
+    why = page.locator("table.thresholds .why")
+    assert "the end" not in why.inner_text()
+    why.locator("summary").click()
+    assert "the end" in why.inner_text()
+
+
+def test_a_narrow_window_needs_no_scrolling_sideways_at_all(show, report):
     page = show(replace(report, suites=report.suites * 2), "#products/q2", **NARROW)
     assert page.evaluate("document.documentElement.scrollWidth") == 400
     for place in ("tr.open .detail", "tr.open .beside > div:first-child", "table.thresholds .why"):
@@ -232,7 +299,8 @@ def test_a_table_of_many_measures_scrolls_by_itself(show):
     for width in (400, 1280):
         page = show(report, viewport={"width": width, "height": 900})
         assert page.evaluate("document.documentElement.scrollWidth") == width
-        assert page.locator("nav .scroll").evaluate("box => box.scrollWidth > box.clientWidth")
+        scrolls = page.locator("nav .scroll").evaluate("box => box.scrollWidth > box.clientWidth")
+        assert scrolls == (width > 900), "a narrow window has the figures of a suite below each other"
 
 
 def test_thousands_of_queries_sort_and_filter(show, report):
@@ -389,9 +457,9 @@ def test_judgments_of_a_query_and_judged_hits_have_their_own_headings(show, repo
     assert "Judged" not in headings
 
 
-@pytest.mark.parametrize("width", [1400, 400])
+@pytest.mark.parametrize("width", [1400, 1000])
 def test_every_table_that_is_too_wide_scrolls_in_its_card(show, report, width):
-    measures = ["nDCG@10", "P(rel=2)@5", "RR@10", "R(rel=2)@10", "Judged@10"]
+    measures = [f"nDCG(gain=linear)@{cutoff}" for cutoff in range(1, 13)]
     wide = measured(beside_a_baseline(report), measures)
     page = show(replace(wide, suites=wide.suites * 2), viewport={"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") == width

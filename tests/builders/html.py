@@ -2,7 +2,7 @@
 
 from html.parser import HTMLParser
 
-VOID = {"meta", "input", "br", "link", "img", "hr"}
+VOID = {"meta", "input", "br", "link", "img", "hr", "wbr"}
 
 
 class Page(HTMLParser):
@@ -11,12 +11,14 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.elements, self.open, self.texts = [], [], []
+        self.in_word = False
         self.feed(text)
         self.close()
         assert self.open == []
 
     def handle_starttag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
+        self.in_word = tag == "wbr"
         if tag not in VOID:
             self.open.append(tag)
 
@@ -27,7 +29,9 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if not {"script", "style"} & set(self.open):
+        if self.in_word:
+            self.texts[-1] += data
+        elif not {"script", "style"} & set(self.open):
             self.texts.append(data)
 
     @property

@@ -15,6 +15,47 @@ def contrasts(page):
     return page.evaluate(_CONTRASTS)
 
 
+def find_wide_boxes(page):
+    """What scrolls sideways in its box, by the first words."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll(".scroll, .around-queries, .beside > div")]
+          .filter((box) => box.clientWidth && box.scrollWidth > box.clientWidth)
+          .map((box) => [box.scrollWidth - box.clientWidth, box.innerText.slice(0, 40)])"""
+    )
+
+
+def find_high_cells(page, most):
+    """The cells of tables with more than *most* lines of text, but for the rankings of an open query."""
+    return page.evaluate(
+        """(most) => [...document.querySelectorAll("td, th")]
+          .filter((cell) => !cell.querySelector(".detail") && !cell.closest(".detail"))
+          .map((cell) => {
+            const style = getComputedStyle(cell);
+            const text = document.createRange();
+            text.selectNodeContents(cell);
+            // a cell is as high as its row, and what is cut off in it reaches below
+            const height = Math.min(text.getBoundingClientRect().height, cell.clientHeight);
+            return [height / parseFloat(style.lineHeight), cell.innerText.slice(0, 40)];
+          })
+          .filter(([lines]) => lines > most)""",
+        most,
+    )
+
+
+def find_cut_texts(page):
+    """The cells, headings and paragraphs that reach over the right edge of their card."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll("td, th, p, li, dd, h1, h2, h3, caption")]
+          .filter((text) => text.getClientRects().length && !text.closest(".hidden, thead.stacked, .stacked thead"))
+          .map((text) => [text.getBoundingClientRect().right, text.innerText.slice(0, 40), text])
+          .filter(([right, , text]) => {
+            const card = text.closest(".suite, nav, header, footer");
+            return card && right > card.getBoundingClientRect().right + 0.5;
+          })
+          .map(([right, words]) => [Math.round(right), words])"""
+    )
+
+
 class JudgingPage:
     """What the judging page asks of its server, from its address."""
 

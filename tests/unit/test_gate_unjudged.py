@@ -45,8 +45,13 @@ def test_only_the_worst_queries_and_the_first_of_many_documents_are_named():
     rankings = {f"q{n}": [f"d{rank}" for rank in range(20)] for n in range(5)}
     verdict = verdict_of("mean Judged@15 >= 0.9", rankings=rankings, judgments={})
     assert verdict.reason.count("; of q") == 2
-    assert "d9 (rank 10), 5 more; of q1: " in verdict.reason
-    assert f"d9 (rank 10), 5 more; and of 2 more queries; {REMEDY}" in verdict.reason
+    assert "q0: d0 (rank 1), d1 (rank 2), d2 (rank 3) and 12 more; of q1: " in verdict.reason
+    assert f"d2 (rank 3) and 12 more; and of 2 more queries; {REMEDY}" in verdict.reason
+
+
+def test_more_documents_are_named_of_a_query_by_itself():
+    verdict = verdict_of("mean Judged@15 >= 0.9", rankings={"q": [f"d{rank}" for rank in range(20)]}, judgments={})
+    assert f"d8 (rank 9), d9 (rank 10) and 5 more; {REMEDY}" in verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -91,12 +92,21 @@ def render_template(jinja: Environment, template: str, styles: Sequence[str], **
     )
 
 
+_BREAKS = re.compile(r"(?=@)|(?<=,)")
+
+
+def allow_breaks(measure: str) -> Markup:
+    """*measure*, whose text may continue on the next line before its cutoff and between its parameters."""
+    return Markup("<wbr>").join(map(printable, _BREAKS.split(measure)))
+
+
 def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
     """A new environment of Jinja, with *filters* and those that every page uses."""
     made = Environment(
         loader=FunctionLoader(_read_template), autoescape=True, undefined=StrictUndefined, finalize=_make_printable
     )
     made.filters |= {
+        "breakable": allow_breaks,
         "clipped": shorten,
         "counted": count,
         "tally": format_tally,

@@ -92,6 +92,20 @@
     });
   };
 
+  // a narrow window shows each query as a card, where its figures have no headings above them
+  const nameFigures = (table) => {
+    const headings = [...table.tHead.rows[0].cells];
+    for (const row of rowsOf(table))
+      headings.forEach((heading, column) => {
+        if (column > 1 && heading.dataset.sort) row.cells[column].dataset.label = heading.textContent;
+      });
+  };
+
+  const narrow = matchMedia("(max-width: 760px)");
+  const nameAllFigures = () => {
+    if (narrow.matches) document.querySelectorAll("table.queries").forEach(nameFigures);
+  };
+
   const linkTo = (hash) => {
     const links = [...document.querySelectorAll("[data-opens]")];
     const alike = (form) => links.find((one) => form(one.dataset.opens) === form(hash));
@@ -134,6 +148,8 @@
       }
     });
   }
+  nameAllFigures();
+  narrow.addEventListener("change", nameAllFigures);
   for (const form of document.querySelectorAll("form.filters")) {
     form.hidden = false;
     form.addEventListener("input", () => filter(form));
