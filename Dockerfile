@@ -5,16 +5,20 @@
 #   docker run --rm --read-only --volume "$PWD:/work:ro" relevance-harness run suites/ --url http://search.example:9200
 #
 # Reports need a folder that user 10001, or the one of --user, may write to: --volume "$PWD/reports:/reports".
+#
+# A tag may be moved to another image. `docker buildx imagetools inspect python:3.13-slim` prints the digest to pin:
+# docker build --build-arg BASE=python:3.13-slim@sha256:… The lock of scripts/locks is chosen with --build-arg LOCK=….
 ARG BASE=python:3.13-slim
 
 FROM ${BASE} AS build
-ARG EXTRAS=statistics,files
+ARG LOCK=statistics-files
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
-COPY scripts/constraints.txt scripts/
+COPY scripts/locks scripts/locks
 COPY harness harness
 RUN python3 -m venv /opt/harness \
- && /opt/harness/bin/pip install --no-cache-dir --constraint scripts/constraints.txt ".[${EXTRAS}]"
+ && /opt/harness/bin/pip install --no-cache-dir --require-hashes --requirement "scripts/locks/${LOCK}.txt" \
+ && /opt/harness/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
 
 FROM ${BASE}
 COPY --from=build /opt/harness /opt/harness

@@ -1,5 +1,6 @@
 """
-Makes the environment that the scripts beside it run in: .venv, with the project and what it needs, in pinned versions.
+Makes the environment that the scripts beside it run in: .venv, with the project and what it needs, in the versions of a
+lock and from files with its hashes.
 
 Needs Python 3.11 or later and nothing else; an environment that is up to date is used as it is.
 """
@@ -15,27 +16,27 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
-CONSTRAINTS = ROOT / "scripts" / "constraints.txt"
+LOCKS = ROOT / "scripts" / "locks"
+DEMO = LOCKS / "embedded.txt"
+DEVELOPMENT = LOCKS / "development.txt"
 
-DEMO = ("-e", ".[embedded]")
-DEVELOPMENT = ("-e", ".[embedded,arrays,statistics,files,datasets,judge]", "--group", "dev")
 
-
-def install(*what: str) -> None:
-    """Have *what* (arguments of pip) in .venv."""
+def install(lock: Path) -> None:
+    """Have the project and the packages of *lock* in .venv."""
     if sys.version_info < (3, 11):  # noqa: UP036 - an older one gets a sentence, not a traceback
         sys.exit(f"found Python {sys.version.split()[0]}, expected 3.11 or later: run this script with a newer python3")
-    stamp = VENV / f"installed-{_digest(' '.join(what).encode())}"
-    wanted = _digest((ROOT / "pyproject.toml").read_bytes() + CONSTRAINTS.read_bytes())
+    stamp = VENV / f"installed-{lock.stem}"
+    wanted = _digest((ROOT / "pyproject.toml").read_bytes() + lock.read_bytes())
     if stamp.exists() and stamp.read_text() == wanted:
         return
     if not any(VENV.glob("installed-*")):
         say(f"making {VENV}")
         venv.create(VENV, with_pip=True, clear=True)
-    say("installing the project and what it needs, in the versions of scripts/constraints.txt")
-    # pip learnt --group in 25.1, and a fresh environment has the older one that came with Python.
-    _pip("--upgrade", "pip")
-    _pip(*what)
+    say(f"installing the project and what it needs, in the versions of {lock.relative_to(ROOT)}")
+    # The lock is whole. The pip of Python 3.11 would look for pins of extras too, such as coverage[toml].
+    _pip("--require-hashes", "--no-deps", "--requirement", str(lock))
+    # The lock has hatchling too: an isolated build would fetch one whose hash nobody knows.
+    _pip("--no-deps", "--no-build-isolation", "--editable", ".")
     stamp.write_text(wanted)
 
 
@@ -51,43 +52,54 @@ def say(sentence: str) -> None:
     print(f"# {sentence}", flush=True)
 
 
-def check() -> int:
-    """The checks that need no test; the number of those that failed."""
+def list_pins(lock: Path) -> list[str]:
+    """The versions of *lock* without their hashes, as pip takes them for constraints."""
+    lines = lock.read_text(encoding="utf-8").splitlines()
+    return [line.removesuffix("\\").strip() for line in lines if "==" in line]
+
+
+def check(*, needs_audit: bool = False) -> int:
+    """The checks that need no test; the number of those that failed. See `audit` for *needs_audit*."""
     commands = (("ruff", "check"), ("ruff", "format", "--check"), ("mypy",))
-    return sum(run(*command) != 0 for command in commands) + audit()
+    return sum(run(*command) != 0 for command in commands) + audit(needs_audit=needs_audit)
 
 
 SECONDS_TO_AUDIT = 120
+NAMED = 10
+"""As many packages that were not audited are named."""
 
 
-def audit() -> int:
+def audit(*, needs_audit: bool = False) -> int:
     """
-    1 if a pinned version of scripts/constraints.txt has a known vulnerability, else 0.
+    1 if a version of the development lock has a known vulnerability, else 0.
 
-    What cannot be looked up, without a network for example, is said and is no failure.
+    What cannot be looked up, without a network for example, is said to be not audited, and fails with *needs_audit*.
     """
-    command = (BIN / "pip-audit", "-r", CONSTRAINTS, "--no-deps", "--disable-pip", "--progress-spinner=off", "-fjson")
-    say("pip-audit -r scripts/constraints.txt")
+    options = ("--no-deps", "--disable-pip", "--progress-spinner=off", "-fjson")
+    command = (BIN / "pip-audit", "-r", DEVELOPMENT, *options)
+    say(f"pip-audit -r {DEVELOPMENT.relative_to(ROOT)}")
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS_TO_AUDIT, cwd=ROOT)
-        found = json.loads(done.stdout)["dependencies"]
+        packages = json.loads(done.stdout)["dependencies"]
     except (OSError, ValueError, KeyError, TypeError, subprocess.TimeoutExpired) as error:
-        say(f"nothing was audited: pip-audit did not report ({type(error).__name__})")
-        return 0
-    skipped = [one["name"] for one in found if "skip_reason" in one]
-    vulnerable = [one for one in found if one.get("vulns")]
-    for one in vulnerable:
-        fixes = {known["id"]: ", ".join(known["fix_versions"]) or "no version yet" for known in one["vulns"]}
+        say(f"not audited: pip-audit did not report ({type(error).__name__})")
+        return int(needs_audit)
+    skipped = [package["name"] for package in packages if "skip_reason" in package]
+    vulnerable = [package for package in packages if package.get("vulns")]
+    for package in vulnerable:
+        fixes = {known["id"]: ", ".join(known["fix_versions"]) or "no version yet" for known in package["vulns"]}
         for name, fixed in fixes.items():
-            print(f"{one['name']} {one['version']}: {name}, fixed in {fixed}", flush=True)
-    audited = len(found) - len(skipped)
-    left = f"; {len(skipped)} are unknown to the database that could be reached" if skipped else ""
-    say(f"{audited} of {len(found)} packages audited, {len(vulnerable)} with known vulnerabilities{left}")
-    return int(bool(vulnerable))
+            print(f"{package['name']} {package['version']}: {name}, fixed in {fixed}", flush=True)
+    audited = len(packages) - len(skipped)
+    say(f"{audited} of {len(packages)} packages audited, {len(vulnerable)} with known vulnerabilities")
+    if skipped:
+        names = ", ".join(skipped[:NAMED]) + (", …" if len(skipped) > NAMED else "")
+        say(f"not audited, as the database that could be reached does not know them: {len(skipped)} packages ({names})")
+    return int(bool(vulnerable) or (needs_audit and bool(skipped)))
 
 
 def _pip(*what: str) -> None:
-    pip = [BIN / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-c", CONSTRAINTS, *what]
+    pip = [BIN / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *what]
     if subprocess.run(pip, cwd=ROOT, check=False).returncode:
         sys.exit("pip could not install what the project needs; its message is above")
 

@@ -28,10 +28,10 @@ class Step:
             path.mkdir()
 
     def fake(self, program: str, status: int = 0) -> Path:
-        """Puts *program* first on PATH: it keeps the words that it is given, one an entry of a JSON list."""
+        """Puts *program* first on PATH: it appends the words that it is given to a file, one JSON list a call."""
         kept = self.folder / f"{program}.json"
         path = self.programs / program
-        code = f"import json, sys; json.dump(sys.argv[1:], open({str(kept)!r}, 'w')); sys.exit({status})"
+        code = f"import json, sys; print(json.dumps(sys.argv[1:]), file=open({str(kept)!r}, 'a')); sys.exit({status})"
         path.write_text(f"#!{sys.executable}\n{code}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return kept

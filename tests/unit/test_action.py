@@ -112,20 +112,24 @@ def test_the_exit_status_is_an_output_and_that_of_the_step(step, status):
 
 
 @needs_bash
-@pytest.mark.parametrize(
-    ("inputs", "package"),
-    [
-        ({}, str(ROOT)),
-        ({"embedded": "true"}, f"{ROOT}[embedded]"),
-        ({"package": "relevance-harness==1"}, "relevance-harness==1"),
-    ],
-)
-def test_the_harness_of_the_action_is_installed_unless_another_is_named(step, inputs, package):
+@pytest.mark.parametrize(("inputs", "lock"), [({}, "statistics-files"), ({"embedded": "true"}, "embedded")])
+def test_the_harness_of_the_action_is_installed_by_the_hashes_of_its_lock(step, inputs, lock):
     kept = step.fake("python")
     assert step.run(INSTALL, **inputs).returncode == 0
+    packages, harness = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert packages[-3:] == ["--require-hashes", "--requirement", f"{ROOT}/scripts/locks/{lock}.txt"]
+    assert Path(packages[-1]).is_file()
+    assert harness[:3] == ["-m", "pip", "install"]
+    assert harness[-4:] == ["--no-deps", "--no-build-isolation", "--", str(ROOT)]
+
+
+@needs_bash
+def test_another_package_is_installed_where_one_is_named(step):
+    kept = step.fake("python")
+    assert step.run(INSTALL, package="relevance-harness==1", embedded="true").returncode == 0
     words = json.loads(kept.read_text())
     assert words[:3] == ["-m", "pip", "install"]
-    assert words[-2:] == ["--", package]
+    assert words[-2:] == ["--", "relevance-harness==1"]
 
 
 @needs_bash

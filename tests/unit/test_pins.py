@@ -1,0 +1,83 @@
+"""What is fetched from elsewhere is pinned: actions by commit, packages by hash; an image says how."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+WORKFLOWS = sorted([*(ROOT / "docs").glob("relevance-*.yml"), *(ROOT / ".github" / "workflows").glob("*.yml")])
+PAGES = [ROOT / "README.md", ROOT / "action.yml", *sorted((ROOT / "docs").glob("*.md")), *WORKFLOWS]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+EXTRAS = PROJECT["project"]["optional-dependencies"]
+LOCKS = ROOT / "scripts" / "locks"
+CONTENTS = {
+    "development": [*EXTRAS.values(), PROJECT["dependency-groups"]["dev"]],
+    "embedded": [EXTRAS["embedded"]],
+    "statistics-files": [EXTRAS["statistics"], EXTRAS["files"]],
+}
+
+
+def read_pins(name):
+    """The version of each package of a lock."""
+    text = (LOCKS / f"{name}.txt").read_text(encoding="utf-8")
+    return {canonicalize_name(name): version for name, version in re.findall(r"^([\w.-]+)==(\S+)", text, re.MULTILINE)}
+
+
+def test_actions_are_pinned_by_commit_and_alike_everywhere():
+    used = [
+        (path.name, *found)
+        for path in PAGES
+        for found in re.findall(r"uses: (actions/[\w-]+)@(\S+)(.*)", path.read_text(encoding="utf-8"))
+    ]
+    assert len(used) > 10
+    for page, action, commit, comment in used:
+        assert re.fullmatch(r"[0-9a-f]{40}", commit), f"{page}: {action}@{commit}"
+        assert re.match(r" # v\d+\.\d+\.\d+\b", comment), f"{page}: {action} has no version in a comment"
+    versions = {(action, commit, comment.split(";")[0]) for _, action, commit, comment in used}
+    assert len(versions) == len({action for action, _, _ in versions})
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_says_what_its_token_may(path):
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if "jobs" not in workflow:
+        return  # GitLab's
+    assert workflow["permissions"] in ({}, {"contents": "read"})
+    jobs = [name for name, job in workflow["jobs"].items() if "write" in str(job.get("permissions"))]
+    assert jobs == (["comment"] if path.name == "relevance-compare.yml" else [])
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_a_lock_has_what_the_project_needs_in_versions_that_it_allows(name):
+    pins = read_pins(name)
+    needed = [PROJECT["project"]["dependencies"], *CONTENTS[name], PROJECT["build-system"]["requires"], ["editables"]]
+    for requirement in (Requirement(text) for texts in needed for text in texts):
+        version = pins.get(canonicalize_name(requirement.name))
+        assert version, f"{requirement.name} is missing: run scripts/lock-packages"
+        assert requirement.specifier.contains(version), f"{requirement} and {version}: run scripts/lock-packages"
+
+
+@pytest.mark.parametrize("path", sorted(LOCKS.glob("*.txt")), ids=lambda path: path.stem)
+def test_each_package_of_a_lock_has_a_hash(path):
+    entries = re.split(r"^(?=\w)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    assert len(entries) > 20
+    for entry in entries:
+        assert re.match(r"\S+==\S+(?: ;.*)? \\\n    --hash=sha256:[0-9a-f]{64}", entry), entry[:60]
+
+
+def test_locks_have_the_same_versions():
+    everything = read_pins("development")
+    for name in CONTENTS:
+        assert read_pins(name).items() <= everything.items()
+
+
+@pytest.mark.parametrize("path", ["Dockerfile", "docs/relevance-gate.gitlab-ci.yml", "docker-compose.yml"])
+def test_an_image_without_a_digest_says_how_it_is_pinned(path):
+    text = (ROOT / path).read_text(encoding="utf-8")
+    assert "@sha256:" in text
+    assert "docker buildx imagetools inspect" in text
