@@ -198,7 +198,7 @@ def _drop_repeated(values: Sequence[T]) -> list[T]:
 
 
 def find_unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
-    """The queries whose ranking is not the same in each repeat of *run*, in its order, each with the first cause."""
+    """The queries whose ranking is not the same in each repeat of *run*, in its order, each with its cause."""
     if not run.repeats:
         return ()
     is_moving = bool(explain_changed_target(run))
@@ -209,7 +209,16 @@ def find_unstable_queries(run: Run) -> tuple[UnstableQuery, ...]:
         different = [repeat for repeat in others if _list_ids(repeat.responses[query]) != first_ids]
         if not different:
             continue
-        cause = Instability.MOVING if is_moving else _find_cause(run, query, different[0])
+        causes = [_find_cause(run, query, repeat) for repeat in different]
+        # An answer that is missing fails the run, whatever else differs.
+        if Instability.UNANSWERED in causes:
+            cause = Instability.UNANSWERED
+        elif is_moving:
+            cause = Instability.MOVING
+        elif Instability.ZERO_HITS in causes:
+            cause = Instability.ZERO_HITS
+        else:
+            cause = causes[0]
         rankings = {first_ids, *(_list_ids(repeat.responses[query]) for repeat in different)}
         unstable.append(UnstableQuery(query, cause, rankings=len(rankings)))
     return tuple(unstable)
@@ -225,10 +234,24 @@ def _find_cause(run: Run, query: str, repeat: Repeat) -> Instability:
     first, other = run.responses[query], repeat.responses[query]
     if not (isinstance(first, Ranking) and isinstance(other, Ranking)):
         return Instability.UNANSWERED
+    if bool(first.hits) != bool(other.hits):
+        return Instability.ZERO_HITS
     if _is_reordered_by_ties(first, other):
         return Instability.TIES
     copies = next((state.copies for state in run.states if state.copies), None)
-    return Instability.COPIES if _has_other_copy(copies, repeat.copies) else Instability.UNKNOWN
+    if _has_other_copy(copies, repeat.copies):
+        return Instability.COPIES
+    return Instability.DOCUMENTS if _found_other_documents(first, other) else Instability.UNKNOWN
+
+
+def _found_other_documents(first: Ranking, other: Ranking) -> bool:
+    """Whether a document is in one ranking only, and those in both have the same scores."""
+    scores = {hit.id: hit.score for hit in first.hits}
+    other_scores = {hit.id: hit.score for hit in other.hits}
+    shared = scores.keys() & other_scores.keys()
+    if scores.keys() == other_scores.keys():
+        return False
+    return all(scores[document] == other_scores[document] for document in shared)
 
 
 def _is_reordered_by_ties(first: Ranking, other: Ranking) -> bool:
@@ -290,8 +313,12 @@ def judge_repeats(
     parts = [f"the decision is not stable over {len(findings)} repeats: {decision}"]
     ids = {query.id for query in scope}
     unstable_in_scope = [query for query in unstable if query.query in ids]
-    if unstable_in_scope:
-        parts.append(f"other rankings of {listed([query.query for query in unstable_in_scope])}")
+    without_hits = [query.query for query in unstable_in_scope if query.cause is Instability.ZERO_HITS]
+    if without_hits:
+        parts.append(f"no hits in some repeats for {listed(without_hits)}")
+    reordered = [query.query for query in unstable_in_scope if query.query not in without_hits]
+    if reordered:
+        parts.append(f"other rankings of {listed(reordered)}")
     parts.append(_suggest_remedy(first, unstable_in_scope, template))
     undecided = [finding.reason for finding in findings if finding.status not in _TALLIED]
     parts += [*undecided[:1], first.reason]
@@ -326,6 +353,8 @@ def _suggest_remedy(finding: Finding, unstable: Sequence[UnstableQuery], templat
     is_service = template is not None and template.http is not None
     if Instability.COPIES in causes and not is_service:
         remedies.append(PIN)
-    if Instability.UNKNOWN in causes and not is_service:
+    if Instability.ZERO_HITS in causes and not is_service:
+        remedies.append("search a point in time, or set `preference`: a copy of a shard may lag behind")
+    if causes & {Instability.DOCUMENTS, Instability.UNKNOWN} and not is_service:
         remedies.append("search a point in time, and give random functions a `seed`")
     return "; ".join(remedies)

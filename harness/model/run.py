@@ -281,7 +281,12 @@ class Instability(StrEnum):
     """The target changed during the run."""
     UNANSWERED = "no answer"
     """The query has no ranking in some repeat."""
+    ZERO_HITS = "zero hits"
+    """A search found no hits, and another one did."""
+    DOCUMENTS = "other documents"
+    """Other documents were found; those that were found each time have the same scores."""
     UNKNOWN = "unknown"
+    """Scores differ, or only the order does."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,7 +214,9 @@ WHY_UNSTABLE = {
     Instability.COPIES: "other copies of a shard answered, which may have other deleted documents",
     Instability.MOVING: "the index changed",
     Instability.UNANSWERED: "a repeat has no answer",
-    Instability.UNKNOWN: "documents have other scores, and why is not known",
+    Instability.ZERO_HITS: "a search found no hits and another one did",
+    Instability.DOCUMENTS: "other documents were found, and why is not known",
+    Instability.UNKNOWN: "scores or the order differ, and why is not known",
 }
 
 

@@ -6,7 +6,25 @@ import pytest
 
 from harness.gate.finding import Finding
 from harness.gate.stability import find_unstable_queries, judge_repeats
-from harness.model import Engine, Hit, IndexState, Instability, Ranking, Repeat, Run, ShardCopy, Status, Unit
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Hit,
+    IndexState,
+    Instability,
+    Query,
+    Ranking,
+    Repeat,
+    RequestTemplate,
+    Response,
+    Run,
+    ShardCopy,
+    Status,
+    Unit,
+    UnstableQuery,
+)
+from harness.report.run_sentences import WHY_UNSTABLE
 
 
 def finding(status: Status, observed: float, unit: Unit | None) -> Finding:
@@ -59,3 +77,63 @@ def test_only_the_copy_that_answers_explains_another_ranking(copies: tuple[Shard
     [unstable] = find_unstable_queries(Run({"shoes": ranking}, Engine("fake"), states=(state,), repeats=(repeat,)))
 
     assert unstable.cause is cause
+
+
+RANKING = Ranking((Hit("a", 3.0), Hit("b", 1.0)))
+EMPTY = Ranking(())
+GONE = Failure(FailureKind.ERROR, "gone", 500)
+SWAPPED_TIES = Ranking((Hit("b", 3.0), Hit("a", 3.0)))
+WORDS = {
+    Instability.ZERO_HITS: "a search found no hits and another one did",
+    Instability.DOCUMENTS: "other documents were found",
+    Instability.UNKNOWN: "scores or the order differ",
+}
+
+
+@pytest.mark.parametrize(
+    ("rankings", "cause"),
+    [
+        ((RANKING, EMPTY), Instability.ZERO_HITS),
+        ((EMPTY, RANKING), Instability.ZERO_HITS),
+        ((RANKING, Ranking((Hit("a", 2.0), Hit("b", 1.0), Hit("c", 0.5))), EMPTY), Instability.ZERO_HITS),
+        ((RANKING, Ranking((Hit("a", 3.0),))), Instability.DOCUMENTS),
+        ((RANKING, Ranking((Hit("a", 3.0), Hit("c", 0.5)))), Instability.DOCUMENTS),
+        ((RANKING, Ranking((Hit("c", 9.0),))), Instability.DOCUMENTS),
+        ((Ranking((Hit("a"), Hit("b"))), Ranking((Hit("a"), Hit("c")))), Instability.DOCUMENTS),
+        ((RANKING, Ranking((Hit("b", 2.0), Hit("a", 1.0)))), Instability.UNKNOWN),
+        ((RANKING, Ranking((Hit("c", 4.0), Hit("a", 2.0)))), Instability.UNKNOWN),
+        ((Ranking((Hit("a"), Hit("b"))), Ranking((Hit("b"), Hit("a")))), Instability.UNKNOWN),
+        ((Ranking((Hit("a", 3.0), Hit("b", 3.0))), SWAPPED_TIES), Instability.TIES),
+        ((Ranking((Hit("a", 3.0), Hit("b", 3.0))), SWAPPED_TIES, GONE), Instability.UNANSWERED),
+    ],
+)
+def test_a_repeat_is_told_by_what_it_found(rankings: tuple[Response, ...], cause: Instability) -> None:
+    first, *others = rankings
+    repeats = tuple(Repeat({"shoes": other}) for other in others)
+
+    [unstable] = find_unstable_queries(Run({"shoes": first}, Engine("fake"), repeats=repeats))
+
+    assert unstable.cause is cause
+    for known, words in WORDS.items():
+        assert (words in WHY_UNSTABLE[unstable.cause]) == (known is cause)
+
+
+def test_a_missing_answer_is_told_on_an_index_that_moves_too() -> None:
+    states = (IndexState(documents=3), IndexState(documents=4))
+    repeats = (Repeat({"shoes": EMPTY, "boots": GONE}),)
+    run = Run({"shoes": RANKING, "boots": RANKING}, Engine("fake"), states=states, repeats=repeats)
+
+    causes = [query.cause for query in find_unstable_queries(run)]
+
+    assert causes == [Instability.MOVING, Instability.UNANSWERED]
+
+
+def test_a_decision_that_flips_without_hits_says_so() -> None:
+    first, other = finding(Status.PASSED, 1.0, None), finding(Status.FAILED, 0.0, None)
+    unstable = [UnstableQuery("shoes", Instability.ZERO_HITS, 2), UnstableQuery("boots", Instability.UNKNOWN, 2)]
+    queries = (Query("shoes", "shoes"), Query("boots", "boots"))
+
+    flips = judge_repeats(first, [other], queries, unstable, RequestTemplate("request", {}))
+
+    assert "; no hits in some repeats for shoes; other rankings of boots; " in flips.reason
+    assert "a copy of a shard may lag behind" in flips.reason
