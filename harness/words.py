@@ -136,6 +136,20 @@ def is_seen(character: str) -> bool:
     return character in _JOINERS or unicodedata.category(character) not in _UNSEEN
 
 
+def fold_spelling(text: str) -> str:
+    r"""
+    *text* without differences in letter case, Unicode form, blanks and characters that do not show; words stay apart.
+
+    >>> fold_spelling(" Red\t Shoes"), fold_spelling("\uff32\uff25\uff24\u3000shoes\u200b")
+    ('red shoes', 'red shoes')
+    """
+    # A compatibility form may hold capital letters and blanks.
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    # A tab is a blank, and does not show: blanks are made single before the latter are left out.
+    seen = "".join(filter(is_seen, " ".join(folded.split())))
+    return " ".join(seen.split())
+
+
 def find_nearest(name: str, known: Iterable[str]) -> str | None:
     """
     The nearest of *known* to *name*, ignoring case; None where none is near.

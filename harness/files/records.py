@@ -274,7 +274,7 @@ def split_blanks(text: str) -> list[str]:
 
 
 def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterator[Record]:
-    lines = _iterate_all_lines(file, findings)
+    lines = iterate_all_lines(file, findings)
     first_lines = []
     for line in lines:
         first_lines.append(line)
@@ -307,7 +307,7 @@ def _read_csv(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
         findings.add(wrong_line, message)
 
 
-def _iterate_all_lines(file: IO[bytes], findings: FileProblems) -> Iterator[str]:
+def iterate_all_lines(file: IO[bytes], findings: FileProblems) -> Iterator[str]:
     """Every line of a file as text, so that the CSV reader counts what the file has; a wrong line counts as blank."""
     expected_number = 1
     for number, text in iterate_lines(file, findings):

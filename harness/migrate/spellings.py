@@ -6,7 +6,7 @@ import unicodedata
 
 from harness.migrate.draft import Draft, DraftQuery
 from harness.model import Mark
-from harness.words import is_seen
+from harness.words import fold_spelling, is_seen
 
 
 def leave_look_alikes(draft: Draft) -> None:
@@ -36,7 +36,7 @@ def _leave_similar(draft: Draft, query: DraftQuery, text: str, texts_by_form: di
     """
     if not text:
         return False
-    earlier = texts_by_form.setdefault(_fold_spelling(text), text)
+    earlier = texts_by_form.setdefault(fold_spelling(text), text)
     if earlier == text:
         return False
     spellings = f"{earlier!r} and {text!r}"
@@ -45,13 +45,6 @@ def _leave_similar(draft: Draft, query: DraftQuery, text: str, texts_by_form: di
     what = "queries that differ only in letter case, blanks or Unicode form; each is a query of the suite"
     draft.leave(_find_place(query), what, first=spellings)
     return True
-
-
-def _fold_spelling(text: str) -> str:
-    """*text* without differences in letter case, Unicode form and blanks; words stay apart."""
-    # A compatibility form may hold capital letters and blanks.
-    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    return " ".join("".join(filter(is_seen, folded)).split())
 
 
 def _leave_unseen(draft: Draft, query: DraftQuery) -> None:

@@ -13,8 +13,8 @@ import harness.api as harness_api
 HERE = Path(__file__).parent
 COMMANDS = (
     "", "run", "show", "validate", "verify", "baseline", "baseline save", "baseline show", "baseline diff",
-    "judgments", "judgments pool", "judgments lint", "judge", "import", "init", "engine", "engine up", "engine down",
-    "engine status", "evaluate", "compare", "significance", "schema", "merge",
+    "queries", "queries sample", "judgments", "judgments pool", "judgments lint", "judge", "import", "init", "engine",
+    "engine up", "engine down", "engine status", "evaluate", "compare", "significance", "schema", "merge",
 )  # fmt: skip
 
 

@@ -1,0 +1,111 @@
+"""A sample of the queries of a log on a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Column, Table
+from rich.text import Text
+
+from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
+from harness.sampling.draw import Sample, StratumShare, Way
+from harness.sampling.logs import ReadLog
+from harness.sampling.tally import CountedQueries, LeftOut
+from harness.words import count, format_exactly
+
+WAYS = {
+    Way.FREQUENCY: "the most frequent",
+    Way.RANDOM: "drawn at random",
+    Way.TRAFFIC: "drawn in proportion to traffic",
+    Way.STRATA: "drawn from each stratum in proportion to traffic",
+}
+
+
+def print_sample(logs: Sequence[ReadLog], counted: CountedQueries, sample: Sample) -> Iterator[RenderableType]:
+    """What was read, what was drawn of each stratum, what the weighted mean estimates, and what was left out."""
+    for log in logs:
+        yield Text.assemble(make_text(log.path, "bold"), make_text(f"  {log.form}, {_count_searches(log.searches)}"))
+    total = f"{_count_searches(counted.traffic)} for {count(len(counted.queries), 'query')}"
+    yield from map(indent, make_texts([f"{total} in {count(counted.spellings, 'spelling')}"]))
+    yield Text()
+    yield indent(_lay_out_strata(sample))
+    yield Text()
+    yield from map(indent, make_texts(_describe_sample(sample, counted)))
+    yield from map(indent, make_texts(map(_describe_left_out, counted.left_out), "yellow"))
+
+
+def _count_searches(number: int) -> str:
+    return "1 search" if number == 1 else f"{number:,} searches"
+
+
+def _lay_out_strata(sample: Sample) -> Table:
+    """A line for each stratum, and one for all."""
+    figures = ("each sent", "queries", "searches", "share", "sampled", "covers")
+    table = make_table(Column("stratum", no_wrap=True), *map(align_right, figures))
+    total = sum(share.traffic for share in sample.strata)
+    for share in sample.strata:
+        table.add_row(share.stratum, _format_range(share), *_format_figures(share, total))
+    everything = StratumShare(
+        sample.strata[0].stratum,
+        queries=sum(share.queries for share in sample.strata),
+        traffic=total,
+        least_traffic=0,
+        most_traffic=0,
+        drawn=len(sample.queries),
+        drawn_traffic=sum(share.drawn_traffic for share in sample.strata),
+    )
+    table.add_row("all", "", *_format_figures(everything, total))
+    return table
+
+
+def _format_range(share: StratumShare) -> str:
+    if share.queries == 0:
+        return "–"
+    if share.least_traffic == share.most_traffic:
+        return f"{share.most_traffic:,}"
+    return f"{share.most_traffic:,} to {share.least_traffic:,}"
+
+
+def _format_figures(share: StratumShare, total: int) -> tuple[str, ...]:
+    return (
+        f"{share.queries:,}",
+        f"{share.traffic:,}",
+        _format_share(share.traffic, total),
+        f"{share.drawn:,}",
+        _format_share(share.drawn_traffic, share.traffic),
+    )
+
+
+def _format_share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else "–"
+
+
+def _describe_sample(sample: Sample, counted: CountedQueries) -> Iterator[str]:
+    plan = sample.plan
+    if len(sample.queries) == len(counted.queries):
+        yield f"{count(len(sample.queries), 'query')}, all of the log; the weight of each is its number of searches"
+        return
+    yield f"{count(len(sample.queries), 'query')}, {WAYS[plan.way]}, seed {plan.seed}"
+    if plan.way in (Way.TRAFFIC, Way.STRATA):
+        yield "a weighted mean estimates the mean over all searches"
+        return
+    drawn_traffic = sum(share.drawn_traffic for share in sample.strata)
+    share = _format_share(drawn_traffic, counted.traffic)
+    yield f"a weighted mean is that of {share} of the searches; --by traffic or strata estimates that of all"
+
+
+def _describe_left_out(left_out: LeftOut) -> str:
+    sentence = f"left out: {count(left_out.queries, 'query')} with {left_out.reason.value}"
+    sentence += f", {_count_searches(left_out.traffic)}"
+    return f"{sentence}: {', '.join(left_out.shapes)}" if left_out.shapes else sentence
+
+
+def print_drawn(sample: Sample) -> Iterator[RenderableType]:
+    """The queries of *sample*, each with its searches and its weight."""
+    table = make_table("query", "stratum", align_right("searches"), align_right("weight"))
+    for drawn in sample.queries:
+        weight = format_exactly(round(drawn.weight, 2))
+        table.add_row(make_text(drawn.query.text), drawn.stratum, f"{drawn.query.traffic:,}", weight)
+    yield Text()
+    yield indent(table)

@@ -1,0 +1,1 @@
+"""Draws queries for a suite from a log of searches."""

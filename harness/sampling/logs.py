@@ -1,0 +1,424 @@
+"""
+Reads logs of searches line by line: CSV, JSON lines, the documents of User Behavior Insights (UBI), and plain lines.
+
+Source of UBI: the JSON schemas of UBI 1.3.0 (o19s/ubi).
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from harness.errors import FormatError, Problem
+from harness.files.json import WrongJson, parse_json
+from harness.files.opening import FileProblems, open_bytes
+from harness.files.records import (
+    explain_csv_error,
+    iterate_all_lines,
+    iterate_lines,
+    read_number,
+    read_separator_line,
+    remove_mark,
+)
+from harness.sampling.tally import QueryTally
+from harness.words import list_repeated, one_of
+
+QUERY_NAMES = (
+    "query", "q", "user_query", "search_term", "search_query", "query_text", "search_text", "search_string",
+    "top queries", "term", "search", "keyword", "keywords", "text",
+)  # fmt: skip
+"""Usual names of the column with the text of the query, the likeliest first."""
+
+COUNT_NAMES = (
+    "count", "frequency", "freq", "searches", "search_count", "query_count", "event_count", "total_unique_searches",
+    "traffic", "volume", "impressions", "hits",
+)  # fmt: skip
+"""Usual names of the column with the number of searches, the likeliest first."""
+
+AMBIGUOUS_NAMES = ("hits",)
+"""Those of `COUNT_NAMES` that logs also use for the number of results, which may be 0."""
+
+MOST_COUNTED = 2**53
+"""The largest number of searches of a line, up to which a 64-bit float represents every whole number."""
+
+_PACKED = (".gz", ".zst")
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """How logs are read."""
+
+    query_column: str | None = None
+    """The column or key with the text; found by its name if None."""
+    count_column: str | None = None
+    """The column or key with the number of searches; found by its name if None."""
+    count_lines: bool = False
+    """Whether each line is one search, whatever its columns."""
+    skip_wrong: bool = False
+    """Whether lines that cannot be read are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLog:
+    """What was read of a file."""
+
+    path: str
+    form: str
+    """Its format, and the columns that were read, in words."""
+    searches: int
+    wrong_lines: int = 0
+    problems: tuple[Problem, ...] = ()
+    """The first of *wrong_lines*, which were left out."""
+
+
+@dataclass(slots=True)
+class _LogReader:
+    """Reads one file into *tally*; *form* is set once its first line is known."""
+
+    options: LogOptions
+    tally: QueryTally
+    findings: FileProblems
+    seen: set[int]
+    """Hashes of the searches of UBI that were counted: a search has a document and several events."""
+    form: str = ""
+    searches: int = 0
+
+    def add(self, text: str, traffic: int) -> None:
+        """Count *traffic* searches for *text*."""
+        self.tally.add(text, traffic)
+        self.searches += traffic
+
+
+def read_logs(paths: Sequence[Path], options: LogOptions, tally: QueryTally) -> tuple[ReadLog, ...]:
+    """
+    Count the searches of files in *tally*, one line after the other.
+
+    Args:
+        paths: The files, whose suffix says how they are read; with .gz or .zst behind it they are unpacked.
+        options: The columns, and what is done with lines that cannot be read.
+        tally: Counts the searches of all files.
+
+    Raises:
+        FormatError: A file cannot be read, has no column with queries or no search, or lines are wrong that are not
+            left out.
+    """
+    seen: set[int] = set()
+    logs = []
+    for path in paths:
+        name = str(path)
+        read = _choose_reader(path)
+        reader = _LogReader(options, tally, FileProblems(name), seen)
+        with open_bytes(path, name) as file:
+            read(file, reader)
+        findings = reader.findings
+        # Of a file without a header no line can be read: there is nothing to leave out.
+        if not options.skip_wrong or not reader.form:
+            findings.raise_any(path)
+        if not reader.searches and not findings.problems:
+            raise FormatError.at(name, 0, 0, "the log has no search; expected at least one")
+        wrong_lines = len(findings.problems) + findings.others
+        logs.append(ReadLog(name, reader.form, reader.searches, wrong_lines, tuple(findings.problems)))
+    return tuple(logs)
+
+
+def _choose_reader(path: Path) -> Callable[[IO[bytes], _LogReader], None]:
+    inner = path.with_suffix("") if path.suffix.lower() in _PACKED else path
+    reader = _READERS.get(inner.suffix.lower())
+    if reader is None:
+        expected = one_of(list(_READERS))
+        message = f"found the suffix {inner.suffix!r}, expected {expected}, also with .gz or .zst behind it"
+        raise FormatError.at(path, 0, 0, f"{message}; rename the file, or convert it")
+    return reader
+
+
+def _read_plain(file: IO[bytes], reader: _LogReader) -> None:
+    """Each line is the text of one search."""
+    if reader.options.query_column is not None or reader.options.count_column is not None:
+        message = "plain lines have no columns; remove --query-column and --count-column, or rename the file to .csv"
+        reader.findings.have_one_cause(0, message, "")
+        return
+    reader.form = "plain lines, each a search"
+    for _, text in iterate_lines(file, reader.findings):
+        reader.add(text, 1)
+
+
+# CSV.
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The columns of a CSV file, and which of them are read."""
+
+    columns: Sequence[str]
+    query: int
+    count: int | None
+
+    def describe(self) -> str:
+        """What is read, in words."""
+        count = None if self.count is None else self.columns[self.count]
+        return _describe_columns("CSV", self.columns[self.query], count)
+
+
+def _describe_columns(form: str, query: str, count: str | None) -> str:
+    if count is None:
+        return f"{form}: queries in {query!r}, each line a search"
+    return f"{form}: queries in {query!r}, searches in {count!r}"
+
+
+def _read_csv(file: IO[bytes], reader: _LogReader) -> None:
+    _read_rows(file, reader, ",;\t")
+
+
+def _read_tab_separated(file: IO[bytes], reader: _LogReader) -> None:
+    _read_rows(file, reader, "\t")
+
+
+def _read_rows(file: IO[bytes], reader: _LogReader, separators: str) -> None:
+    findings = reader.findings
+    lines = iterate_all_lines(file, findings)
+    number, first_line = _find_header_line(lines)
+    if first_line is None:
+        return
+    separator = _detect_separator(first_line, separators, reader.options)
+    header = _read_header(first_line, number, separator, reader)
+    if header is None:
+        return
+    reader.form = header.describe()
+    rows = csv.reader(lines, strict=True, delimiter=separator)
+    row_begin = number + 1
+    try:
+        for row in rows:
+            # A row with line breaks in quotes has several lines; its problems are noted at the first.
+            line, row_begin = row_begin, number + rows.line_num + 1
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != len(header.columns):
+                message = f"found {len(row)} columns, expected {len(header.columns)} as in the header"
+                findings.add(line, message, _join_cells(row, separator))
+                continue
+            traffic = 1
+            if header.count is not None:
+                cell = row[header.count].strip()
+                problem = _find_count_problem(cell, header.columns[header.count], reader.options)
+                if problem:
+                    column = len(separator.join([*row[: header.count], ""])) + 1
+                    findings.add(line, problem, _join_cells(row, separator), column)
+                    continue
+                traffic = int(float(cell))
+            text = row[header.query]
+            # Most texts have no apostrophe, and a log has millions.
+            if "'" in text:
+                text = remove_mark(text)
+            reader.add(text, traffic)
+    except csv.Error as error:
+        wrong_line, message = explain_csv_error(error, row_begin, number + rows.line_num)
+        findings.add(wrong_line, message)
+
+
+def _find_header_line(lines: Iterator[str]) -> tuple[int, str | None]:
+    """The first line with content and its number; exports of web analytics have comments with # above the header."""
+    for number, line in enumerate(lines, start=1):
+        is_skipped = line.startswith("#") or read_separator_line(line.rstrip("\n")) is not None
+        if line.strip() and not is_skipped:
+            return number, line
+    return 0, None
+
+
+def _detect_separator(header: str, separators: str, options: LogOptions) -> str:
+    """The separator for which *header* has a column with queries; else the most frequent one."""
+    for separator in separators:
+        columns = _split_header(header, separator)
+        if len(columns) > 1 and _find_column(columns, options.query_column, QUERY_NAMES) is not None:
+            return separator
+    return max(separators, key=header.count)
+
+
+def _split_header(header: str, separator: str) -> list[str]:
+    row = next(csv.reader([header], delimiter=separator), [])
+    return [cell.strip() for cell in row]
+
+
+def _read_header(first_line: str, line: int, separator: str, reader: _LogReader) -> _Header | None:
+    """The header; None where a column is missing, which goes to the findings as the one problem of the file."""
+    options = reader.options
+    columns = _split_header(first_line, separator)
+    query = _find_column(columns, options.query_column, QUERY_NAMES)
+    count = None
+    if not options.count_lines:
+        count = _find_column(columns, options.count_column, COUNT_NAMES)
+    text = first_line.rstrip("\n")
+    repeated = list_repeated([columns[place] for place in (query, count) if place is not None])
+    problem = ""
+    if query is None:
+        problem = _describe_missing(columns, options.query_column, "--query-column")
+    elif count is None and options.count_column is not None:
+        problem = _describe_missing(columns, options.count_column, "--count-column")
+    elif repeated:
+        problem = f"the column {repeated[0]!r} cannot be both the query and the number of searches"
+    if query is None or problem:
+        reader.findings.have_one_cause(line, problem, text)
+        return None
+    return _Header(columns, query, count)
+
+
+def _describe_missing(columns: Sequence[str], given: str | None, option: str) -> str:
+    found = f"found the columns {', '.join(columns)}"
+    if given is not None:
+        return f"{found}, expected one named {given!r}, as {option} says"
+    return f"{found}, expected one with the queries, such as {', '.join(QUERY_NAMES[:4])}; name it with {option}"
+
+
+def _find_column(columns: Sequence[str], given: str | None, names: Sequence[str]) -> int | None:
+    """The place of the column *given*, or else of the first of *names*, whatever their case, blanks, _ and -."""
+    if given is not None:
+        return columns.index(given) if given in columns else None
+    normalized = [_normalize_name(column) for column in columns]
+    for name in names:
+        if _normalize_name(name) in normalized:
+            return normalized.index(_normalize_name(name))
+    return None
+
+
+def _normalize_name(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).lower()
+
+
+def _find_count_problem(value: Any, name: str, options: LogOptions) -> str:
+    """Why *value*, in the column or key *name*, is no number of searches; empty where it is one."""
+    is_scalar = isinstance(value, (str, int, float)) and not isinstance(value, bool)
+    number = read_number(value) if is_scalar else None
+    if number is None or not 0 <= number <= MOST_COUNTED or number != int(number):
+        return f"found {value!r} as {name!r}, expected a whole number from 0 to 2^53"
+    if number == 0 and options.count_column is None and _normalize_name(name) in AMBIGUOUS_NAMES:
+        remedy = f"if it is the number of results, give --count-lines, else --count-column {name}"
+        return f"found 0 as {name!r}, expected a number of searches; {remedy}"
+    return ""
+
+
+def _join_cells(row: Sequence[str], separator: str) -> str:
+    """A row as one line, for an excerpt."""
+    return separator.join(row).replace("\n", " ")
+
+
+# JSON lines.
+
+
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The keys that are read of each object; *search_id* is that of UBI, by which a search counts once."""
+
+    query: str
+    count: str | None = None
+    search_id: str | None = None
+
+    def describe(self) -> str:
+        """What is read, in words."""
+        if self.search_id is not None:
+            return f"UBI: queries in {self.query!r}, each {self.search_id} a search"
+        return _describe_columns("JSON lines", self.query, self.count)
+
+
+def _read_json_lines(file: IO[bytes], reader: _LogReader) -> None:
+    keys: _Keys | None = None
+    for number, text in iterate_lines(file, reader.findings):
+        try:
+            entry = parse_json(text)
+        except WrongJson as error:
+            reader.findings.add(number, str(error), text, error.column)
+            continue
+        if not isinstance(entry, dict):
+            reader.findings.add(number, "found no object, expected one with a query", text)
+            continue
+        # Exports have documents in the envelope of a search, or behind the lines of a bulk request.
+        document = entry.get("_source", entry)
+        if entry.keys() <= {"index", "create"} or not isinstance(document, dict):
+            continue
+        if keys is None:
+            keys = _choose_keys(document, number, text, reader)
+            if keys is None:
+                return
+            reader.form = keys.describe()
+        problem = _take_document(document, keys, reader)
+        if problem:
+            message, key = problem
+            reader.findings.add(number, message, text, max(text.find(json.dumps(key)), 0) + 1)
+
+
+def _choose_keys(document: Mapping[str, Any], line: int, text: str, reader: _LogReader) -> _Keys | None:
+    """The keys to read; None where the first object lacks one, which goes to the findings as the one problem."""
+    options = reader.options
+    names = list(document)
+    is_ubi = "query_id" in document and ("user_query" in document or "action_name" in document)
+    if is_ubi and options.query_column is None and options.count_column is None and not options.count_lines:
+        return _Keys("user_query", search_id="query_id")
+    query, count = options.query_column, options.count_column
+    if query is None:
+        place = _find_column(names, None, QUERY_NAMES)
+        if place is None:
+            message = _describe_missing(names, None, "--query-column")
+            reader.findings.have_one_cause(line, message.replace("columns", "keys"), text)
+            return None
+        query = names[place]
+    if count is None and not options.count_lines:
+        place = _find_column(names, None, COUNT_NAMES)
+        count = None if place is None else names[place]
+    return _Keys(query, count)
+
+
+def _take_document(document: Mapping[str, Any], keys: _Keys, reader: _LogReader) -> tuple[str, str] | None:
+    """Count the searches of *document*; returns the message of a problem and its key."""
+    query = _find_value(document, keys.query)
+    # Events of UBI may do without the text, which the document of their search has.
+    if query is None and keys.search_id is not None:
+        return None
+    if query is None:
+        return f"the object lacks {keys.query!r}; expected the text of a query", keys.query
+    if not isinstance(query, str) and (not isinstance(query, int) or isinstance(query, bool)):
+        return f"found {json.dumps(query)[:60]} as {keys.query!r}, expected a text", keys.query
+    text, traffic = str(query), 1
+    if keys.search_id is not None:
+        search_id = document.get(keys.search_id)
+        if not isinstance(search_id, str) or not search_id:
+            return f"the document lacks {keys.search_id!r}; expected the id of its search", keys.search_id
+        search = hash((search_id, text))
+        if search in reader.seen:
+            return None
+        reader.seen.add(search)
+    if keys.count is not None:
+        count = _find_value(document, keys.count)
+        if count is None:
+            return f"the object lacks {keys.count!r}; expected a number of searches", keys.count
+        problem = _find_count_problem(count, keys.count, reader.options)
+        if problem:
+            return problem, keys.count
+        traffic = int(float(count))
+    reader.add(text, traffic)
+    return None
+
+
+def _find_value(document: Mapping[str, Any], path: str) -> Any:
+    """The value of the key *path*, or of keys in each other, separated by points; None if there is none."""
+    if path in document:
+        return document[path]
+    value: Any = document
+    for key in path.split("."):
+        if not isinstance(value, dict):
+            return None
+        value = value.get(key)
+    return value
+
+
+_READERS: Mapping[str, Callable[[IO[bytes], _LogReader], None]] = {
+    ".csv": _read_csv,
+    ".tsv": _read_tab_separated,
+    ".jsonl": _read_json_lines,
+    ".ndjson": _read_json_lines,
+    ".txt": _read_plain,
+    ".log": _read_plain,
+}
+"""What reads a file, by its suffix."""

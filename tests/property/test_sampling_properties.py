@@ -1,0 +1,202 @@
+"""What holds of every draw from a log, whatever its queries; and what holds on average over seeds."""
+
+from collections import Counter
+from statistics import fmean
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.sampling.draw import (
+    LoggedQuery,
+    SamplePlan,
+    Stratum,
+    Way,
+    allocate_evenly,
+    assign_strata,
+    draw_by_traffic,
+    draw_sample,
+    split_certain,
+)
+from harness.sampling.query_files import make_query_id
+from harness.sampling.tally import QueryTally, clean_spelling
+from harness.words import fold_spelling
+
+traffics = st.lists(st.integers(1, 60) | st.integers(1, 10**7), min_size=1, max_size=60)
+sizes = st.integers(1, 70)
+seeds = st.integers(0, 10**6)
+every_way = pytest.mark.parametrize("way", Way)
+
+
+def make_log(numbers):
+    return [LoggedQuery(f"q{place}", f"Q{place}", traffic) for place, traffic in enumerate(numbers)]
+
+
+def list_keys(sample):
+    return [drawn.query.key for drawn in sample.queries]
+
+
+@every_way
+@given(numbers=traffics, size=sizes, seed=seeds, data=st.data())
+def test_a_sample_has_its_size_and_does_not_depend_on_the_order_of_the_log(way, numbers, size, seed, data):
+    log, plan = make_log(numbers), SamplePlan(way, size, seed)
+    sample = draw_sample(log, plan)
+    keys = list_keys(sample)
+    assert len(keys) == len(set(keys)) == min(size, len(log))
+    assert draw_sample(data.draw(st.permutations(log)), plan) == sample
+
+
+@every_way
+@given(numbers=traffics, size=sizes, seed=seeds)
+def test_the_strata_have_each_query_once_and_count_what_was_drawn(way, numbers, size, seed):
+    sample = draw_sample(make_log(numbers), SamplePlan(way, size, seed))
+    assert sum(share.queries for share in sample.strata) == len(numbers)
+    assert sum(share.traffic for share in sample.strata) == sum(numbers)
+    drawn = Counter(query.stratum for query in sample.queries)
+    assert {share.stratum: share.drawn for share in sample.strata} == {name: drawn[name] for name in Stratum}
+
+
+@given(numbers=traffics)
+def test_strata_follow_traffic_and_do_not_part_queries_of_equal_traffic(numbers):
+    ordered = [query.traffic for members in assign_strata(make_log(numbers)).values() for query in members]
+    assert ordered == sorted(numbers, reverse=True)
+    by_stratum = assign_strata(make_log(numbers))
+    values = [{query.traffic for query in members} for members in by_stratum.values()]
+    assert sum(map(len, values)) == len(set(numbers))
+    assert by_stratum[Stratum.TAIL]
+    assert by_stratum[Stratum.HEAD] or len(set(numbers)) == 1
+
+
+@given(available=st.lists(st.integers(0, 50), min_size=3, max_size=3), size=st.integers(1, 100))
+def test_strata_give_equally_many_unless_they_have_no_more(available, size):
+    by_stratum = dict(zip(Stratum, available, strict=True))
+    given_sizes = allocate_evenly(size, by_stratum)
+    assert sum(given_sizes.values()) == min(size, sum(available))
+    most = max(given_sizes.values())
+    for stratum, number in given_sizes.items():
+        assert number == by_stratum[stratum] or number >= most - 1
+
+
+@given(numbers=traffics, size=sizes)
+def test_inclusion_is_proportional_to_traffic_and_adds_up_to_the_size(numbers, size):
+    ordered = sorted(numbers, reverse=True)
+    certain, rest = split_certain(ordered, size)
+    left = min(size, len(ordered)) - certain
+    assert rest == sum(ordered[certain:])
+    # No query that is not drawn in any case has a probability of 1 or more: to_draw * traffic / rest.
+    assert all(left * traffic < rest for traffic in ordered[certain:])
+    # Each that is drawn in any case would have 1 or more if it were not.
+    for place in range(certain):
+        assert (min(size, len(ordered)) - place) * ordered[place] >= sum(ordered[place:])
+
+
+@pytest.mark.parametrize("way", [Way.TRAFFIC, Way.STRATA])
+@given(numbers=traffics, size=sizes, seed=seeds)
+def test_weights_add_up_to_all_searches(way, numbers, size, seed):
+    sample = draw_sample(make_log(numbers), SamplePlan(way, size, seed))
+    # With fewer than three queries a stratum has none, and nothing stands for its searches.
+    strata = [share for share in sample.strata if share.drawn or way is Way.TRAFFIC]
+    assert sum(query.weight for query in sample.queries) == pytest.approx(sum(share.traffic for share in strata))
+    assert all(query.weight >= query.query.traffic * (1 - 1e-12) for query in sample.queries)
+
+
+@given(numbers=traffics, size=sizes, seed=seeds)
+def test_the_most_frequent_are_those_with_most_traffic(numbers, size, seed):
+    sample = draw_sample(make_log(numbers), SamplePlan(Way.FREQUENCY, size, seed))
+    assert [query.query.traffic for query in sample.queries] == sorted(numbers, reverse=True)[:size]
+    assert all(query.weight == query.query.traffic for query in sample.queries)
+
+
+@pytest.mark.parametrize("way", [Way.RANDOM, Way.FREQUENCY])
+@given(numbers=traffics, size=sizes, seed=seeds)
+def test_a_larger_sample_has_the_queries_of_a_smaller_one(way, numbers, size, seed):
+    log = make_log(numbers)
+    smaller = draw_sample(log, SamplePlan(way, size, seed))
+    larger = draw_sample(log, SamplePlan(way, size + 5, seed))
+    assert set(list_keys(smaller)) <= set(list_keys(larger))
+
+
+ZIPF = [max(1, 3000 // (place + 1)) for place in range(200)]
+
+
+@pytest.mark.parametrize("way", [Way.TRAFFIC, Way.STRATA])
+def test_a_larger_sample_has_nearly_all_queries_of_a_smaller_one(way):
+    log = make_log(ZIPF)
+    kept = []
+    for seed in range(40):
+        smaller = set(list_keys(draw_sample(log, SamplePlan(way, 20, seed))))
+        larger = set(list_keys(draw_sample(log, SamplePlan(way, 40, seed))))
+        kept.append(len(smaller & larger) / len(smaller))
+    assert fmean(kept) > 0.97
+
+
+def test_over_seeds_each_query_is_drawn_in_proportion_to_its_traffic():
+    numbers = [40, 30, 20, 16, 12, 10, 8, 8, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1]
+    log, size, draws = make_log(numbers), 6, 4000
+    certain, rest = split_certain(numbers, size)
+    assert certain == 2
+    drawn = Counter(key for seed in range(draws) for key in draw_by_traffic(log, size, seed))
+    for query in log[certain:]:
+        probability = (size - certain) * query.traffic / rest
+        # Three standard errors, and what Pareto sampling differs by.
+        error = 3 * (probability * (1 - probability) / draws) ** 0.5 + 0.02 * probability
+        assert drawn[query.key] / draws == pytest.approx(probability, abs=error)
+    assert drawn["q0"] == drawn["q1"] == draws
+
+
+def test_over_seeds_random_draws_each_query_alike():
+    log, draws = make_log([500, 40, 30, 5, 1, 1, 1, 1]), 4000
+    drawn = Counter(
+        key for seed in range(draws) for key in list_keys(draw_sample(log, SamplePlan(Way.RANDOM, 2, seed)))
+    )
+    for query in log:
+        assert drawn[query.key] / draws == pytest.approx(0.25, abs=0.025)
+
+
+@pytest.mark.parametrize(("way", "error"), [(Way.TRAFFIC, 0.005), (Way.STRATA, 0.005)])
+def test_over_seeds_the_weighted_mean_is_that_of_all_searches(way, error):
+    # Frequent queries have better scores, as they do: the plain mean of a sample by traffic would tell another story.
+    log = make_log(ZIPF)
+    scores = {query.key: 1 / (1 + place / 20) for place, query in enumerate(log)}
+    expected = sum(query.traffic * scores[query.key] for query in log) / sum(ZIPF)
+    means = []
+    for seed in range(600):
+        queries = draw_sample(log, SamplePlan(way, 30, seed)).queries
+        total = sum(query.weight for query in queries)
+        means.append(sum(query.weight * scores[query.query.key] for query in queries) / total)
+    assert fmean(means) == pytest.approx(expected, abs=error)
+
+
+texts = st.text(st.sampled_from("aAéÉ e\u0301\u00a0\tßẞ１1x\u200b"), max_size=8)
+searches = st.lists(st.tuples(texts, st.integers(0, 9)), max_size=30)
+
+
+@given(lines=searches, data=st.data())
+def test_a_tally_counts_each_search_once_whatever_the_order(lines, data):
+    tallies = []
+    for order in (lines, data.draw(st.permutations(lines))):
+        tally = QueryTally()
+        for text, traffic in order:
+            tally.add(text, traffic)
+        tallies.append(tally.count())
+    first, second = tallies
+    assert sorted(first.queries, key=repr) == sorted(second.queries, key=repr)
+    assert first.left_out == second.left_out
+    assert first.traffic + sum(part.traffic for part in first.left_out) == sum(traffic for _, traffic in lines)
+    assert len({query.key for query in first.queries}) == len(first.queries)
+
+
+@given(text=st.text(max_size=20))
+def test_what_is_shown_of_a_query_folds_to_its_key(text):
+    spelling = clean_spelling(text)
+    assert clean_spelling(spelling) == spelling
+    assert fold_spelling(fold_spelling(spelling)) == fold_spelling(spelling)
+    spelling.encode()
+
+
+@given(first=st.text(max_size=12), second=st.text(max_size=12))
+def test_ids_of_different_queries_differ_and_can_be_ids(first, second):
+    keys = [fold_spelling(clean_spelling(text)) for text in (first, second)]
+    ids = [make_query_id(key) for key in keys]
+    assert all(ids) or not all(keys)
+    assert (ids[0] == ids[1]) == (keys[0] == keys[1])

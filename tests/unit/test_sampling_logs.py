@@ -1,0 +1,159 @@
+"""Logs of searches: formats, names of columns, what counts as a search, and what is refused with its place."""
+
+import gzip
+import json
+
+import pytest
+
+from harness.errors import FormatError
+from harness.sampling.logs import LogOptions, read_logs
+from harness.sampling.tally import QueryTally
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(name, text, **options):
+        path = tmp_path / name
+        content = text if isinstance(text, bytes) else text.encode()
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+        tally = QueryTally()
+        logs = read_logs([path], LogOptions(**options), tally)
+        queries = {query.text: query.traffic for query in tally.count().queries}
+        return queries, logs[0]
+
+    return read
+
+
+@pytest.fixture
+def refuse(read, tmp_path):
+    """The message for a log that is refused, without the folder."""
+
+    def refuse(name, text, **options):
+        with pytest.raises(FormatError) as caught:
+            read(name, text, **options)
+        return str(caught.value).replace(f"{tmp_path}/", "")
+
+    return refuse
+
+
+UBI = [
+    {"query_id": "1", "user_query": "tent", "application": "shop", "query_response_hit_ids": ["a"]},
+    {"query_id": "1", "user_query": "tent", "action_name": "click", "event_attributes": {}},
+    {"query_id": "1", "action_name": "impression"},
+    {"query_id": "2", "user_query": "tent"},
+    {"query_id": "3", "user_query": "rope", "action_name": "click"},
+    {"query_id": "3", "user_query": "rope", "action_name": "click"},
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "form"),
+    [
+        ("log.csv", "query,count\ntent,2\nrope,1\n", "CSV: queries in 'query', searches in 'count'"),
+        ("log.csv", "q\ntent\ntent\nrope\n", "CSV: queries in 'q', each line a search"),
+        ("log.csv", "\ufefftime;Search Term;Event count\n1;tent;2\n\n1;rope;1\n", "'Search Term', searches in 'Event"),
+        ("log.csv", "sep=;\nquery;hits\ntent;2\nrope;1\n", "searches in 'hits'"),
+        ("log.csv", "# an export\n# of today\nTop queries,Impressions\ntent,2\nrope,1\n", "in 'Impressions'"),
+        ("log.tsv", "user_query\tfrequency\ntent\t2\nrope\t1\n", "in 'user_query', searches in 'frequency'"),
+        ("log.csv.gz", "query,count\ntent,2\nrope,1\n", "searches in 'count'"),
+        ("log.jsonl", '{"q": "tent", "n": 1}\n{"q": "tent"}\n{"q": "rope"}\n', "JSON lines: queries in 'q', each line"),
+        ("log.ndjson", '{"search_term": "tent", "hits": 2}\n{"search_term": "rope", "hits": 1}', "searches in 'hits'"),
+        ("log.txt", "tent\nrope\n\ntent\n", "plain lines, each a search"),
+        ("log.log.gz", "tent\nrope\n\ntent\n", "plain lines, each a search"),
+        ("ubi.jsonl", "".join(f"{json.dumps(one)}\n" for one in UBI), "UBI: queries in 'user_query', each query_id"),
+        (
+            "ubi.jsonl",
+            "".join(f'{{"index": {{}}}}\n{json.dumps({"_source": one})}\n' for one in UBI),
+            "UBI: queries in",
+        ),
+    ],
+)
+def test_a_log_is_read_by_its_suffix_and_the_usual_names(read, name, text, form):
+    queries, log = read(name, text)
+    assert queries == {"tent": 2, "rope": 1}
+    assert log.searches == 3
+    assert form in log.form
+
+
+def test_columns_can_be_named(read):
+    text = "query,words,n\nx,tent,4\n"
+    assert read("log.csv", text, query_column="words", count_column="n")[0] == {"tent": 4}
+    nested = '{"request": {"params": {"q": "tent"}}, "n": 3}\n'
+    assert read("log.jsonl", nested, query_column="request.params.q", count_column="n")[0] == {"tent": 3}
+    assert read("log.csv", "query,hits\ntent,0\ntent,7\n", count_lines=True)[0] == {"tent": 2}
+
+
+def test_a_query_that_was_never_sent_does_not_count(read):
+    assert read("log.csv", "query,count\ntent,2\nrope,0\n")[0] == {"tent": 2}
+    assert read("log.csv", "query,hits\ntent,2\nrope,0\n", count_column="hits")[0] == {"tent": 2}
+
+
+def test_a_cell_may_have_quotes_line_breaks_and_the_mark_of_a_spreadsheet(read):
+    queries, _ = read("log.csv", 'query,count\n"red,\n shoes",2\n\'007,1\n')
+    assert queries == {"red, shoes": 2, "007": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "log.csv",
+            "time,words\n1,tent\n",
+            "log.csv:1:1: found the columns time, words, expected one with the queries",
+        ),
+        (
+            "log.csv",
+            "query,count\ntent,2\nrope,some\n",
+            "log.csv:3:6: found 'some' as 'count', expected a whole number",
+        ),
+        ("log.csv", "query,count\n\ntent,-1\n", "log.csv:3:6: found '-1' as 'count', expected a whole number from 0"),
+        ("log.csv", "query,count\ntent,1.5\n", "log.csv:2:6: found '1.5' as 'count'"),
+        ("log.csv", "query,count\ntent,nan\n", "log.csv:2:6: found 'nan' as 'count'"),
+        ("log.csv", "query,hits\ntent,0\n", "if it is the number of results, give --count-lines, else --count-column"),
+        ("log.csv", "query,count\ntent\n", "log.csv:2:1: found 1 columns, expected 2 as in the header"),
+        ("log.csv", 'query,count\ntent,1\n"rope,1\n', "log.csv:3:1: a quote in this row is not closed"),
+        ("log.csv", b"query\ntent\nr\xffpe\n", "log.csv:3:2: byte 0xff is not UTF-8"),
+        ("log.csv", "query,count\n", "log.csv: the log has no search"),
+        ("log.csv", "", "log.csv: the log has no search"),
+        ("log.jsonl", '{"q": "tent"}\n{"q": }\n', "log.jsonl:2:7: this is not JSON"),
+        ("log.jsonl", '{"q": "tent"}\n{"p": 1}\n', "log.jsonl:2:1: the object lacks 'q'; expected the text of a query"),
+        ("log.jsonl", '{"q": "tent"}\n{"n": 1, "q": ["a"]}\n', "log.jsonl:2:10: found [\"a\"] as 'q', expected a text"),
+        (
+            "log.jsonl",
+            '{"a": "tent"}\n',
+            "log.jsonl:1:1: found the keys a, expected one with the queries, such as query",
+        ),
+        ("log.jsonl", "[1]\n", "log.jsonl:1:1: found no object, expected one with a query"),
+        ("log.jsonl", '{"q": "a", "count": true}\n', "log.jsonl:1:12: found True as 'count', expected a whole number"),
+        ("log.json", "{}", "log.json: found the suffix '.json', expected .csv, .tsv, .jsonl, .ndjson, .txt or .log"),
+    ],
+)
+def test_what_is_wrong_is_refused_with_its_place(refuse, name, text, message):
+    assert message in refuse(name, text)
+
+
+def test_a_column_that_is_named_must_be_there(refuse):
+    assert "expected one named 'words', as --query-column says" in refuse("a.csv", "q\ntent\n", query_column="words")
+    assert "expected one named 'n', as --count-column says" in refuse("a.csv", "q\ntent\n", count_column="n")
+    assert "the object lacks 'words'" in refuse("a.jsonl", '{"q": "tent"}\n', query_column="words")
+    assert "plain lines have no columns" in refuse("a.txt", "tent\n", query_column="words")
+    assert "cannot be both" in refuse("a.csv", "q\ntent\n", count_column="q")
+
+
+def test_wrong_lines_can_be_left_out_and_are_counted(read, refuse):
+    text = b"query,count\ntent,2\nr\xffpe,1\nrope\nrope,1\n"
+    queries, log = read("log.csv", text, skip_wrong=True)
+    assert queries == {"tent": 2, "rope": 1}
+    assert log.wrong_lines == 2
+    assert [problem.line for problem in log.problems] == [3, 4]
+    assert "expected one with the queries" in refuse("other.csv", "a,b\n1,2\n", skip_wrong=True)
+
+
+def test_several_files_count_together_and_a_search_of_ubi_counts_once(tmp_path):
+    queries, events = tmp_path / "queries.jsonl", tmp_path / "events.jsonl"
+    queries.write_text("".join(f"{json.dumps(one)}\n" for one in UBI if "action_name" not in one))
+    events.write_text("".join(f"{json.dumps(one)}\n" for one in UBI if "action_name" in one))
+    for paths in ([queries, events], [events, queries]):
+        tally = QueryTally()
+        read_logs(paths, LogOptions(), tally)
+        assert {query.text: query.traffic for query in tally.count().queries} == {"tent": 2, "rope": 1}
