@@ -14,16 +14,15 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Protocol
 from urllib.parse import unquote
 
-from harness.errors import EngineUnreachable, HarnessError, UsageError
+from harness.errors import HarnessError, UsageError
 from harness.model import Engine
 from harness.search.connection import (
     LARGEST_ANSWER,
     PLAIN_JSON,
     Answer,
-    ConnectionClosed,
     NoAnswerInTime,
+    choose_error,
     explain_unreachable,
-    is_closed_connection,
     run_within,
 )
 
@@ -202,6 +201,7 @@ def _read_raised_answer(error: BaseException) -> Answer:
     Raises:
         NoAnswerInTime: There was none in time.
         ConnectionClosed: The connection ended before it.
+        NameUnresolved: The host name cannot be resolved now.
         EngineUnreachable: There was none at all.
     """
     # elasticsearch has the status in `meta` and the answer in `body`, opensearchpy in `status_code` and `info`.
@@ -213,8 +213,8 @@ def _read_raised_answer(error: BaseException) -> Answer:
         return Answer(status, _encode(content), {name.lower(): value for name, value in headers.items()})
     if "Timeout" in type(error).__name__:
         raise NoAnswerInTime("the given client had no answer in time") from error
-    kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
-    raise kind(f"the given client failed ({type(error).__name__}): {explain_unreachable(error)}") from error
+    reason = f"the given client failed ({type(error).__name__}): {explain_unreachable(error)}"
+    raise choose_error(error)(reason) from error
 
 
 def _encode(content: Any) -> bytes:

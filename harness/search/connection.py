@@ -34,6 +34,10 @@ class ConnectionClosed(EngineUnreachable):
     """The server closed the connection before the end of its answer; the next request may succeed."""
 
 
+class NameUnresolved(EngineUnreachable):
+    """No name server answered; the host name may be resolved later."""
+
+
 class AnswerTooLarge(SearchError):
     """The answer is larger than is read; that to a smaller request may not be."""
 
@@ -54,13 +58,19 @@ def may_be_fault_of_node(answer: Answer) -> bool:
     """
     Whether another node may give a sound answer: this one is broken, or it is no engine and answers with a page.
 
-    An engine answers with JSON, whatever the status, or with nothing.
+    An engine answers with JSON, whatever the status, or refuses a request with nothing.
 
-    >>> may_be_fault_of_node(Answer(200, b"<html>")), may_be_fault_of_node(Answer(404, b'{"error": "no index"}'))
-    (True, False)
+    >>> may_be_fault_of_node(Answer(200, b"<html>")), may_be_fault_of_node(Answer(200, b""))
+    (True, True)
+    >>> may_be_fault_of_node(Answer(404, b'{"error": "no index"}')), may_be_fault_of_node(Answer(403, b""))
+    (False, False)
     """
     content = answer.body.lstrip()
-    return answer.status == BROKEN or (content != b"" and not content.startswith((b"{", b"[")))
+    if answer.status == BROKEN:
+        return True
+    if not content:
+        return answer.status < 400
+    return not content.startswith((b"{", b"["))
 
 
 class MaskingConnection(Protocol):
@@ -111,6 +121,7 @@ class Connection(MaskingConnection, Protocol):
             AnswerTooLarge: The answer has more than *most_bytes*.
             NoAnswerInTime: The answer was not complete within *timeout*.
             ConnectionClosed: The connection ended before the answer did.
+            NameUnresolved: The host name cannot be resolved now.
             EngineUnreachable: No connection, an unknown host or a TLS failure.
         """
         ...
@@ -247,7 +258,7 @@ def explain_unreachable(error: BaseException, *, answered: bool = False, sent: i
     causes = list(_walk_causes(error))
     text = " ".join(str(cause) for cause in causes)
     type_names = " ".join(type(cause).__name__ for cause in causes)
-    if any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN for cause in causes):
+    if _has_unresolved_name(causes):
         return "its host name cannot be resolved now, as no name server answers; check the network of this machine"
     if "NameResolution" in type_names or _has_cause(causes, socket.gaierror):
         return "unknown host name; check its spelling and the network of this machine"
@@ -286,9 +297,17 @@ def raise_if_proxy_refuses(answer: Answer) -> None:
         raise LoginRefused(PROXY_REFUSES)
 
 
-def is_closed_connection(error: BaseException) -> bool:
-    """Whether *error* is due to a server that accepted the connection and then closed it."""
-    return _has_cause(_walk_causes(error), *CLOSING_ERRORS)
+def choose_error(error: BaseException) -> type[EngineUnreachable]:
+    """The class of the error that is raised in place of *error*, which a client library raised."""
+    causes = list(_walk_causes(error))
+    if _has_cause(causes, *CLOSING_ERRORS):
+        return ConnectionClosed
+    return NameUnresolved if _has_unresolved_name(causes) else EngineUnreachable
+
+
+def _has_unresolved_name(causes: Iterable[BaseException]) -> bool:
+    """Whether one of *causes* is that no name server answered, which may pass."""
+    return any(isinstance(cause, socket.gaierror) and cause.errno == socket.EAI_AGAIN for cause in causes)
 
 
 def _has_cause(causes: Iterable[BaseException], *types: type[BaseException]) -> bool:

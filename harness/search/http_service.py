@@ -42,10 +42,9 @@ from harness.search.connection import (
     CHUNK,
     Answer,
     AnswerTooLarge,
-    ConnectionClosed,
     NoAnswerInTime,
+    choose_error,
     explain_unreachable,
-    is_closed_connection,
     raise_if_proxy_refuses,
     read_in_time,
     run_within,
@@ -126,6 +125,7 @@ class WebConnection:
         Raises:
             NoAnswerInTime: The whole answer was not there within *timeout*.
             ConnectionClosed: The connection ended before the answer did.
+            NameUnresolved: The host name cannot be resolved now.
             EngineUnreachable: No connection, an unknown host or a TLS failure.
             UsageError: The request cannot be sent.
         """
@@ -167,8 +167,8 @@ class WebConnection:
         except NOT_SENDABLE as error:
             raise UsageError(self.mask(f"the request to {self._url} cannot be sent: {error}")) from error
         except requests.RequestException as error:
-            kind = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
-            raise kind(self.mask(f"cannot reach {self._url}: {explain_unreachable(error)}")) from error
+            reason = f"cannot reach {self._url}: {explain_unreachable(error)}"
+            raise choose_error(error)(self.mask(reason)) from error
         raise_if_proxy_refuses(answer)
         return answer
 

@@ -22,6 +22,7 @@ from harness.search.connection import (
     Answer,
     Connection,
     ConnectionClosed,
+    NameUnresolved,
     NoAnswerInTime,
     may_be_fault_of_node,
 )
@@ -37,6 +38,12 @@ MOST_HANGUPS = 3
 """
 Closed connections without any answer after which no more are opened: a server that shuts down closes one, a server
 that expects TLS closes all.
+"""
+
+SECONDS_TO_RESOLVE = 30.0
+"""
+How long to wait for a name server that does not answer, before the first connection. A container or a machine that just
+started has none for a few seconds; a machine without a network should say so soon.
 """
 
 MOST_REFUSALS = 63
@@ -153,6 +160,7 @@ class ServerHealth:
         self._silent_since = 0.0
         self._down_since = 0.0
         self._not_before = 0.0
+        self._is_name_unresolved = False
         self._refused_status: int | None = None
         self._refusals = 0
         """Consecutive requests that failed with that status."""
@@ -203,6 +211,7 @@ class ServerHealth:
         """Record a connection that failed or was closed."""
         with self._lock:
             self.reached = self.reached or isinstance(error, ConnectionClosed)
+            self._is_name_unresolved = isinstance(error, NameUnresolved)
         return Failure(FailureKind.ERROR, str(error))
 
     def record_timeout(self, failure: Failure) -> None:
@@ -276,6 +285,10 @@ class ServerHealth:
         self, attempt: int, started: float, server_pause: float | None, *, is_away: bool = False
     ) -> float | None:
         """Seconds to wait before the next attempt, None if there is none."""
+        if not self.reached and self._is_name_unresolved:
+            patience = min(self._retries.patience, SECONDS_TO_RESOLVE)
+            retries = replace(self._retries, patience=patience)
+            return retries.find_pause(attempt, started=started, server_pause=None, end=self._end, is_away=True)
         if not self.reached:
             # No connection was accepted: the next node is tried without a pause, and each once.
             return 0.0 if attempt < self._nodes else None

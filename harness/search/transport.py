@@ -37,10 +37,9 @@ from harness.search.connection import (
     PLAIN_JSON,
     REFUSED,
     Answer,
-    ConnectionClosed,
     NoAnswerInTime,
+    choose_error,
     explain_unreachable,
-    is_closed_connection,
     may_be_fault_of_node,
     raise_if_proxy_refuses,
     read_in_time,
@@ -134,8 +133,7 @@ class TransportConnection:
         reason = explain_unreachable(error, answered=self._has_answered, sent=sent)
         if reason == REFUSED:
             reason += START
-        error_type = ConnectionClosed if is_closed_connection(error) else EngineUnreachable
-        return error_type(self.mask(f"cannot reach {self._urls}: {reason}"))
+        return choose_error(error)(self.mask(f"cannot reach {self._urls}: {reason}"))
 
     def close(self) -> None:
         """See `Connection.close`."""

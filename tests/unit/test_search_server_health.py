@@ -3,8 +3,8 @@
 from harness.errors import EngineUnreachable
 from harness.model import Failure, FailureKind
 from harness.search.answers import TIME_SPENT
-from harness.search.connection import ConnectionClosed
-from harness.search.server_health import MOST_SILENCES, Clock, Retries, ServerHealth
+from harness.search.connection import ConnectionClosed, NameUnresolved
+from harness.search.server_health import MOST_SILENCES, SECONDS_TO_RESOLVE, Clock, Retries, ServerHealth
 
 
 class HeldClock:
@@ -97,3 +97,33 @@ def test_a_busy_server_is_spared_for_a_while():
     assert clock.time == 5.0
     assert not health.wait(3, started=0, server_pause=6)  # it would wake after the run's end
     assert clock.time == 5.0
+
+
+def test_a_name_that_no_server_resolves_now_is_waited_for_half_a_minute_before_the_first_answer():
+    clock = HeldClock()
+    health = ServerHealth(clock.retries(), timeout=30)
+    health.record_loss(NameUnresolved("cannot reach the engine"))
+    attempt = 1
+    while health.wait(attempt, started=0.0, server_pause=0.0):
+        attempt += 1
+    assert SECONDS_TO_RESOLVE / 2 <= clock.time <= SECONDS_TO_RESOLVE
+    assert attempt > 4
+
+
+def test_a_name_that_no_server_resolves_now_is_waited_for_no_longer_than_the_budget():
+    clock = HeldClock()
+    health = ServerHealth(clock.retries(), timeout=30, budget=2.0)
+    health.record_loss(NameUnresolved("cannot reach the engine"))
+    attempt = 1
+    while health.wait(attempt, started=0.0, server_pause=0.0):
+        attempt += 1
+    assert clock.time < 2.0
+
+
+def test_a_server_that_refuses_the_connection_once_its_name_is_resolved_is_not_waited_for():
+    clock = HeldClock()
+    health = ServerHealth(clock.retries(), timeout=30)
+    health.record_loss(NameUnresolved("cannot reach the engine"))
+    assert health.wait(1, started=0.0, server_pause=0.0)
+    health.record_loss(LOSS)
+    assert not health.wait(2, started=0.0, server_pause=0.0)
