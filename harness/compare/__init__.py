@@ -54,6 +54,7 @@ from harness.compare.sides import (
 from harness.compare.ties import add_tie_moves, settle_stored
 from harness.config import Configs
 from harness.errors import Option, Sentence, UsageError
+from harness.files.query_ids import check_common_queries, check_runs_meet
 from harness.files.runs import FileOptions, FileScorer
 from harness.gate.selection import QueryFilter, Selection, check_query_ids, check_tags, select
 from harness.masking import Masker, redact
@@ -275,12 +276,17 @@ def compare_files(
 
     Raises:
         FormatError: A file is wrong; holds all its problems.
-        UsageError, StatisticError: as `compare_scores`, or a package is not installed.
+        UsageError, StatisticError: as `compare_scores`, or a package is not installed, or no query of a run is judged.
     """
     require_packages()
     scorer = options.make_scorer(judgments)
     paths = (reference, *candidates)
-    returned = [_name_scores(scorer.score(path).scores, options.measures) for path in paths]
+    scored = [scorer.score(path) for path in paths]
+    for path, scores in zip(paths, scored, strict=True):
+        check_common_queries(scores, judgments, path)
+    for path, scores in zip(candidates, scored[1:], strict=True):
+        check_runs_meet(scored[0], scores, (str(reference), str(path)))
+    returned = [_name_scores(scores.scores, options.measures) for scores in scored]
     settled = list(returned)
     # The trec profile orders documents of equal score itself, in the same way on both sides.
     if options.profile is not Profile.TREC:

@@ -49,12 +49,10 @@ def check_common_queries(scores: RunScores, judgments: Path, run: Path) -> None:
     Raises:
         UsageError: Shows ids of both files side by side.
     """
-    left_out = {*scores.missing, *scores.unjudged}
-    scored = set(chain.from_iterable(scores.scores.values()))
-    if scored - left_out:
+    if _list_judged_queries(scores):
         return
     if not scores.unjudged:
-        if scored:
+        if any(scores.scores.values()):
             return
         raise UsageError(f"{run}: the run has no query; --complete counts the judged queries as queries without hits")
     pairs = pair_similar_ids(scores.unjudged, scores.missing)
@@ -65,6 +63,37 @@ def check_common_queries(scores: RunScores, judgments: Path, run: Path) -> None:
     raise UsageError(
         f"{run}: no query of the run is judged in {judgments}: {shown}; give files in which a query has the same id"
     )
+
+
+def check_runs_meet(reference: RunScores, candidate: RunScores, names: tuple[str, str]) -> None:
+    """
+    Refuse two runs of which each has judged queries and none has both.
+
+    Args:
+        reference: The scores of the one.
+        candidate: The scores of the other, by the same judgments.
+        names: The names of both.
+
+    Raises:
+        UsageError: Shows ids of both side by side.
+    """
+    # Where the queries that a run lacks count, both have all that are judged.
+    if _list_scored_queries(reference) & _list_scored_queries(candidate):
+        return
+    ids = [_list_ids(sorted(_list_judged_queries(scores))) for scores in (reference, candidate)]
+    raise UsageError(
+        f"{names[0]} and {names[1]} have no judged query in common: {names[0]} has {ids[0]}, {names[1]} has {ids[1]};"
+        " give runs of the same queries, or --complete, which counts a query that a run lacks as one without hits"
+    )
+
+
+def _list_scored_queries(scores: RunScores) -> set[str]:
+    return set(chain.from_iterable(scores.scores.values()))
+
+
+def _list_judged_queries(scores: RunScores) -> set[str]:
+    """The queries of the run that are judged."""
+    return _list_scored_queries(scores) - {*scores.missing, *scores.unjudged}
 
 
 def _list_ids(identifiers: Collection[str]) -> str:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from harness.baseline import read_entry
 from harness.baseline.files import has_baseline
@@ -29,14 +30,23 @@ from harness.model import Mark, Profile, Suite
 from harness.words import format_exactly, shorten
 
 _KINDS = ("topics", "qrels", "run")
-_TOPIC_TAG = re.compile(r"<(/?)(top|topic)(?![\w.-])([^>]*)>", re.IGNORECASE)
+# Quantifiers are possessive, and a tag ends where another begins: else a text of tags that are not closed takes the
+# square of its length.
 _TAG_BEGINS = r"<(?=/?[A-Za-z])"
-_TAG = re.compile(rf"{_TAG_BEGINS}(/?)([A-Za-z][\w.-]*)([^>]*)>((?:(?!{_TAG_BEGINS}).)*)", re.DOTALL)
-_ATTRIBUTE = re.compile(r"""([\w.-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>/]+))""")
+_IN_TAG = r"(?:[^<>]|<(?!/?[A-Za-z]))*+"
+_TOPIC_TAG = re.compile(rf"<(/?)(top|topic)(?![\w.-])({_IN_TAG})>", re.IGNORECASE)
+_TAG = re.compile(rf"{_TAG_BEGINS}(/?)([A-Za-z][\w.-]*+)({_IN_TAG})>((?:(?!{_TAG_BEGINS}).)*+)", re.DOTALL)
+_ATTRIBUTE = re.compile(r"""(?<![\w.-])([\w.-]++)\s*+=\s*+(?:"([^"]*)"|'([^']*)'|([^\s"'>/]++))""")
 _ENTITY = re.compile(r"&(?:#\d+|#[xX][0-9a-fA-F]+|\w+);")
-_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_DECLARATION = re.compile(r"<\?xml\b.*?\?>|<!DOCTYPE\b[^\[>]*(?:\[.*?\]\s*)?>", re.DOTALL)
+_CDATA = re.compile(r"<!\[CDATA\["), re.compile(r"\]\]>")
+_COMMENT = re.compile(r"<!--"), re.compile(r"-->")
+_DECLARATIONS = (
+    (re.compile(r"<\?xml\b"), re.compile(r"\?>")),
+    (re.compile(r"<!DOCTYPE\b[^\[<>]*+(?=>)"), re.compile(r">")),
+    (re.compile(r"<!DOCTYPE\b[^\[<>]*+\["), re.compile(r"\]\s*+>")),
+)
+"""The beginning and the end of each."""
+
 _NUMBERS = ("num", "number", "id", "qid", "identifier", "topic_id")
 _TEXTS = ("title", "query", "text")
 _NUMBER_COLUMNS = (*_NUMBERS, "query_id", "query-id", "topic", "topic-id")
@@ -52,16 +62,22 @@ _LABELS = {
 """Tag to the label that early tracks write after it, before a colon, as a regular expression."""
 
 _TITLE_LABEL = re.compile(r"Topic\s*:\s*", re.IGNORECASE)
-_CLOSED_TEXT = re.compile(rf"(<({'|'.join(_TEXTS)})(?![\w.-])[^>]*>)(.*?)(?=</\2\s*>)", re.DOTALL | re.IGNORECASE)
+_OPENED_TEXT = re.compile(rf"<({'|'.join(_TEXTS)})(?![\w.-]){_IN_TAG}>", re.IGNORECASE)
 _FIELD_BEGINS = re.compile(rf"<(?:{'|'.join((*_NUMBERS, *_TEXTS, *_LABELS))})(?![\w.-])", re.IGNORECASE)
-_WITH_PRIORITY = re.compile(r"(\d+):\d:(\S.*?)\s*")
+_WITH_PRIORITY = re.compile(r"(\d+):\d:(\S.*)")
 _LINES = (
-    re.compile(r"(\S+)\s*\t\s*(\S.*?)\s*"),
+    re.compile(r"(\S++)[^\S\t]*+\t\s*+(\S.*)"),
     _WITH_PRIORITY,
-    re.compile(r"([^\s:]+):\s*(\S.*?)\s*"),
-    re.compile(r"(\d+) +(\S.*?)\s*"),
+    re.compile(r"([^\s:]++):\s*+(\S.*)"),
+    re.compile(r"(\d++) ++(\S.*)"),
 )
-"""Forms of a topic on one line: a tab, a priority, a colon or blanks separate its number from its text."""
+"""
+Forms of a topic on one line, without blanks at its end: a tab, a priority, a colon or blanks separate its number from
+its text.
+"""
+
+_Markers: TypeAlias = tuple[re.Pattern[str], re.Pattern[str]]
+"""How a span of text begins and ends."""
 
 NEEDS = ("desc", "description", "narr", "narrative")
 """Tags of a topic, and fields of a dataset, that say what would satisfy the searcher."""
@@ -156,7 +172,7 @@ def _read_topics(path: Path, draft: Draft, queries: dict[str, DraftQuery]) -> No
 
 def _read_topic_lines(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     """The topics of a file with one on each line, and with a header or none."""
-    lines = [(number, line) for number, line in enumerate(source.lines, start=1) if line.strip()]
+    lines = [(number, line.rstrip()) for number, line in enumerate(source.lines, start=1) if line.strip()]
     # Where only some lines look as if they had a priority, 1:2:text is number 1 with the text "2:text".
     have_priority = all(_WITH_PRIORITY.fullmatch(line) for _, line in lines)
     forms = [form for form in _LINES if have_priority or form is not _WITH_PRIORITY]
@@ -195,10 +211,13 @@ def _is_json(line: str) -> bool:
 
 def _read_tagged_topics(source: TextSource, draft: Draft) -> Iterator[_Topic]:
     """The topics of SGML or XML, whose tags need not be closed."""
-    for comment in _COMMENT.finditer(source.text):
-        place = Mark(source.path, *source.find_place(comment.start()))
-        draft.leave(place, "comments of the XML", first=repr(shorten(" ".join(comment[0][4:-3].split()))))
-    text = _DECLARATION.sub(_replace_by_blanks, _COMMENT.sub(_replace_by_blanks, source.text))
+    for begin, end in _find_spans(source.text, _COMMENT):
+        place = Mark(source.path, *source.find_place(begin))
+        comment = source.text[begin + len("<!--") : end - len("-->")]
+        draft.leave(place, "comments of the XML", first=repr(shorten(" ".join(comment.split()))))
+    text = source.text
+    for markers in (_COMMENT, *_DECLARATIONS):
+        text = _replace_spans(text, markers, _make_blanks)
     topics = []
     for attributes, content, place in _split_topics(source, text, draft):
         fields, remarks = _read_fields(attributes, content, draft, place)
@@ -215,9 +234,38 @@ def _read_tagged_topics(source: TextSource, draft: Draft) -> Iterator[_Topic]:
         yield _make_topic(source, fields, remarks, draft, place)
 
 
-def _replace_by_blanks(match: re.Match[str]) -> str:
-    """Blanks of the same length as the match, so that places stay the same."""
-    return re.sub(r"\S", " ", match[0])
+def _find_spans(text: str, markers: _Markers) -> Iterator[tuple[int, int]]:
+    """Begin and end of each span of *text* with these *markers*, which are a part of it."""
+    beginning, ending = markers
+    place = 0
+    while (first := beginning.search(text, place)) is not None:
+        last = ending.search(text, first.end())
+        # Where one span does not end no later one does, and to look for each takes the square of the length.
+        if last is None:
+            return
+        yield first.start(), last.end()
+        place = last.end()
+
+
+def _replace_spans(text: str, markers: _Markers, replace: Callable[[str], str]) -> str:
+    """*text*, in which *replace* gives the text for each span with these *markers*."""
+    parts: list[str] = []
+    place = 0
+    for begin, end in _find_spans(text, markers):
+        parts += (text[place:begin], replace(text[begin:end]))
+        place = end
+    parts.append(text[place:])
+    return "".join(parts)
+
+
+def _make_blanks(span: str) -> str:
+    """Blanks of the same length as *span*, so that places stay the same."""
+    return re.sub(r"\S", " ", span)
+
+
+def _escape_cdata(span: str) -> str:
+    """The text in *span*, a CDATA section, as XML writes it elsewhere."""
+    return html.escape(span.removeprefix("<![CDATA[").removesuffix("]]>"), quote=False)
 
 
 def _split_topics(source: TextSource, text: str, draft: Draft) -> Iterator[tuple[str, str, Mark]]:
@@ -255,7 +303,7 @@ def _split_topics(source: TextSource, text: str, draft: Draft) -> Iterator[tuple
 
 def _leave_between(outside: str, draft: Draft, place: Mark) -> None:
     """Note text and attributes before, between or after topics."""
-    text = " ".join(re.sub(r"<[^>]*>", " ", outside).split())
+    text = " ".join(re.sub(r"<[^<>]*+>", " ", outside).split())
     if text:
         draft.leave(place, "text outside of topics", first=repr(shorten(text)))
     for _, tag, attributes, _ in _TAG.findall(outside):
@@ -273,7 +321,7 @@ def _read_fields(attributes: str, content: str, draft: Draft, place: Mark) -> tu
         else:
             draft.leave(place, f"the attribute {name!r} of topics")
     # What CDATA holds is text, even where it looks like a tag.
-    content = _CDATA.sub(lambda match: html.escape(match[1], quote=False), content)
+    content = _replace_spans(content, _CDATA, _escape_cdata)
     content = _remove_markup(content, draft, place)
     outside_tags = [re.split(_TAG_BEGINS, content)[0]]
     for closing, tag, tag_attributes, text in _TAG.findall(content):
@@ -300,19 +348,37 @@ def _remove_markup(content: str, draft: Draft, place: Mark) -> str:
     """*content* without tags inside a text, such as ``<b>``; they are noted."""
     parts: list[str] = []
     end = 0
-    for match in _CLOSED_TEXT.finditer(content):
-        opening, _, text = match.groups()
-        parts.append(content[end : match.start()])
-        end = match.end()
+    for text_begin, text_end in _find_closed_texts(content):
+        parts.append(content[end:text_begin])
+        text = content[text_begin:text_end]
+        end = text_end
         # A text that holds another field is not closed; the closing tag is that of a later one.
         if _FIELD_BEGINS.search(text):
-            parts.append(match[0])
+            parts.append(text)
             continue
         for tag in re.findall(rf"{_TAG_BEGINS}([A-Za-z][\w.-]*)", text):
             draft.leave(place, f"the tag <{tag}> in the text of topics; what is in it is kept")
-        parts += (opening, re.sub(rf"{_TAG_BEGINS}[^>]*>", " ", text))
+        parts.append(re.sub(rf"{_TAG_BEGINS}{_IN_TAG}>", " ", text))
     parts.append(content[end:])
     return "".join(parts)
+
+
+def _find_closed_texts(content: str) -> Iterator[tuple[int, int]]:
+    """Begin and end of each text between a tag of `_TEXTS` and the next tag that closes it."""
+    unclosed: set[str] = set()
+    place = 0
+    while (opening := _OPENED_TEXT.search(content, place)) is not None:
+        place = opening.end()
+        name = opening[1].lower()
+        # Where one is not closed no later one is, and to look for each takes the square of the length.
+        if name in unclosed:
+            continue
+        closing = re.compile(rf"</{name}\s*+>", re.IGNORECASE).search(content, place)
+        if closing is None:
+            unclosed.add(name)
+            continue
+        yield opening.end(), closing.start()
+        place = closing.start()
 
 
 def _list_attributes(text: str) -> Iterator[tuple[str, str]]:

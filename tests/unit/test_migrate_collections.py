@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import sys
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 from builders.moving import bodies, exported, judgments, moved, write_files
 from harness.cli import main
 from harness.migrate import FORMATS
+from harness.migrate.trec import read as read_trec
 from harness.suites import load_suite
 
 REQUEST = ("--index", "shop", "--request-file", "body.json")
@@ -701,3 +703,41 @@ def test_an_unknown_dataset_and_a_missing_extra_are_sentences(capsys, monkeypatc
     monkeypatch.setitem(sys.modules, "ir_datasets", None)
     assert main(words) == 2
     assert "pip install 'relevance-harness[datasets]'" in capsys.readouterr().err
+
+
+N = 200_000
+SOUND = "<top><num>1</num><title>tent</title></top>"
+LONG_TOPICS = {
+    "tags that are not closed": "<top><num>1</num><title>tent</title>" + "<a" * N + "</top>",
+    "a tag with a long name": "<top><num>1</num><title>tent</title><" + "a" * N + "</top>",
+    "tags of topics that are not closed": "<top " * N + "\n" + SOUND,
+    "titles that are not closed": "<top><num>1</num><query>tent</query>" + "<title>" * N + "</top>",
+    "titles whose closing tag is not": "<top><num>1</num><query>tent</query><title>" + "</title" * N + "</top>",
+    "tags in a title that are not closed": "<top><num>1</num><title>tent" + "<b" * N + "</title></top>",
+    "comments that are not closed": SOUND + "<!--" * N,
+    "CDATA that is not closed": "<top><num>1</num><title>tent</title>" + "<![CDATA[" * N + "</top>",
+    "declarations that are not closed": SOUND + "<?xml " * N,
+    "document types that are not closed": "<!DOCTYPE [" * N + SOUND,
+    "a long name of an attribute": "<top " + "a" * N + "><num>1</num><title>tent</title></top>",
+    "names of attributes": "<top " + "a." * N + "\n><num>1</num><title>tent</title></top>",
+    "an attribute and blanks": "<top a" + " " * N + "><num>1</num><title>tent</title></top>",
+    "text before topics": "<" * N + "\n" + SOUND,
+    "open tags before topics": "<a" * N + "\n" + SOUND,
+    "entities": "<top><num>1</num><title>tent" + "&a" * N + "</title></top>",
+    "blanks after a label": "<top><num>1</num><title>Topic" + " " * N + "tent</title></top>",
+    "blanks in a line": "1\ttent" + " " * N + "tent\n",
+    "blanks at the end of a line": "1\ttent" + " " * N + "\n",
+    "tabs in a line": "1" + "\t" * N + "tent\n",
+    "blanks behind a colon": "1:" + " " * N + "tent" + " " * N + "x\n",
+    "blanks behind a priority": "1:2:tent" + " " * N + "x\n",
+}
+
+
+@pytest.mark.parametrize("content", LONG_TOPICS.values(), ids=LONG_TOPICS)
+def test_long_topics_are_read_in_the_time_of_their_length(tmp_path, content):
+    path = tmp_path / "topics"
+    path.write_text(content)
+    begun = time.process_time()
+    [draft] = read_trec([f"topics={path}"])
+    assert time.process_time() - begun < 5
+    assert [query.id for query in draft.queries] == ["1"]

@@ -100,9 +100,27 @@ def test_what_is_left_out_names_the_option_that_counts_it(files, capsys, complet
     assert ("--complete counts a judged query that is not in a run" in text) is not complete
 
 
+@pytest.mark.parametrize("runs", [("good", "odd"), ("odd", "good"), ("good", "bad", "odd")])
+@pytest.mark.parametrize("options", [[], ["--complete"], ["--json"]])
+def test_a_run_of_which_no_query_is_judged_is_refused_as_by_evaluate(files, capsys, runs, options):
+    assert main([*words(files, *runs), *options]) == 2
+    told = capsys.readouterr()
+    assert f"{files / 'odd'}: no query of the run is judged in {files / 'j'}: the run has 'q99'" in told.err
+    assert "give files in which a query has the same id" in told.err
+    assert not told.out
+
+
 def test_runs_without_a_common_query_are_refused(files, capsys):
-    assert main(words(files, "good", "odd")) == 2
-    assert "no query has a score of P@1 in both runs" in capsys.readouterr().err
+    lines = (files / "good").read_text().splitlines(keepends=True)
+    (files / "first").write_text("".join(lines[:15]))
+    (files / "second").write_text("".join(lines[15:]))
+    assert main(words(files, "first", "second")) == 2
+    told = capsys.readouterr().err
+    first, second = files / "first", files / "second"
+    assert f"{first} and {second} have no judged query in common: {first} has 'q0', 'q1', 'q10'" in told
+    assert f"{second} has 'q15', 'q16', 'q17'" in told
+    assert "--complete, which counts a query that a run lacks as one without hits" in told
+    assert main([*words(files, "first", "second"), "--complete"]) == 0
 
 
 @pytest.mark.parametrize("command", ["significance", "compare"])
