@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from harness.agreement import Pair, ResolutionRule, compute_agreement, resolve
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
@@ -25,10 +26,7 @@ from harness.cli.shared_options import (
 from harness.cli.terminal import run_progress, show
 from harness.config import Configs
 from harness.errors import UsageError
-from harness.judging import PoolOptions, read_judged
-from harness.judging.agreement import Pair, ResolutionRule, compute_agreement, resolve
-from harness.judging.findings import Scale, parse_scale
-from harness.judging.judge_file import (
+from harness.files.judge_files import (
     JudgeFile,
     build_judge_path,
     collect_given,
@@ -36,6 +34,8 @@ from harness.judging.judge_file import (
     fingerprint_questions,
     read_judge_files,
 )
+from harness.judging import PoolOptions, read_judged
+from harness.judging.findings import Scale, parse_scale
 from harness.judging.judge_lock import hold_judge_file
 from harness.judging.page import JudgingServer, require_installed
 from harness.judging.session import JudgeOptions, check_on_scale, list_choices, open_session

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from harness.agreement import Pair, find_disagreements
 from harness.config import Configs
 from harness.errors import FormatError, Problem, UsageError
+from harness.files.judge_files import JudgeFile, describe_outdated, read_shown_params
 from harness.judging import PoolOptions, pool_suites
-from harness.judging.agreement import Pair, find_disagreements
 from harness.judging.findings import Scale, list_scales
-from harness.judging.judge_file import JudgeFile, describe_outdated, read_shown_params
 from harness.judging.writing import format_grade
 from harness.model import GainKind, Pool, PooledDocument, Query, Suite
 from harness.report.sentences import describe_unanswered, describe_zero_hits

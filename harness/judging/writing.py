@@ -11,6 +11,7 @@ from pathlib import Path
 
 from yaml import YAMLError
 
+from harness.agreement import Pair
 from harness.config import Configs
 from harness.errors import InputError, UsageError
 from harness.files.editing import (
@@ -29,7 +30,6 @@ from harness.files.records import mark_encoding, read_records
 from harness.files.trec import BYTE_ORDER_MARK
 from harness.files.writing import write_whole
 from harness.judging import read_judged
-from harness.judging.agreement import Pair
 from harness.judging.findings import PlacedJudgment
 from harness.suites.loading import load_unchecked
 from harness.words import count, listed

@@ -8,7 +8,7 @@ import pytest
 from builders.golden import hold
 from builders.pages import contrasts
 from builders.reports import HOSTILE
-from harness.judging.judge_file import JudgeFile
+from harness.files.judge_files import JudgeFile
 from harness.judging.page import JudgingServer
 from harness.judging.session import GradeChoice, Session
 from harness.judging.writing import FilesChanged

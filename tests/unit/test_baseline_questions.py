@@ -16,10 +16,10 @@ from harness.baseline.questions import select_request_values
 from harness.compare.assembly import remove_changed_queries
 from harness.compare.sides import make_baseline_side, make_report_side, make_run_side
 from harness.errors import BaselineError
+from harness.files.judge_files import JudgeFile, fingerprint_questions
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
-from harness.judging.judge_file import JudgeFile, fingerprint_questions
 from harness.judging.session import Session
 from harness.masking import Masker
 from harness.model import (

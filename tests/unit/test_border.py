@@ -12,7 +12,7 @@ from harness.cli import main
 from harness.cli.scheduler import list_command_words
 from harness.errors import FormatError
 from harness.files.border import Border, is_quotable
-from harness.judging.judge_file import JudgeFile, read_judge_files
+from harness.files.judge_files import JudgeFile, read_judge_files
 from harness.options import RunOptions
 from harness.run import Matrix
 from harness.suites import load_suite

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
+from harness.files.judge_files import JudgeFile
 from harness.files.writing import PRIVATE, create_part, write_whole
-from harness.judging.judge_file import JudgeFile
 
 WRITER = """
 import sys

@@ -4,8 +4,7 @@ import random
 
 import pytest
 
-from harness.errors import UsageError
-from harness.judging.agreement import (
+from harness.agreement import (
     ResolutionRule,
     Weights,
     cohen_kappa,
@@ -14,6 +13,7 @@ from harness.judging.agreement import (
     krippendorff_alphas,
     resolve,
 )
+from harness.errors import UsageError
 
 
 def pairs_of(table):

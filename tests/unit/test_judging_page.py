@@ -11,7 +11,7 @@ import time
 from dataclasses import replace
 
 from harness.errors import UsageError
-from harness.judging.judge_file import JudgeFile
+from harness.files.judge_files import JudgeFile
 from harness.judging.page import HEADERS, JudgingServer
 from harness.judging.session import GradeChoice, Session
 from harness.judging.writing import FilesChanged

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness.errors import FormatError, UsageError
-from harness.judging.findings import parse_scale
-from harness.judging.judge_file import (
+from harness.files.judge_files import (
     JudgeFile,
     build_judge_path,
     collect_given,
     fingerprint_questions,
     read_judge_files,
 )
+from harness.judging.findings import parse_scale
 from harness.judging.session import Session, check_on_scale, list_choices, order_documents
 from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, Pool, PooledDocument, Query, Suite, Target

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
+from harness.agreement import Pair
 from harness.errors import HarnessError, UsageError, missing_package
-from harness.judging.agreement import Pair
 from harness.judging.session import RefusedGrade, Session
 from harness.judging.writing import FilesChanged
 

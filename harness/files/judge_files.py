@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
 from harness.files.writing import PRIVATE, create_file
-from harness.judging.agreement import Pair
 from harness.masking import fingerprint, is_vector, shorten_vectors
 from harness.model import Json, Query, Suite
 from harness.words import count, counted
