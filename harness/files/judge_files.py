@@ -1,4 +1,9 @@
-"""What each judge has graded, in a file of JSON lines: the last line of a document counts."""
+"""
+What each judge says of documents, in a file of JSON lines: the last line of a document counts.
+
+A line is an object with `query`, `document` and `grade`, and perhaps `cannot_tell`, `comment`, `undo`, what was asked
+(`suite` and `question`), and for a language model `machine`, an object with the fields of `MachineAnswer`.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +12,15 @@ import math
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from harness.agreement import Pair
 from harness.errors import FormatError, UsageError
 from harness.files.writing import PRIVATE, create_file
 from harness.masking import fingerprint, is_vector, shorten_vectors
-from harness.model import Json, Query, Suite
+from harness.model import Json, JudgeAnswer, MachineAnswer, Query, Suite
 from harness.words import count, counted
 
 
@@ -95,14 +100,18 @@ class JudgeFile:
     questions: Questions | None = None
     """What is judged: each line written says it. A line that does not say it counts."""
     grades: dict[Pair, float] = field(default_factory=dict)
+    answers: dict[Pair, JudgeAnswer] = field(default_factory=dict)
+    """All that counts of each document: those with a grade, those of which the judge cannot tell, and comments."""
     given: dict[Pair, set[float]] = field(default_factory=dict)
     """All grades that a document ever had."""
-    steps: list[tuple[Pair, float | None]] = field(default_factory=list)
-    """What can be undone: each a document and its grade before."""
+    steps: list[tuple[Pair, JudgeAnswer | None]] = field(default_factory=list)
+    """What can be undone: each a document and what the judge said of it before."""
     lines: dict[Pair, int] = field(default_factory=dict)
     """The lines of the file with the grades that were read."""
     outdated: set[Pair] = field(default_factory=set)
     """Documents whose last grade does not count, as the page showed another text or other params of the query."""
+    _appended: tuple[int, int] | None = None
+    """The file and its size in bytes after the last line that was appended here."""
 
     @classmethod
     def read(cls, path: Path, questions: Questions | None = None) -> JudgeFile:
@@ -123,22 +132,29 @@ class JudgeFile:
             content = path.read_bytes() if path.exists() else b""
         except OSError as error:
             raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
-        for number, entry in enumerate(_parse_lines(path, content, questions), start=1):
-            is_outdated = judge_file._is_outdated(entry)
-            judge_file._apply(entry.pair, None if is_outdated else entry.grade, undoes=entry.undoes)
-            if is_outdated and entry.grade is not None:
-                judge_file.outdated.add(entry.pair)
-                # It may stand in a file of judgments, where it was not edited by hand.
-                judge_file.given.setdefault(entry.pair, set()).add(entry.grade)
-            judge_file.lines[entry.pair] = number
+        for number, answer in enumerate(_parse_lines(path, content, questions), start=1):
+            pair = (answer.query, answer.document)
+            if judge_file._is_outdated(answer):
+                judge_file._apply(JudgeAnswer(*pair, None, undoes=answer.undoes))
+                if answer.grade is not None:
+                    judge_file.outdated.add(pair)
+                    # It may stand in a file of judgments, where it was not edited by hand.
+                    judge_file.given.setdefault(pair, set()).add(answer.grade)
+            else:
+                judge_file._apply(answer)
+            judge_file.lines[pair] = number
         return judge_file
 
-    def _is_outdated(self, entry: _Entry) -> bool:
-        """Whether the page shows something else of the query than when *entry* was written."""
-        query, _ = entry.pair
-        if self.questions is None or entry.question is None or query not in self.questions.fingerprints:
+    @property
+    def is_machine(self) -> bool:
+        """Whether a language model gave any of the answers."""
+        return any(answer.machine is not None for answer in self.answers.values())
+
+    def _is_outdated(self, answer: JudgeAnswer) -> bool:
+        """Whether the page shows something else of the query than when *answer* was written."""
+        if self.questions is None or answer.question is None or answer.query not in self.questions.fingerprints:
             return False
-        return entry.question != self.questions.fingerprints[query]
+        return answer.question != self.questions.fingerprints[answer.query]
 
     def check_writable(self) -> None:
         """
@@ -159,77 +175,107 @@ class JudgeFile:
             raise UsageError(f"{self.path}: grades cannot be kept here: {error.strerror or error}; {remedy}") from None
 
     def grade(self, pair: Pair, grade: float | None) -> None:
+        """Give a document a grade, or take its grade away. Raises as `record`."""
+        self.record(JudgeAnswer(*pair, grade))
+
+    def record(self, answer: JudgeAnswer) -> None:
         """
-        Give a document a grade, or take its grade away.
+        Keep *answer*, which replaces all that was said of the document before.
 
         Raises:
             FormatError: The file holds something else by now, and stays as it is.
-            UsageError: The ids cannot be encoded as text.
-            OSError: The grade could not be written.
+            UsageError: The ids, or the texts of the answer, cannot be encoded.
+            OSError: The answer could not be written.
         """
-        self._append({"query": pair[0], "document": pair[1], "grade": _shorten_number(grade)})
-        self._apply(pair, grade)
+        self._append(answer)
+        self._apply(answer)
 
     def undo(self) -> Pair | None:
-        """Undo the last step; returns its document, None where there is no step. Raises as `grade`."""
+        """Undo the last step; returns its document, None where there is no step. Raises as `record`."""
         if not self.steps:
             return None
         pair, before = self.steps[-1]
-        self._append({"query": pair[0], "document": pair[1], "grade": _shorten_number(before), "undo": True})
-        self._apply(pair, before, undoes=True)
+        self.record(replace(before or JudgeAnswer(*pair, None), undoes=True))
         return pair
 
-    def _append(self, entry: dict[str, Any]) -> None:
-        """Write *entry*, a grade or an undone step, with what was judged, and wait until it is on the disk."""
-        query, document = entry["query"], entry["document"]
+    def _append(self, answer: JudgeAnswer) -> None:
+        """Write *answer*, with what was judged, and wait until it is on the disk."""
+        suite = question = None
         if self.questions is not None:
-            entry["suite"] = self.questions.suite
-            if query in self.questions.fingerprints:
-                entry["question"] = self.questions.fingerprints[query]
+            suite, question = self.questions.suite, self.questions.fingerprints.get(answer.query)
+        entry = _build_entry(replace(answer, suite=suite, question=question))
         try:
             line = json.dumps(entry, ensure_ascii=False).encode() + b"\n"
         except UnicodeEncodeError:
-            raise UsageError(f"document {document!r} of query {query!r} has an id that is no valid text") from None
+            what = f"document {answer.document!r} of query {answer.query!r}"
+            raise UsageError(f"{what} has an id or a comment that is no valid text") from None
         _refuse_link(self.path)
         with create_file(self.path, PRIVATE, os.O_APPEND) as file:
-            file.seek(0)
-            content = file.read()
-            # The file may have been replaced since it was read: nothing is added to what is no file of grades.
-            _parse_lines(self.path, content, self.questions)
-            last = content.rpartition(b"\n")[2]
-            if _is_cut(last):
-                file.truncate(len(content) - len(last))
-            elif last:
-                line = b"\n" + line
+            state = os.fstat(file.fileno())
+            # It is read again only where somebody else wrote to it: a machine appends thousands of lines.
+            if self._appended != (state.st_ino, state.st_size):
+                line = self._prepare_end(file) + line
             file.write(line)
             file.flush()
             os.fsync(file.fileno())
+            state = os.fstat(file.fileno())
+            self._appended = (state.st_ino, state.st_size)
 
-    def _apply(self, pair: Pair, grade: float | None, *, undoes: bool = False) -> None:
-        """Let *grade*, or no grade, be that of a document, as the next line of the file says."""
-        if undoes and self.steps:
+    def _prepare_end(self, file: IO[bytes]) -> bytes:
+        """
+        Remove a last line that was cut off; returns the line end that is missing, if any.
+
+        Raises:
+            FormatError: The file was replaced by something else since it was read.
+        """
+        file.seek(0)
+        content = file.read()
+        _parse_lines(self.path, content, self.questions)
+        last = content.rpartition(b"\n")[2]
+        if _is_cut(last):
+            file.truncate(len(content) - len(last))
+            return b""
+        return b"\n" if last else b""
+
+    def _apply(self, answer: JudgeAnswer) -> None:
+        """Let *answer* count, as the next line of the file says."""
+        pair = (answer.query, answer.document)
+        if answer.undoes and self.steps:
             self.steps.pop()
         else:
-            self.steps.append((pair, self.grades.get(pair)))
+            self.steps.append((pair, self.answers.get(pair)))
         self.outdated.discard(pair)
-        if grade is None:
+        if answer.is_empty:
+            self.answers.pop(pair, None)
+        else:
+            self.answers[pair] = answer
+        if answer.grade is None:
             self.grades.pop(pair, None)
-            return
-        self.grades[pair] = grade
-        self.given.setdefault(pair, set()).add(grade)
+        else:
+            self.grades[pair] = answer.grade
+            self.given.setdefault(pair, set()).add(answer.grade)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A line: a document, its grade, and whether that is an undone step."""
-
-    pair: Pair
-    grade: float | None
-    undoes: bool
-    suite: str | None
-    """The name of the suite; None where the line does not say it."""
-    question: str | None
-    """The fingerprint of the query; None where the line does not say it."""
+def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
+    """*answer* as the object of a line, without what it does not say."""
+    entry: dict[str, Any] = {
+        "query": answer.query,
+        "document": answer.document,
+        "grade": _shorten_number(answer.grade),
+    }
+    if answer.cannot_tell:
+        entry["cannot_tell"] = True
+    if answer.comment:
+        entry["comment"] = answer.comment
+    if answer.undoes:
+        entry["undo"] = True
+    if answer.suite is not None:
+        entry["suite"] = answer.suite
+    if answer.question is not None:
+        entry["question"] = answer.question
+    if answer.machine is not None:
+        entry["machine"] = asdict(answer.machine)
+    return entry
 
 
 def _refuse_link(path: Path) -> None:
@@ -247,7 +293,7 @@ _BEGIN = b'{"query": "'
 """How each line of the file begins."""
 
 
-def _parse_lines(path: Path, content: bytes, questions: Questions | None) -> list[_Entry]:
+def _parse_lines(path: Path, content: bytes, questions: Questions | None) -> list[JudgeAnswer]:
     """The lines of the file *path*; raises FormatError for one that is none, or is that of another suite."""
     *lines, last = content.split(b"\n")
     if last and not _is_cut(last):
@@ -276,21 +322,32 @@ def _is_cut(line: bytes) -> bool:
     return False
 
 
-def _parse_line(path: Path, number: int, line: bytes) -> _Entry:
+def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
     try:
         entry = json.loads(line.decode())
-        pair = (str(entry["query"]), str(entry["document"]))
-        grade = None
-        if entry["grade"] is not None:
-            grade = _read_grade(entry["grade"])
-        suite = None if entry.get("suite") is None else str(entry["suite"])
-        question = None if entry.get("question") is None else str(entry["question"])
+        answer = JudgeAnswer(
+            query=str(entry["query"]),
+            document=str(entry["document"]),
+            grade=None if entry["grade"] is None else _read_grade(entry["grade"]),
+            cannot_tell=entry.get("cannot_tell") is True,
+            comment=str(entry.get("comment", "")),
+            undoes=entry.get("undo") is True,
+            suite=None if entry.get("suite") is None else str(entry["suite"]),
+            question=None if entry.get("question") is None else str(entry["question"]),
+            machine=None if entry.get("machine") is None else _read_machine(entry["machine"]),
+        )
         # JSON can hold lone surrogates, which no file of judgments can.
-        "".join((*pair, suite or "")).encode()
+        "".join((answer.query, answer.document, answer.comment, answer.suite or "")).encode()
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
         expected = 'expected a line such as {"query": "q", "document": "d", "grade": 2}'
         raise FormatError.at(path, number, 1, f"this is no grade that was kept; {expected}") from None
-    return _Entry(pair, grade, entry.get("undo") is True, suite, question)
+    return answer
+
+
+def _read_machine(entry: Any) -> MachineAnswer:
+    """How a machine came to its grade; TypeError or KeyError for what does not say it."""
+    texts = {name: str(entry[name]) for name in ("model", "version", "prompt", "shown", "reason")}
+    return MachineAnswer(**texts, input_tokens=int(entry["input_tokens"]), output_tokens=int(entry["output_tokens"]))
 
 
 def _read_grade(value: Any) -> float:

@@ -171,3 +171,45 @@ class JudgeAgreement:
     """Krippendorff's alpha by level of measurement."""
     disagreements: tuple[Disagreement, ...]
     """The one whose grades are furthest apart comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineAnswer:
+    """How a language model came to its grade; *prompt* and *shown* are fingerprints."""
+
+    model: str
+    """As the server names it."""
+    version: str
+    """As the server names it, such as its `system_fingerprint`; empty if it names none."""
+    prompt: str
+    """Of the instructions, without the query and the document."""
+    shown: str
+    """Of the query and the document, as they were shown."""
+    reason: str
+    input_tokens: int
+    output_tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer:
+    """What a judge says of a document for a query: a line of the judge's file."""
+
+    query: str
+    document: str
+    grade: float | None
+    """None if a grade was taken away, or if the judge cannot tell."""
+    cannot_tell: bool = False
+    comment: str = ""
+    undoes: bool = False
+    """Whether it restores what the judge said before the last answer."""
+    suite: str | None = None
+    """The name of the suite; None where the line does not say it."""
+    question: str | None = None
+    """The fingerprint of what the page shows of the query; None where the line does not say it."""
+    machine: MachineAnswer | None = None
+    """None for the answer of a person."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it takes an answer away."""
+        return self.grade is None and not self.cannot_tell and not self.comment

@@ -17,7 +17,7 @@ from harness.files.judge_files import (
 from harness.judging.findings import parse_scale
 from harness.judging.session import Session, check_on_scale, list_choices, order_documents
 from harness.metrics import parse_measure
-from harness.model import Gain, GainKind, Pool, PooledDocument, Query, Suite, Target
+from harness.model import Gain, GainKind, JudgeAnswer, MachineAnswer, Pool, PooledDocument, Query, Suite, Target
 
 A, B = ("q", "a"), ("q", "b")
 
@@ -115,7 +115,7 @@ def test_a_file_of_something_else_is_left_as_it_is(kept, content):
 
 
 def test_an_id_that_is_no_text_is_refused_before_it_is_kept(kept):
-    with pytest.raises(UsageError, match="has an id that is no valid text"):
+    with pytest.raises(UsageError, match="has an id or a comment that is no valid text"):
         kept.grade(("q", "\ud800"), 1.0)
     assert not kept.path.exists()
 
@@ -260,3 +260,48 @@ def test_a_blind_judge_sees_neither_ranks_nor_the_suite_s_grades(kept):
     assert (seen["ranks"], seen["existing"]) == ({"current": 1}, 1.0)
     [seen] = replace(session, blind=True).build_json()["documents"]
     assert (seen["ranks"], seen["existing"]) == ({}, None)
+
+
+MACHINE = MachineAnswer("judge-1", "fp_7", "p1", "s1", "It has both words.", 210, 12)
+
+
+def test_comments_doubts_and_the_reasons_of_a_machine_are_kept(kept):
+    said = [
+        JudgeAnswer(*A, 2.0, comment="Too small – “but” red."),
+        JudgeAnswer(*B, None, cannot_tell=True),
+        JudgeAnswer("q", "c", 1.0, machine=MACHINE),
+    ]
+    for answer in said:
+        kept.record(answer)
+    again = JudgeFile.read(kept.path)
+    assert list(again.answers.values()) == said
+    assert again.grades == {A: 2.0, ("q", "c"): 1.0}
+    assert (again.is_machine, JudgeFile(kept.path).is_machine) == (True, False)
+
+
+def test_undo_restores_the_comment_and_the_doubt_too(kept):
+    kept.record(JudgeAnswer(*A, None, cannot_tell=True, comment="Which size?"))
+    kept.grade(A, 1.0)
+    assert kept.undo() == A
+    assert JudgeFile.read(kept.path).answers == kept.answers
+    assert (kept.answers[A].cannot_tell, kept.answers[A].comment, kept.grades) == (True, "Which size?", {})
+    assert kept.undo() == A
+    assert (kept.answers, JudgeFile.read(kept.path).answers) == ({}, {})
+
+
+def test_a_line_that_somebody_else_appended_and_cut_is_seen_before_the_next_one(kept):
+    kept.grade(A, 2.0)
+    with kept.path.open("ab") as file:
+        file.write(b'{"query": "q", "docum')
+    kept.grade(B, 1.0)
+    assert JudgeFile.read(kept.path).grades == {A: 2.0, B: 1.0}
+    kept.path.write_text("something else\n")
+    with pytest.raises(FormatError, match="this is no grade that was kept"):
+        kept.grade(B, 2.0)
+
+
+@pytest.mark.parametrize("machine", ["gpt", {"model": "gpt"}, [1]])
+def test_a_machine_that_does_not_say_how_it_graded_is_an_error_of_the_line(kept, machine):
+    kept.path.write_text(json.dumps({"query": "q", "document": "d", "grade": 1, "machine": machine}) + "\n")
+    with pytest.raises(FormatError, match=":1:1: this is no grade that was kept"):
+        JudgeFile.read(kept.path)
