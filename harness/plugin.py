@@ -35,6 +35,7 @@ REFUSALS = "relevance_refusals"
 UNCOLLECTED = "relevance_uncollected"
 LEFT_OUT = "relevance_left_out"
 SUITES_WITHOUT_ITEMS = "relevance_suites_without_items"
+UNGATED = "relevance_ungated"
 ASSERTIONS = "relevance_assertions"
 
 
@@ -98,6 +99,7 @@ def pytest_testnodedown(node: Any) -> None:
     relevance_session.record_refusals(Problem(*fields) for fields in output.get(REFUSALS, []))
     relevance_session.left_out.extend(Path(path) for path in output.get(LEFT_OUT, []))
     relevance_session.suites_without_items.extend(Path(path) for path in output.get(SUITES_WITHOUT_ITEMS, []))
+    relevance_session.ungated.extend(output.get(UNGATED, []))
     relevance_session.uncollected.update(output.get(UNCOLLECTED, {}))
     relevance_session.assertions.extend(Assertion(*fields) for fields in output.get(ASSERTIONS, []))
 
@@ -253,6 +255,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         output[REFUSALS] = [astuple(problem) for problem in relevance_session.refusals]
         output[LEFT_OUT] = [str(path) for path in relevance_session.left_out]
         output[SUITES_WITHOUT_ITEMS] = [str(path) for path in relevance_session.suites_without_items]
+        output[UNGATED] = relevance_session.ungated
         output[UNCOLLECTED] = relevance_session.uncollected
         output[ASSERTIONS] = [astuple(assertion) for assertion in relevance_session.assertions]
         return
@@ -269,7 +272,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     relevance_session = config.stash[SESSION]
     has_runs = RUNS in config.stash or relevance_session.has_shared_runs
     has_problems = relevance_session.problems or relevance_session.refusals
-    if has_runs or has_problems or relevance_session.left_out or relevance_session.suites_without_items:
+    has_no_items = relevance_session.suites_without_items or relevance_session.ungated
+    if has_runs or has_problems or relevance_session.left_out or has_no_items:
         from harness.pytest_plugin.summary import print_summary
 
         print_summary(terminalreporter, _find_runs(config))

@@ -138,7 +138,8 @@ class SuiteRun(Scores):
             UsageError: the suite has no thresholds that could hold.
         """
         if not self.verdicts:
-            raise UsageError(f"{self.report.path}: there are no thresholds")
+            for_request = f" for the request {self.report.request!r}" if self.report.for_other_requests else ""
+            raise UsageError(f"{self.report.path}: there are no thresholds{for_request}")
         if compute_exit_status([self.report]) != 0:
             raise AssertionError("\n\n".join(self._list_complaints()))
 

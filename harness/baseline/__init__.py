@@ -260,7 +260,7 @@ def keep_run(suite: Suite, run: Run, scores: Sequence[Score], options: SaveOptio
     merged = merge_entry(baselines, whole_suite, run.request, entry, partial=partial)
     notes += _note_changed_questions(merged.requests[run.request], whole_suite, run)
     notes += _note_other_states(merged.requests[run.request])
-    if not needs_baseline(whole_suite):
+    if not needs_baseline(whole_suite, run.request):
         measure = next(iter(common_measures(whole_suite)), DEFAULT_MEASURE)
         notes.append(f"no threshold of the suite compares with it; add one, such as `drop {measure} <= 0.02`")
     return BaselineUpdate(path, merged, run.request, before, tuple(notes))

@@ -23,12 +23,13 @@ from harness.cli.shared_options import (
     suites_argument,
 )
 from harness.config import Configs
+from harness.gate.selection import gates_anything
 from harness.means import are_weighted
 from harness.metrics.score import measures_of
 from harness.model import Measure, Suite
 from harness.report.sentences import format_value, make_loggable
 from harness.suites import load_suites
-from harness.words import count
+from harness.words import count, listed
 
 TAGS_SHOWN = 12
 
@@ -84,7 +85,7 @@ def _describe_contents(suite: Suite) -> str:
 
 
 def _describe_groups(suite: Suite) -> list[str]:
-    """The number of queries of each tag, and the range of weights where these differ."""
+    """The number of queries of each tag, the requests that gate nothing, the range of weights where these differ."""
     lines = []
     tags = Counter(tag for query in suite.queries for tag in query.tags)
     if tags:
@@ -96,6 +97,9 @@ def _describe_groups(suite: Suite) -> list[str]:
         if untagged:
             line += f"; no tag {untagged:,}"
         lines.append(line)
+    ungated = [name for name in suite.requests if not gates_anything(suite, name)]
+    if ungated:
+        lines.append(f"requests that gate nothing: {listed(ungated)}")
     weights = [query.weight for query in suite.queries]
     # A weight of a variable has no value here: variables need not be set.
     if are_weighted(weights) and not any(map(math.isnan, weights)):

@@ -18,6 +18,7 @@ from harness.gate.selection import (
     GatedThreshold,
     QueryFilter,
     collect_thresholds,
+    is_for_request,
     is_per_query,
     is_selected,
     select_scope,
@@ -75,7 +76,7 @@ def decide(
         repeated: The scores of each of the *run*'s repeats; without them the first one alone decides.
 
     Returns:
-        The suite's thresholds in order, then those of each query.
+        The suite's thresholds in order, then those of each query; not those that are for other requests.
     """
     first_inputs = GateInputs(
         suite=suite,
@@ -103,7 +104,7 @@ def decide(
     template = suite.requests.get(run.request)
     verdicts = []
     for threshold in collect_thresholds(suite):
-        if not is_selected(threshold, query_filter):
+        if not is_selected(threshold, query_filter) or not is_for_request(threshold.threshold, suite, run.request):
             continue
         skip = find_first_in_force(today, *threshold.skips)
         if skip is not None:
@@ -271,8 +272,8 @@ def _list_excused(finding: Finding, condition: Condition, scope: Sequence[Query]
 
 def compute_exit_status(reports: Iterable[SuiteReport]) -> int:
     """
-    3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0. In a pytest
-    session its items decide.
+    3 where anything is undecided or unanswered, else 1 where a threshold failed; warnings and xfails are 0. A request
+    that gates nothing is 0. In a pytest session its items decide.
     """
     return max(map(_compute_suite_status, reports), default=0)
 
@@ -280,6 +281,8 @@ def compute_exit_status(reports: Iterable[SuiteReport]) -> int:
 def _compute_suite_status(report: SuiteReport) -> int:
     if report.item_status is not None:
         return report.item_status
+    if not report.gates:
+        return 0
     return compute_comparison_status(report.verdicts, unanswered=bool(report.unanswered_once))
 
 

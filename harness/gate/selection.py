@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from itertools import chain, zip_longest
@@ -174,6 +174,40 @@ def is_selected(threshold: GatedThreshold, query_filter: QueryFilter) -> bool:
     return not query_filter.queries and threshold.threshold.tag in query_filter.tags
 
 
+def is_for_request(threshold: Threshold, suite: Suite, request: str) -> bool:
+    """Whether a run of *suite* with *request* decides *threshold*, which may name the requests that it is for."""
+    template = suite.requests.get(request)
+    if template is not None and not template.gates:
+        return False
+    return not threshold.requests or request in threshold.requests
+
+
+def gates_anything(suite: Suite, request: str) -> bool:
+    """
+    Whether a run of *suite* with *request* may fail.
+
+    It does not where the request has ``gate: false``, or where all thresholds are for other requests. A suite without
+    any threshold fails where a query has no answer.
+    """
+    template = suite.requests.get(request)
+    if template is not None and not template.gates:
+        return False
+    thresholds = list(_iterate_thresholds(suite))
+    return not thresholds or len(list_for_other_requests(suite, request)) < len(thresholds)
+
+
+def list_for_other_requests(suite: Suite, request: str) -> list[Threshold]:
+    """The thresholds of *suite* and of its queries that a run with *request* does not decide."""
+    return [threshold for threshold in _iterate_thresholds(suite) if not is_for_request(threshold, suite, request)]
+
+
+def _iterate_thresholds(suite: Suite) -> Iterator[Threshold]:
+    """The thresholds of *suite*, then those of its queries."""
+    yield from suite.thresholds
+    for query in suite.queries:
+        yield from query.thresholds
+
+
 def select_scope(threshold: GatedThreshold, suite: Suite) -> Sequence[Query]:
     """The queries that a threshold is about, in the suite's order."""
     if threshold.query is not None:
@@ -194,16 +228,18 @@ class Selection:
     active: Suite
     others: Sequence[Query] = ()
 
-    @property
-    def needs_baseline(self) -> bool:
-        """Whether a selected threshold compares with a baseline."""
-        return needs_baseline(self.selected)
 
-
-def needs_baseline(suite: Suite) -> bool:
-    """Whether a threshold of *suite* or of one of its queries compares with a baseline."""
-    thresholds = chain(suite.thresholds, *(query.thresholds for query in suite.queries))
-    return any(isinstance(threshold.condition, BaselineCondition | AgreementCondition) for threshold in thresholds)
+def needs_baseline(suite: Suite, request: str | None) -> bool:
+    """
+    Whether a threshold of *suite* or of one of its queries compares a run with *request* with a baseline; None is the
+    suite's first request.
+    """
+    name = next(iter(suite.requests), "") if request is None else request
+    for threshold in _iterate_thresholds(suite):
+        compares = isinstance(threshold.condition, BaselineCondition | AgreementCondition)
+        if compares and is_for_request(threshold, suite, name):
+            return True
+    return False
 
 
 def is_per_query(condition: Condition) -> bool:

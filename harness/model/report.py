@@ -254,6 +254,10 @@ class SuiteReport:
     """
     configuration: tuple[str, ...] = ()
     """The configuration files that were read: the trusted one, and one beside the suite that has its address."""
+    gates: bool = True
+    """Whether the run may fail: not if its request has ``gate: false``, or all thresholds are for other requests."""
+    for_other_requests: int = 0
+    """The number of the suite's thresholds that are not decided for the request."""
 
     @property
     def unscored(self) -> list[QueryReport]:

@@ -316,6 +316,8 @@ class Threshold:
     markers: tuple[str, ...] = ()
     warns: bool = False
     """Whether a failure is a warning: ``severity: warn``."""
+    requests: tuple[str, ...] = ()
+    """The names of the requests that it is for; empty for all requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,6 +411,8 @@ class RequestTemplate:
     """Body, index, URL parameters and http with masked values, as in `Query.masked`; None if no value is masked."""
     url_params: Mapping[str, Json] = field(default_factory=dict)
     """URL parameters of `_search`, including `routing`; a value is a string, a number, a boolean or a list."""
+    gates: bool = True
+    """Whether thresholds are decided for it: not with ``gate: false``."""
 
     @property
     def placeholders(self) -> frozenset[str]:

@@ -104,7 +104,9 @@ class SuiteFile(pytest.File):
         except HarnessError as error:
             raise self.CollectError(str(error)) from None
         self._planned = self.runs.plan(suite)
-        if not self._planned:
+        ungated = self.runs.list_ungated(suite)
+        self.runs.relevance_session.ungated += ungated
+        if not self._planned and not ungated:
             self.runs.relevance_session.suites_without_items.append(self.path)
         for planned in self._planned:
             # Set explicitly: pytest takes a request in brackets for parameters, and would derive from the name an id

@@ -11,6 +11,8 @@ from harness.gate.selection import (
     QueryFilter,
     assign_ids,
     collect_thresholds,
+    gates_anything,
+    is_for_request,
     is_per_query,
     is_selected,
     name_queries,
@@ -52,12 +54,16 @@ class PlannedItem:
     """None where the session has one index for each suite."""
 
 
-def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, today: date) -> tuple[PlannedItem, ...]:
+def plan_items(
+    suite: Suite, request: str | None = None, *, each_query: bool, query_filter: QueryFilter, today: date
+) -> tuple[PlannedItem, ...]:
     """
-    The items of *suite*, its thresholds first, then its queries, in the order of the file.
+    The items of *suite* with *request*, its thresholds first, then its queries, in the order of the file.
 
     Args:
         suite: The suite, loaded with or without an environment; names are the same.
+        request: The name of one of its requests; None is the first. Thresholds for others, and queries whose thresholds
+            are all for others, have no items; nothing has one where it gates nothing.
         each_query: Make an item of every query. The `every` thresholds that apply to it decide a query without
             thresholds of its own.
         query_filter: The queries that the user selected; items about others are not selected.
@@ -66,10 +72,15 @@ def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, tod
     Returns:
         Items with names that are unique in the suite and consist of [A-Za-z0-9_.-].
     """
+    name = next(iter(suite.requests), "") if request is None else request
+    if not gates_anything(suite, name):
+        return ()
     items = []
     shared_by_all = []
     own_thresholds: dict[str, list[GatedThreshold]] = {}
     for gated in collect_thresholds(suite):
+        if not is_for_request(gated.threshold, suite, name):
+            continue
         if gated.query is not None:
             own_thresholds.setdefault(gated.query.id, []).append(gated)
             continue
@@ -88,22 +99,27 @@ def plan_items(suite: Suite, *, each_query: bool, query_filter: QueryFilter, tod
 
 
 def repeat_for_cells(
-    items: Sequence[PlannedItem], suite: Suite, requests: Sequence[str], indexes: Sequence[str] = ()
+    items: Mapping[str | None, Sequence[PlannedItem]], suite: Suite, indexes: Sequence[str] = ()
 ) -> tuple[PlannedItem, ...]:
     """
-    *items* once for each of *requests* on each of *indexes*, all of the first request before those of the next.
+    The *items* of each request on each of *indexes*, all of the first request before those of the next. The only
+    request may be None.
 
     Where there are several requests, or indexes, names end with their ids in brackets, as with a parameter:
     ``[request]``, ``[index]`` or ``[request@index]``. A request that *suite* lacks, which is refused once everything is
     collected, has no items.
     """
-    request_ids = _list_distinct_ids(assign_ids(suite.requests), requests)
+    request_ids: Mapping[str | None, str] = dict.fromkeys(items, "")
+    if len(items) > 1:
+        ids = assign_ids(suite.requests)
+        request_ids = {request: ids[request] for request in items if request is not None and request in ids}
     index_ids = _list_distinct_ids(assign_ids(indexes), indexes)
     repeated = []
     for request, request_id in request_ids.items():
         for index, index_id in index_ids.items():
             label = "@".join(part for part in (request_id, index_id) if part)
-            repeated += [_name_cell(item, request, index, label) for item in items]
+            named_request = request if request_id else None
+            repeated += [_name_cell(item, named_request, index, label) for item in items[request]]
     return tuple(repeated)
 
 

@@ -12,7 +12,7 @@ from harness.baseline import find_reference
 from harness.baseline.questions import select_run_values
 from harness.config import Configs
 from harness.errors import HarnessError, Problem, SuiteError, UsageError
-from harness.gate.selection import QueryFilter, needs_baseline, select
+from harness.gate.selection import QueryFilter, gates_anything, needs_baseline, select
 from harness.hooks import Hooks, load_installed_hooks, load_installed_plugins
 from harness.masking import Environment
 from harness.metrics.score import score_run
@@ -37,6 +37,7 @@ from harness.report.github_step import GitHubStep
 from harness.report.outputs import refuse_inputs, remove_outdated, write_report
 from harness.run import Runner, make_report
 from harness.run.cell import FinishedSuite
+from harness.run.notes import describe_other_requests
 from harness.suites import load_suite
 from harness.suites.given_body import GivenBody, read_given_body
 from harness.suites.inputs import RunInputs
@@ -88,8 +89,20 @@ class SessionRuns:
         options = self.relevance_session.options
         query_filter = QueryFilter.from_options(options.run)
         today = self.relevance_session.today
-        items = plan_items(suite, each_query=options.each_query, query_filter=query_filter, today=today)
-        return repeat_for_cells(items, suite, options.requests, options.indexes)
+        items = {}
+        for request in options.requests or [None]:
+            items[request] = plan_items(
+                suite, request, each_query=options.each_query, query_filter=query_filter, today=today
+            )
+        return repeat_for_cells(items, suite, options.indexes)
+
+    def list_ungated(self, suite: Suite) -> list[str]:
+        """A sentence for each request of the session that gates nothing of *suite*, and so has no items."""
+        sentences: list[str] = []
+        for request in self.relevance_session.options.requests or tuple(suite.requests)[:1]:
+            if request in suite.requests and not gates_anything(suite, request):
+                sentences += describe_other_requests(suite, request)
+        return [f"{shorten_path(Path(suite.path))}: {sentence}" for sentence in sentences]
 
     def make_options(self, request: str | None = None, index: str | None = None) -> RunOptions:
         """The options of a run with *request* and *index*; None for the first that the session selects."""
@@ -430,7 +443,7 @@ class SuiteOfItems:
         options = self.options
         if options.save_baseline:
             return Reference(updating=True)
-        if not needs_baseline(finished.suite):
+        if not needs_baseline(finished.suite, finished.run.request):
             return None
         return find_reference(finished.suite, finished.run, options.baseline, options.searched(), finished.others)
 

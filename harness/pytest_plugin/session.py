@@ -86,6 +86,8 @@ class RelevanceSession:
         """The ignored paths in folders that are collected whole."""
         self.suites_without_items: list[Path] = []
         """The suites without an item."""
+        self.ungated: list[str] = []
+        """The requests without an item, as they gate nothing, in sentences."""
 
         # Running.
         self.expects_runs = False

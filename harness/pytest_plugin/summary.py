@@ -29,12 +29,14 @@ def print_summary(terminal: pytest.TerminalReporter, runs: SessionRuns) -> None:
     report, failures = runs.build_report(), runs.list_failures()
     left_out = relevance_session.count_left_out()
     has_suites = report is not None or failures or left_out or relevance_session.suites_without_items
-    if has_suites or relevance_session.problems or relevance_session.removed:
+    if has_suites or relevance_session.ungated or relevance_session.problems or relevance_session.removed:
         _print_suites(terminal, relevance_session, report, failures)
     for path, reason in runs.list_unreached().items():
         terminal.write_line(make_loggable(f"{path}: did not run: {reason}"), red=True)
     for path in _list_without_items(relevance_session, report):
         terminal.write_line(make_loggable(f"{path}: {NO_ITEMS}"), yellow=True)
+    for sentence in dict.fromkeys(relevance_session.ungated):
+        terminal.write_line(make_loggable(f"{sentence}; it has no items"))
     if left_out:
         terminal.write_line(f"skipped: {format_left_out(left_out)}; pass a path to run its suites")
     step = relevance_session.options.github

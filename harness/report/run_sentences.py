@@ -150,7 +150,8 @@ def _describe_decision(report: Report) -> str:
         if is_report_only(report):
             return "Nothing was decided: --report-only"
         if report.undecided:
-            return "Nothing was decided: the selection of queries left no threshold"
+            selected = "requests" if any(suite.for_other_requests for suite in report.suites) else "queries"
+            return f"Nothing was decided: the selection of {selected} left no threshold"
     decision = write_thresholds_headline(verdicts, unanswered, report.exit_status)
     holds = not unanswered and not any(verdict.status in BAD for verdict in verdicts)
     if holds and compute_exit_status(report.suites):
@@ -187,9 +188,13 @@ def write_closing(report: Report) -> str:
     total = f"{count_suites(report)}, {count(len(statuses), 'threshold')}"
     if statuses:
         total += f": {format_tally(statuses)}"
-    unanswered = sum(len(suite.unanswered_once) for suite in report.suites)
-    if unanswered:
-        total += f"; {count(unanswered, 'query')} without an answer"
+    unanswered = {True: 0, False: 0}
+    for suite in report.suites:
+        unanswered[suite.gates] += len(suite.unanswered_once)
+    if unanswered[True]:
+        total += f"; {count(unanswered[True], 'query')} without an answer"
+    if unanswered[False]:
+        total += f"; {count(unanswered[False], 'query')} without an answer of requests that gate nothing"
     if is_report_only(report):
         total += "; --report-only decides nothing"
     return total

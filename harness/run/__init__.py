@@ -92,12 +92,18 @@ def make_report(reports: Sequence[SuiteReport], missing: Sequence[MissingSuite] 
 
 def explain_undecided(reports: Sequence[SuiteReport], query_filter: QueryFilter) -> str:
     """
-    Why *query_filter* left no threshold to decide; empty if it left some, or none was to be decided.
+    Why *query_filter*, or the requests that ran, left no threshold to decide; empty if some are, or none was to be.
 
     A gate that decides nothing must not pass.
     """
     is_decided = any(suite.verdicts or suite.report_only for suite in reports)
-    if is_decided or not query_filter.is_part:
+    if is_decided:
+        return ""
+    requests = list(dict.fromkeys(suite.request for suite in reports if suite.for_other_requests))
+    if requests:
+        noun = "request" if len(requests) == 1 else "requests"
+        return f"no threshold is for the {noun} {one_of(requests)}; select another request, or all of them"
+    if not query_filter.is_part:
         return ""
     if query_filter.queries:
         return f"no threshold belongs to {one_of(query_filter.queries)}{query_filter.tag_words}; add one to a query"

@@ -16,7 +16,15 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from harness.errors import HookError, LoginRefused, SearchError
 from harness.gate import decide
-from harness.gate.selection import QueryFilter, Selection, interleave_blamed, list_blamed_queries
+from harness.gate.selection import (
+    QueryFilter,
+    Selection,
+    gates_anything,
+    interleave_blamed,
+    list_blamed_queries,
+    list_for_other_requests,
+    needs_baseline,
+)
 from harness.masking import Masker, keep_small, redact, shorten_vectors
 from harness.metrics.score import score_run
 from harness.model import (
@@ -45,7 +53,7 @@ from harness.run.checks import CheckedSearches, Targets
 from harness.run.connections import FixtureBuilds, retarget
 from harness.run.header import NOT_ASKED
 from harness.run.journal import Rerun, RunRecord
-from harness.run.notes import describe_run
+from harness.run.notes import describe_other_requests, describe_run
 from harness.run.plan import SearchOptions, SearchPlan, plan_searches
 from harness.run.report import DecidedRun, ReportDetails, assemble
 from harness.run.streams import (
@@ -119,7 +127,12 @@ class Cell:
     @property
     def is_compared(self) -> bool:
         """Whether the run is compared with a baseline, or becomes one."""
-        return self.options.save_baseline or self.selection.needs_baseline
+        return self.options.save_baseline or self.needs_baseline
+
+    @property
+    def needs_baseline(self) -> bool:
+        """Whether a selected threshold for the request compares with a baseline."""
+        return needs_baseline(self.selection.selected, self.options.request)
 
     @property
     def needs_tails(self) -> bool:
@@ -689,10 +702,16 @@ def conclude_cell(
     sent: dict[str, SentRequest] = {}
     if inspected is None:
         sent = _describe_requests(answered, run, verdicts)
+    whole_suite = selection.whole_suite
+    notes = [*describe_run(selection, run, options, answered.cell.server, verdicts), *notes]
+    if inspected is None:
+        notes += describe_other_requests(whole_suite, run.request)
     details = ReportDetails(
-        notes=[*describe_run(selection, run, options, answered.cell.server, verdicts), *notes],
+        notes=notes,
         deselected=len(selection.others),
         decides=inspected is None,
+        gates=gates_anything(whole_suite, run.request),
+        for_other_requests=len(list_for_other_requests(whole_suite, run.request)),
         report_only=options.report_only,
         sent=sent,
         searched=options.searched(),
@@ -720,7 +739,7 @@ def _add_facts_and_load_reference(answered: AnsweredCell, run: Run) -> tuple[Run
     from harness.baseline.files import has_baseline
 
     informs = run.has_rankings and has_baseline(suite, options.baseline)
-    if not answered.cell.selection.needs_baseline and not informs:
+    if not answered.cell.needs_baseline and not informs:
         return run, None
     if run.facts is None and answered.search is not None:
         run = replace(run, facts=answered.search.index_facts(run.index))

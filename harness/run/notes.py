@@ -6,7 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from harness.baseline.differences import describe_left_out
 from harness.config import ENGINES
-from harness.gate.selection import QueryFilter, Selection, collect_thresholds, needs_baseline
+from harness.gate.selection import (
+    QueryFilter,
+    Selection,
+    collect_thresholds,
+    gates_anything,
+    list_for_other_requests,
+    needs_baseline,
+)
 from harness.gate.ties import suggest_tie_break
 from harness.metrics.ranking import gain_of
 from harness.model import (
@@ -35,7 +42,7 @@ def describe_run(
     yield from _describe_body(run, options)
     yield from _describe_index(suite, run, options)
     yield from _describe_state(suite, run)
-    yield from _describe_deselection(selection, options, verdicts)
+    yield from _describe_deselection(selection, run.request, options, verdicts)
     yield from _describe_tails(run, suite.depth)
     yield from _describe_warm_up(suite, run, options)
     yield from _describe_repeats(run, options)
@@ -118,12 +125,15 @@ def _list_unread_parts(suite: Suite, states: Sequence[IndexState]) -> list[str]:
     return parts
 
 
-def _describe_deselection(selection: Selection, options: RunOptions, verdicts: Sequence[Verdict]) -> Iterator[str]:
-    """The queries and thresholds that the options left out."""
+def _describe_deselection(
+    selection: Selection, request: str, options: RunOptions, verdicts: Sequence[Verdict]
+) -> Iterator[str]:
+    """The queries and thresholds that the options left out, of those for *request*."""
+    suite = selection.whole_suite
     query_filter = QueryFilter.from_options(options)
     if query_filter.queries and not selection.selected.queries:
         yield f"nothing was sent: the suite has no query {one_of(query_filter.queries)}{query_filter.tag_words}"
-    left_out = len(collect_thresholds(selection.whole_suite)) - len(verdicts)
+    left_out = len(collect_thresholds(suite)) - len(list_for_other_requests(suite, request)) - len(verdicts)
     if left_out == 1:
         yield f"1 threshold is not decided: it is about other queries than {query_filter}"
     elif left_out:
@@ -170,7 +180,7 @@ def describe_baseline(
     suite: Suite, run: Run, reference: Reference | None, before: Mapping[str, QueryBaseline]
 ) -> Iterator[str]:
     """What changed since the baseline, and what is not compared; none where verdicts report that it is missing."""
-    if reference is None or (reference.run is None and needs_baseline(suite)):
+    if reference is None or (reference.run is None and needs_baseline(suite, run.request)):
         return
     yield from reference.changes
     tied = [query for query, in_baseline in before.items() if in_baseline.ties_only]
@@ -180,6 +190,24 @@ def describe_baseline(
     note = describe_left_out(suite, run, reference)
     if note:
         yield note
+
+
+OTHERS_SHOWN = 3
+"""Thresholds for other requests that a note names."""
+
+
+def describe_other_requests(suite: Suite, request: str) -> Iterator[str]:
+    """That *request* of *suite* gates nothing, and why; or which thresholds are left out for it."""
+    others = list_for_other_requests(suite, request)
+    if not suite.requests[request].gates:
+        yield f"the request {request!r} gates nothing: it has `gate: false`"
+    elif others:
+        texts = listed([f"{threshold.text} ({', '.join(threshold.requests)})" for threshold in others], OTHERS_SHOWN)
+        if gates_anything(suite, request):
+            are_for = "threshold is for another request" if len(others) == 1 else "thresholds are for other requests"
+            yield f"{len(others):,} {are_for} than {request!r}: {texts}"
+        else:
+            yield f"the request {request!r} gates nothing: all thresholds are for other requests: {texts}"
 
 
 def explain_undecided_suite(verdicts: Sequence[Verdict], *, decides: bool, report_only: bool) -> Iterator[str]:

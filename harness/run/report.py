@@ -82,6 +82,10 @@ class ReportDetails:
     """How many queries were not selected."""
     decides: bool = True
     """Whether thresholds were to be decided."""
+    gates: bool = True
+    """Whether the run may fail."""
+    for_other_requests: int = 0
+    """How many thresholds are not decided for the request."""
     report_only: bool = False
     """Whether nothing was to be decided."""
     sent: Mapping[str, SentRequest] = field(default_factory=dict)
@@ -114,7 +118,8 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
     if run.repeats:
         repeats = RepeatSummary(len(run.repeats) + 1, find_unstable_queries(run))
     notes = [*details.notes, *describe_baseline(suite, run, reference, before)]
-    notes += explain_undecided_suite(verdicts, decides=details.decides, report_only=details.report_only)
+    if details.gates or details.report_only:
+        notes += explain_undecided_suite(verdicts, decides=details.decides, report_only=details.report_only)
     if findings.twice:
         notes.append(f"documents returned twice are counted once: {listed(findings.twice)}")
     notes += advise_tie_break(verdicts, template)
@@ -156,6 +161,8 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         hits=findings.hits,
         judged_hits=findings.judged_hits,
         timing=_summarize_timing(run),
+        gates=details.gates,
+        for_other_requests=details.for_other_requests,
     )
 
 

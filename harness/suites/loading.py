@@ -47,6 +47,7 @@ from harness.suites.placeholders import check_placeholders
 from harness.suites.queries import add_vectors, list_queries
 from harness.suites.reading import Reading, read_suite_file
 from harness.suites.requests import (
+    check_gates,
     check_indexes,
     check_own_address,
     check_point_in_time,
@@ -55,7 +56,7 @@ from harness.suites.requests import (
     read_target,
     read_templates,
 )
-from harness.suites.thresholds import check_tags, read_measures, read_thresholds
+from harness.suites.thresholds import ThresholdReader, check_tags, read_measures
 from harness.suites.yaml import Problems
 
 
@@ -167,13 +168,15 @@ class LoadedSuite:
     @cached_property
     def _thresholds(self) -> tuple[Threshold, ...]:
         reading = self.reading
-        return read_thresholds(
-            reading.shape.thresholds,
-            self.known_gain,
-            reading.problems,
-            of_query=False,
-            checking=reading.checking,
+        return self._threshold_reader.read_thresholds(reading.shape.thresholds, reading.problems, of_query=False)
+
+    @cached_property
+    def _threshold_reader(self) -> ThresholdReader:
+        return ThresholdReader(
+            gain=self.known_gain,
             profile=self._profile,
+            requests=self._templates if self.is_whole("request", "requests") else None,
+            checking=self.reading.checking,
         )
 
     @property
@@ -205,7 +208,7 @@ class LoadedSuite:
         """The queries without judgments of files; None if they are unknown."""
         self._require("queries", "the suite has no 'queries'; expected a list of queries, or the path of a query file")
         grade_names = self._grade_names if self.is_whole("grades") else None
-        queries = list_queries(self.reading, self._files, grade_names, self.known_gain, self.judgments)
+        queries = list_queries(self.reading, self._files, grade_names, self._threshold_reader, self.judgments)
         if queries:
             return add_vectors(queries, self.reading, self._files)
         # An empty tuple is an empty list, unless the key is missing, or all queries were left out as invalid.
@@ -295,6 +298,8 @@ def _check(loaded: LoadedSuite) -> None:
         _check_documents(loaded)
         _check_judgments(loaded)
         _check_queries(loaded)
+    if loaded.is_whole("request", "requests"):
+        check_gates(loaded.suite.requests.values(), loaded.all_thresholds, loaded.reading)
     if not find_dialect(loaded.suite.target.service).has_indexes:
         check_service(loaded.all_thresholds, loaded.reading)
 

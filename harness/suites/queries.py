@@ -20,14 +20,14 @@ from harness.files.opening import MOST_PROBLEMS, TextSource, read_source
 from harness.files.records import detect_separator, read_number, remove_mark
 from harness.files.vectors import is_array, read_ids, read_vectors
 from harness.masking import fingerprint, names_login
-from harness.model import Gain, Json, Mark, Profile, Query
+from harness.model import Json, Mark, Query
 from harness.suites.files import NamedFile, SuiteFiles
 from harness.suites.grades import Judgments, read_written_grade
 from harness.suites.placeholders import RESERVED, is_name
 from harness.suites.reading import Reading, read_query
 from harness.suites.scalars import iterate_masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
-from harness.suites.thresholds import read_expectations, read_thresholds, read_waiver
+from harness.suites.thresholds import ThresholdReader, read_waiver
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode
 from harness.words import count, did_you_mean, list_repeated, listed
 
@@ -61,7 +61,7 @@ def list_queries(
     reading: Reading,
     files: SuiteFiles,
     grade_names: Mapping[str, float] | None,
-    gain: Gain | None,
+    threshold_reader: ThresholdReader,
     judgments: Judgments,
 ) -> tuple[Query, ...] | None:
     """
@@ -72,7 +72,7 @@ def list_queries(
     """
     shape = reading.shape.queries
     masked = _find_masked_questions(reading) if reading.variables else {}
-    reader = _QueryReader(reading, grade_names, gain, judgments, masked)
+    reader = _QueryReader(reading, grade_names, threshold_reader, judgments, masked)
     path = shape.file if isinstance(shape, QueryFileShape) else shape
     from_file: _WrittenQueries = {}
     if isinstance(path, ScalarNode):
@@ -97,13 +97,13 @@ class _QueryReader:
     """
     Reads queries of a suite and of its query file; judgments written with a query go to *judgments*.
 
-    *grade_names* and *gain* are None if they are unknown. *masked* has the values of `Query.masked` by the place of the
+    *grade_names* are None if they are unknown. *masked* has the values of `Query.masked` by the place of the
     query's id.
     """
 
     reading: Reading
     grade_names: Mapping[str, float] | None
-    gain: Gain | None
+    threshold_reader: ThresholdReader
     judgments: Judgments
     masked: Mapping[Mark, Json]
 
@@ -150,12 +150,8 @@ class _QueryReader:
         return queries
 
     def _build_query(self, shape: QueryShape, problems: Problems) -> Query:
-        checking = self.reading.checking
-        profile = Profile(self.reading.shape.profile)
-        thresholds = read_thresholds(
-            shape.thresholds, self.gain, problems, of_query=True, checking=checking, profile=profile
-        )
-        expectations = read_expectations(shape.expect, problems, checking=checking)
+        thresholds = self.threshold_reader.read_thresholds(shape.thresholds, problems, of_query=True)
+        expectations = self.threshold_reader.read_expectations(shape.expect, problems)
         tags: dict[str, None] = {}
         for tag in shape.tags:
             if str(tag) in tags:

@@ -200,6 +200,7 @@ def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> Req
     if not isinstance(entry, RequestShape):
         if name == DEFAULT_NAME:
             _refuse_several(node, problems)
+        _refuse_gate(node, problems)
         _check_body(node, problems)
         return RequestTemplate(name, entry, mark=node.mark)
     if (entry.body is None) == (entry.http is None):
@@ -213,7 +214,8 @@ def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> Req
             message = "'routing' and 'url_params' need an engine, but the request goes over HTTP; use params"
             problems.note(node.mark, message)
         _check_service_request(entry.http, node, problems)
-        return RequestTemplate(name, entry.http.json_body, http=_read_http(entry.http, problems), mark=node.mark)
+        http = _read_http(entry.http, problems)
+        return RequestTemplate(name, entry.http.json_body, http=http, mark=node.mark, gates=entry.gate)
     if isinstance(node, MappingNode):
         _check_body(node.find_child("body"), problems)
     return RequestTemplate(
@@ -222,7 +224,24 @@ def _read_template(name: str, entry: Any, node: Node, problems: Problems) -> Req
         _optional(entry.index),
         mark=node.mark,
         url_params=_read_url_params(entry, problems),
+        gates=entry.gate,
     )
+
+
+def check_gates(templates: Collection[RequestTemplate], thresholds: Collection[Threshold], reading: Reading) -> None:
+    """Check that some request is gated, if there is a threshold."""
+    if templates and thresholds and not any(template.gates for template in templates):
+        key = "request" if reading.shape.requests is None else "requests"
+        message = "each request has 'gate: false', so that no threshold is decided; remove it from one"
+        reading.problems.note(reading.find_mark(key), message)
+
+
+def _refuse_gate(body: Node, problems: Problems) -> None:
+    """Refuse ``gate: false`` among the keys of a body, which would be sent to the engine."""
+    # A key of a body has an object or a list, if an engine has such a key at all.
+    if isinstance(body, MappingNode) and isinstance(body.find_child("gate"), ScalarNode):
+        message = "found 'gate' among the keys of a body; expected it beside the key 'body': {gate: false, body: …}"
+        problems.note(body.find_key("gate").mark, message)
 
 
 ANSWER_PARAMETERS = frozenset(

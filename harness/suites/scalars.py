@@ -138,6 +138,14 @@ def read_truth(node: Node) -> bool:
     return value
 
 
+def read_gate(node: Node) -> bool:
+    """True or false, without variables: it decides which tests there are."""
+    scalar = expect_scalar(node, "true or false")
+    if scalar.variables:
+        refuse(f"found {scalar.raw!r}, expected true or false, without variables: it selects tests", scalar.mark)
+    return read_truth(scalar)
+
+
 def read_date(node: Node) -> date | None:
     """A day, written 2027-01-31; None while its variable is not set."""
     scalar = expect_scalar(node, "a date such as 2027-01-31")
@@ -235,6 +243,7 @@ Positive = Annotated[
     Any, PlainValidator(read_positive), WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, _VARIABLE]})
 ]
 Truth = Annotated[Any, PlainValidator(read_truth), WithJsonSchema({"anyOf": [{"type": "boolean"}, _VARIABLE]})]
+Gate = Annotated[bool, PlainValidator(read_gate), WithJsonSchema({"type": "boolean"})]
 Day = Annotated[
     Any,
     PlainValidator(read_date),
@@ -247,7 +256,13 @@ JsonObject = Annotated[dict[str, Any], PlainValidator(read_json_object), WithJso
 RequestBody = Annotated[
     dict[str, Any],
     PlainValidator(read_json_object),
-    WithJsonSchema({"type": "object", "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]}}),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {"gate": {"type": ["array", "object"]}},
+            "not": {"anyOf": [{"required": [key]} for key in BESIDE_A_BODY]},
+        }
+    ),
 ]
 Grade = Annotated[Any, PlainValidator(read_grade), WithJsonSchema({"type": ["number", "string"]})]
 Key = Annotated[Any, PlainValidator(lambda key: key), WithJsonSchema({"type": "string"})]

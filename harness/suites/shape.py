@@ -12,6 +12,7 @@ from harness.model import GainKind, Mark, Profile
 from harness.suites.scalars import (
     BESIDE_A_BODY,
     Day,
+    Gate,
     Grade,
     Indexes,
     JsonObject,
@@ -166,6 +167,9 @@ class ThresholdShape(LineShape):
     skip: WaiverShape | None = Field(None, description="Skipped.")
     markers: Markers = Field([], description="pytest markers of its test.")
     severity: Severity = Field("fail", description="Whether a failure fails the run or is a warning. Default: fail.")
+    requests: list[Name] | None = Field(
+        None, description="The names of the requests that it is for. Default: all.", json_schema_extra={"minItems": 1}
+    )
 
 
 class ExpectationShape(LineShape):
@@ -176,17 +180,23 @@ class ExpectationShape(LineShape):
     skip: WaiverShape | None = Field(None, description="Skipped.")
     markers: Markers = Field([], description="pytest markers of its test.")
     severity: Severity = Field("fail", description="Whether a failure fails the run or is a warning. Default: fail.")
+    requests: list[Name] | None = Field(
+        None, description="The names of the requests that it is for. Default: all.", json_schema_extra={"minItems": 1}
+    )
 
 
 ThresholdLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ThresholdShape, Tag("<mapping>")],
     select_branch(
-        "a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity"
+        "a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity, "
+        "requests"
     ),
 ]
 ExpectationLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ExpectationShape, Tag("<mapping>")],
-    select_branch("an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers, severity"),
+    select_branch(
+        "an expectation such as 'sku-17 in top 3', or a mapping with expect, xfail, skip, markers, severity, requests"
+    ),
 ]
 
 
@@ -257,6 +267,7 @@ class RequestShape(Shape):
     routing: Text = Field(None, description="The routing values whose shards are searched, with commas between.")
     url_params: dict[Key, JsonValue] = Field({}, description="Parameters of the URL of _search.")
     http: HttpShape | None = Field(None, description="A request to an HTTP search service.")
+    gate: Gate = Field(True, description="Whether thresholds are decided for it; false only shows it. Default: true.")
 
 
 def _find_request_tag(node: Node) -> str:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
 from harness.metrics import is_of_novelty, parse_measure
-from harness.model import Condition, Gain, Measure, Profile, Query, Threshold, UnresolvedCondition, Waiver
+from harness.model import (
+    Condition,
+    Gain,
+    Measure,
+    Profile,
+    Query,
+    RequestTemplate,
+    Threshold,
+    UnresolvedCondition,
+    Waiver,
+)
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, ScalarNode
 from harness.words import did_you_mean
@@ -49,73 +60,104 @@ def read_measures(texts: Iterable[ScalarNode], problems: Problems) -> tuple[Meas
     return tuple(measures.values())
 
 
-def read_thresholds(
-    lines: Iterable[Line],
-    gain: Gain | None,
-    problems: Problems,
-    *,
-    of_query: bool,
-    checking: bool,
-    profile: Profile = Profile.STANDARD,
-) -> tuple[Threshold, ...]:
-    """
-    The thresholds of a suite or of one query; invalid ones are left out and noted.
+@dataclass(frozen=True, slots=True)
+class ThresholdReader:
+    """Reads the thresholds of a suite and of its queries; invalid ones are left out and noted."""
 
-    Args:
-        lines: Texts, or mappings with a text and more keys.
-        gain: The suite's; None if it is unknown, then the reach is not checked.
-        problems: Receives the problems.
-        of_query: Whether they are a query's own.
-        checking: Whether variables may be unset, so that a text with variables cannot be judged yet.
-        profile: The suite's.
-    """
-    thresholds = []
-    for line in lines:
-        text = _find_text(line)
-        tag = _find_written_tag(text)
-        if tag and _VALUE in tag:
-            message = "found a variable in the tag, expected a tag as queries have it: it selects them"
-            problems.note(text.mark, message)
-            continue
-        condition: Condition
-        if text.unset:
-            condition = UnresolvedCondition(text.variables)
-        else:
-            try:
-                condition, parsed_tag = parse_threshold(text, of_query=of_query)
-            except GrammarError as error:
-                _note_grammar_error(error, text, problems)
-                continue
-            if text.variables and parsed_tag != tag:
-                message = f"the value of a variable has 'for {parsed_tag}', expected it as written in the threshold"
+    gain: Gain | None
+    """The suite's; None if it is unknown, then the reach is not checked."""
+    profile: Profile
+    """The suite's."""
+    requests: Mapping[str, RequestTemplate] | None
+    """The suite's, by name; None if they are unknown."""
+    checking: bool
+    """Whether variables may be unset, so that a text with variables cannot be judged yet."""
+
+    def read_thresholds(self, lines: Iterable[Line], problems: Problems, *, of_query: bool) -> tuple[Threshold, ...]:
+        """The thresholds of *lines*, which are the suite's or those *of_query*; *problems* receives what is wrong."""
+        thresholds = []
+        for line in lines:
+            text = _find_text(line)
+            tag = _find_written_tag(text)
+            if tag and _VALUE in tag:
+                message = "found a variable in the tag, expected a tag as queries have it: it selects them"
                 problems.note(text.mark, message)
                 continue
-            if not _can_be_judged(condition, text, problems, gain, profile):
-                continue
-            if text.variables and checking:
+            condition: Condition
+            if text.unset:
                 condition = UnresolvedCondition(text.variables)
-        thresholds.append(_make_threshold(line, text, condition, tag))
-    return tuple(thresholds)
+            else:
+                try:
+                    condition, parsed_tag = parse_threshold(text, of_query=of_query)
+                except GrammarError as error:
+                    _note_grammar_error(error, text, problems)
+                    continue
+                if text.variables and parsed_tag != tag:
+                    message = f"the value of a variable has 'for {parsed_tag}', expected it as written in the threshold"
+                    problems.note(text.mark, message)
+                    continue
+                if not _can_be_judged(condition, text, problems, self.gain, self.profile):
+                    continue
+                if text.variables and self.checking:
+                    condition = UnresolvedCondition(text.variables)
+            thresholds.append(self._make_threshold(line, condition, tag, problems))
+        return tuple(thresholds)
 
+    def read_expectations(self, lines: Iterable[Line], problems: Problems) -> tuple[Threshold, ...]:
+        """The expectations of a query; like `read_thresholds`."""
+        expectations = []
+        for line in lines:
+            text = _find_text(line)
+            condition: Condition = UnresolvedCondition(text.variables)
+            if not text.unset:
+                try:
+                    parsed = parse_expectation(text)
+                except GrammarError as error:
+                    _note_grammar_error(error, text, problems)
+                    continue
+                if not _can_be_judged(parsed, text, problems, Gain(), Profile.STANDARD):
+                    continue
+                if not (text.variables and self.checking):
+                    condition = parsed
+            expectations.append(self._make_threshold(line, condition, None, problems))
+        return tuple(expectations)
 
-def read_expectations(lines: Iterable[Line], problems: Problems, *, checking: bool) -> tuple[Threshold, ...]:
-    """The expectations of a query; like `read_thresholds`."""
-    expectations = []
-    for line in lines:
+    def _make_threshold(self, line: Line, condition: Condition, tag: str | None, problems: Problems) -> Threshold:
         text = _find_text(line)
-        condition: Condition = UnresolvedCondition(text.variables)
-        if not text.unset:
-            try:
-                parsed = parse_expectation(text)
-            except GrammarError as error:
-                _note_grammar_error(error, text, problems)
-                continue
-            if not _can_be_judged(parsed, text, problems, Gain(), Profile.STANDARD):
-                continue
-            if not (text.variables and checking):
-                condition = parsed
-        expectations.append(_make_threshold(line, text, condition, tag=None))
-    return tuple(expectations)
+        if isinstance(line, ScalarNode):
+            return Threshold(text.raw, condition, tag, text.mark)
+        return Threshold(
+            text.raw,
+            condition,
+            tag,
+            text.mark,
+            xfail=read_waiver(line.xfail),
+            skip=read_waiver(line.skip),
+            markers=tuple(map(str, line.markers)),
+            warns=line.severity == "warn",
+            requests=self._read_requests(line, problems),
+        )
+
+    def _read_requests(self, line: ThresholdShape | ExpectationShape, problems: Problems) -> tuple[str, ...]:
+        """The names of the requests that *line* is for, each checked."""
+        if line.requests is None:
+            return ()
+        if not line.requests:
+            message = "found no name in 'requests', expected the names of the requests that it is for"
+            problems.note(_find_text(line).mark, message)
+        names: list[str] = []
+        for name in line.requests:
+            if name in names:
+                problems.note(name.mark, f"the request {str(name)!r} is named twice")
+            elif self.requests is not None and name not in self.requests:
+                known = ", ".join(self.requests)
+                guess = did_you_mean(name, self.requests)
+                problems.note(name.mark, f"found no request {str(name)!r}, known are {known}{guess}")
+            elif self.requests is not None and not self.requests[name].gates:
+                message = f"the request {str(name)!r} has 'gate: false': nothing is decided for it; remove either"
+                problems.note(name.mark, message)
+            names.append(str(name))
+        return tuple(names)
 
 
 def read_waiver(shape: WaiverShape | None) -> Waiver | None:
@@ -177,21 +219,6 @@ def _is_refused_for_novelty(measure: Measure, text: ScalarNode, problems: Proble
         return False
     problems.note(text.mark, f"{measure.text} needs judgments by subtopic, which a suite does not have")
     return True
-
-
-def _make_threshold(line: Line, text: ScalarNode, condition: Condition, tag: str | None) -> Threshold:
-    if isinstance(line, ScalarNode):
-        return Threshold(text.raw, condition, tag, text.mark)
-    return Threshold(
-        text.raw,
-        condition,
-        tag,
-        text.mark,
-        xfail=read_waiver(line.xfail),
-        skip=read_waiver(line.skip),
-        markers=tuple(map(str, line.markers)),
-        warns=line.severity == "warn",
-    )
 
 
 def _note_grammar_error(error: GrammarError, text: ScalarNode, problems: Problems) -> None:

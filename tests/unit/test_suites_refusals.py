@@ -256,7 +256,7 @@ CASES = {
         changed('"mean nDCG@10 >= 0.8"', "[a]"),
         "8:5",
         "found a list, expected a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, "
-        "markers, severity",
+        "markers, severity, requests",
         "  - [a]",
     ),
     "placeholder that is no name": (

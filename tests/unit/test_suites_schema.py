@@ -25,10 +25,10 @@ gain: {good: 1.5, 0: -1}
 requests:
   current: {query: {match: {title: "{{text}}"}}}
   candidate: {index: other, body: {query: {term: {brand: "{{brand}}"}}}}
-  shared: {file: search.json}
+  shared: {file: search.json, gate: false}
 measures: ["nDCG@10"]
 thresholds:
-  - mean nDCG@10 >= 0.8
+  - {threshold: mean nDCG@10 >= 0.8, requests: [current]}
   - {threshold: "every P@5 >= 0.2", xfail: {reason: later, until: "2027-01-01"}, markers: [slow]}
 queries:
   - id: 7
@@ -108,8 +108,12 @@ def test_a_suite_with_every_key_fits_the_schema():
         ("profile: trec", "profile: null"),
         ("    tags: [head, 2024]", "    tags: null"),
         ("index: other, body:", "index: other, query:"),
-        ("{file: search.json}", "{file: [search.json]}"),
-        ("{file: search.json}", "{file: search.json, query: {}}"),
+        ("gate: false", "gate: maybe"),
+        ("requests: [current]", "requests: []"),
+        ("requests: [current]", "requests: current"),
+        ("query: {match: {title: ", "gate: false, query: {match: {title: "),
+        ("file: search.json", "file: [search.json]"),
+        ("file: search.json", "file: search.json, query: {}"),
     ],
 )
 def test_a_suite_of_another_shape_does_not_fit(old, new):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -175,11 +177,17 @@ def with_requests(*names: str) -> Suite:
     return Suite("shop", "s.yaml", Target(), templates, (NDCG,), (Query("q", "shoes", thresholds=(OWN,)),), (MEAN,))
 
 
+def repeat(
+    items: Sequence[PlannedItem], of: Suite, requests: Sequence[str | None] = (None,), indexes: Sequence[str] = ()
+) -> tuple[PlannedItem, ...]:
+    return repeat_for_cells(dict.fromkeys(requests, items), of, indexes)
+
+
 def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others() -> None:
     of = with_requests("current", "candidate")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
 
-    found = repeat_for_cells(items, of, ["candidate", "current"])
+    found = repeat(items, of, ["candidate", "current"])
 
     assert [item.name for item in found] == [
         "mean-nDCG-10-ge-0.5[candidate]",
@@ -197,14 +205,14 @@ def test_each_item_is_there_once_a_request_those_of_the_first_before_the_others(
 def test_a_request_that_the_suite_lacks_has_no_items() -> None:
     of = with_requests("current")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
-    assert {item.request for item in repeat_for_cells(items, of, ["current", "candidate"])} == {"current"}
+    assert {item.request for item in repeat(items, of, ["current", "candidate"])} == {"current"}
 
 
 def test_names_stay_unique_where_requests_differ_in_what_no_id_can_hold() -> None:
     of = with_requests("a b", "a-b", "a@b")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
 
-    names = [item.name for item in repeat_for_cells(items, of, ["a@b", "a-b", "a b"])]
+    names = [item.name for item in repeat(items, of, ["a@b", "a-b", "a b"])]
 
     assert len(set(names)) == len(names)
     assert names[0] == "mean-nDCG-10-ge-0.5[a-b-7508d8b5]"
@@ -216,8 +224,8 @@ def test_several_indexes_are_told_apart_by_their_own_ids() -> None:
     of = with_requests("current", "candidate")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)[:1]
 
-    found = repeat_for_cells(items, of, ["current"], ["products-*", "products"])
-    both = repeat_for_cells(items, of, ["current", "candidate"], ["v1", "v2"])
+    found = repeat(items, of, ["current"], ["products-*", "products"])
+    both = repeat(items, of, ["current", "candidate"], ["v1", "v2"])
 
     assert [item.name for item in found] == ["mean-nDCG-10-ge-0.5[products-c9f29541]", "mean-nDCG-10-ge-0.5[products]"]
     assert [(item.request, item.index) for item in found] == [(None, "products-*"), (None, "products")]
@@ -235,11 +243,39 @@ def test_several_indexes_are_told_apart_by_their_own_ids() -> None:
 def test_ids_of_cells_are_unique_where_a_name_could_be_cut_in_two_places() -> None:
     of = with_requests("a", "a-b")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
-    names = [item.name for item in repeat_for_cells(items, of, ["a", "a-b"], ["c", "b-c"])]
+    names = [item.name for item in repeat(items, of, ["a", "a-b"], ["c", "b-c"])]
     assert len(set(names)) == len(names) == 8
 
 
 def test_one_request_on_one_index_leaves_items_as_they_are() -> None:
     of = with_requests("current", "candidate")
     items = plan_items(of, each_query=False, query_filter=QueryFilter(), today=TODAY)
-    assert repeat_for_cells(items, of, ["candidate"], ["v1"]) == repeat_for_cells(items, of, (), ()) == items
+    assert repeat(items, of, ["candidate"], ["v1"]) == repeat(items, of) == items
+
+
+def test_a_request_has_the_items_of_its_thresholds_only() -> None:
+    only_current = replace(MEAN, text="mean nDCG@10 >= 0.9", requests=("current",))
+    expected = replace(OWN, requests=("current",))
+    of = replace(
+        with_requests("current", "candidate", "helper"),
+        queries=(Query("q", "shoes", thresholds=(expected,)), Query("r", "boots", thresholds=(OWN, expected))),
+        thresholds=(MEAN, only_current),
+    )
+    of = replace(of, requests={**of.requests, "helper": RequestTemplate("helper", {}, gates=False)})
+
+    def names(request: str | None, *, each_query: bool = False) -> list[str]:
+        return [
+            item.name
+            for item in plan_items(of, request, each_query=each_query, query_filter=QueryFilter(), today=TODAY)
+        ]
+
+    assert names(None) == ["mean-nDCG-10-ge-0.5", "mean-nDCG-10-ge-0.9", "query.q", "query.r"]
+    assert names("candidate") == ["mean-nDCG-10-ge-0.5", "query.r"]
+    assert names("candidate", each_query=True) == ["mean-nDCG-10-ge-0.5", "query.q", "query.r"]
+    assert names("helper") == names("helper", each_query=True) == []
+    [item] = [
+        item
+        for item in plan_items(of, "candidate", each_query=False, query_filter=QueryFilter(), today=TODAY)
+        if item.name == "query.r"
+    ]
+    assert item.verdicts == ("query.r.a-in-top-3",)
