@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from harness.config import Configs
 from harness.report.json import loads_report
 from harness.suites.reading import read_suite_file
 
@@ -59,9 +58,9 @@ def test_a_suite_is_read_once_to_be_collected_and_once_for_each_run(
 ) -> None:
     environs = []
 
-    def counted(path: Path, environ: Mapping[str, str] | None, configs: Configs) -> object:
+    def counted(path: Path, environ: Mapping[str, str] | None, *others: object) -> object:
         environs.append(environ is not None)
-        return read_suite_file(path, environ, configs)
+        return read_suite_file(path, environ, *others)
 
     monkeypatch.setattr("harness.suites.loading.read_suite_file", counted)
     run(*BOTH)
