@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +134,9 @@ def _read_log_options(columns: Mapping[str, Any]) -> LogOptions:
 
 
 def _print_wrong_lines(logs: Sequence[ReadLog]) -> None:
+    """Print the places of what was left out; the lines themselves may have personal data."""
     for log in logs:
         for problem in log.problems:
-            click.echo(make_loggable(str(problem)), err=True)
+            click.echo(make_loggable(str(replace(problem, excerpt=""))), err=True)
         if log.wrong_lines:
             click.echo(make_loggable(f"{log.path}: {count(log.wrong_lines, 'line')} left out"), err=True)

