@@ -155,8 +155,13 @@ class _Header:
     """The columns of a CSV file, and which of them are read."""
 
     columns: Sequence[str]
+    separator: str
     query: int
     count: int | None
+
+    def join(self, row: Sequence[str]) -> str:
+        """*row* as one line, for an excerpt."""
+        return self.separator.join(row).replace("\n", " ")
 
     def describe(self) -> str:
         """What is read, in words."""
@@ -197,27 +202,32 @@ def _read_rows(file: IO[bytes], reader: _LogReader, separators: str) -> None:
             line, row_begin = row_begin, number + rows.line_num + 1
             if not any(cell.strip() for cell in row):
                 continue
-            if len(row) != len(header.columns):
-                message = f"found {len(row)} columns, expected {len(header.columns)} as in the header"
-                findings.add(line, message, _join_cells(row, separator))
-                continue
-            traffic = 1
-            if header.count is not None:
-                cell = row[header.count].strip()
-                problem = _find_count_problem(cell, header.columns[header.count], reader.options)
-                if problem:
-                    column = len(separator.join([*row[: header.count], ""])) + 1
-                    findings.add(line, problem, _join_cells(row, separator), column)
-                    continue
-                traffic = int(float(cell))
-            text = row[header.query]
-            # Most texts have no apostrophe, and a log has millions.
-            if "'" in text:
-                text = remove_mark(text)
-            reader.add(text, traffic)
+            _take_row(row, line, header, reader)
     except csv.Error as error:
         wrong_line, message = explain_csv_error(error, row_begin, number + rows.line_num)
         findings.add(wrong_line, message)
+
+
+def _take_row(row: Sequence[str], line: int, header: _Header, reader: _LogReader) -> None:
+    """Count the searches of *row*, which begins in *line*; a problem goes to the findings."""
+    if len(row) != len(header.columns):
+        message = f"found {len(row)} columns, expected {len(header.columns)} as in the header"
+        reader.findings.add(line, message, header.join(row))
+        return
+    traffic = 1
+    if header.count is not None:
+        cell = row[header.count].strip()
+        problem = _find_count_problem(cell, header.columns[header.count], reader.options)
+        if problem:
+            column = len(header.join([*row[: header.count], ""])) + 1
+            reader.findings.add(line, problem, header.join(row), column)
+            return
+        traffic = int(float(cell))
+    text = row[header.query]
+    # Most texts have no apostrophe, and a log has millions.
+    if "'" in text:
+        text = remove_mark(text)
+    reader.add(text, traffic)
 
 
 def _find_header_line(lines: Iterator[str]) -> tuple[int, str | None]:
@@ -251,19 +261,21 @@ def _read_header(first_line: str, line: int, separator: str, reader: _LogReader)
     count = None
     if not options.count_lines:
         count = _find_column(columns, options.count_column, COUNT_NAMES)
-    text = first_line.rstrip("\n")
-    repeated = list_repeated([columns[place] for place in (query, count) if place is not None])
+    chosen = [columns[place] for place in (query, count) if place is not None]
+    repeated = [name for name in list_repeated(columns) if name in chosen]
     problem = ""
     if query is None:
         problem = _describe_missing(columns, options.query_column, "--query-column")
     elif count is None and options.count_column is not None:
         problem = _describe_missing(columns, options.count_column, "--count-column")
+    elif query == count:
+        problem = f"the column {columns[query]!r} cannot be both the query and the number of searches"
     elif repeated:
-        problem = f"the column {repeated[0]!r} cannot be both the query and the number of searches"
+        problem = f"the header names {', '.join(repeated)} twice"
     if query is None or problem:
-        reader.findings.have_one_cause(line, problem, text)
+        reader.findings.have_one_cause(line, problem, first_line.rstrip("\n"))
         return None
-    return _Header(columns, query, count)
+    return _Header(columns, separator, query, count)
 
 
 def _describe_missing(columns: Sequence[str], given: str | None, option: str) -> str:
@@ -300,11 +312,6 @@ def _find_count_problem(value: Any, name: str, options: LogOptions) -> str:
     return ""
 
 
-def _join_cells(row: Sequence[str], separator: str) -> str:
-    """A row as one line, for an excerpt."""
-    return separator.join(row).replace("\n", " ")
-
-
 # JSON lines.
 
 
@@ -335,9 +342,10 @@ def _read_json_lines(file: IO[bytes], reader: _LogReader) -> None:
             reader.findings.add(number, "found no object, expected one with a query", text)
             continue
         # Exports have documents in the envelope of a search, or behind the lines of a bulk request.
-        document = entry.get("_source", entry)
-        if entry.keys() <= {"index", "create"} or not isinstance(document, dict):
+        if entry and entry.keys() <= {"index", "create"}:
             continue
+        envelope = entry.get("_source")
+        document = envelope if isinstance(envelope, dict) else entry
         if keys is None:
             keys = _choose_keys(document, number, text, reader)
             if keys is None:

@@ -80,6 +80,7 @@ def test_columns_can_be_named(read):
     assert read("log.csv", text, query_column="words", count_column="n")[0] == {"tent": 4}
     nested = '{"request": {"params": {"q": "tent"}}, "n": 3}\n'
     assert read("log.jsonl", nested, query_column="request.params.q", count_column="n")[0] == {"tent": 3}
+    assert read("log.jsonl", '{"q": "tent", "_source": "web"}\n')[0] == {"tent": 1}
     assert read("log.csv", "query,hits\ntent,0\ntent,7\n", count_lines=True)[0] == {"tent": 2}
 
 
@@ -110,6 +111,7 @@ def test_a_cell_may_have_quotes_line_breaks_and_the_mark_of_a_spreadsheet(read):
         ("log.csv", "query,count\ntent,1.5\n", "log.csv:2:6: found '1.5' as 'count'"),
         ("log.csv", "query,count\ntent,nan\n", "log.csv:2:6: found 'nan' as 'count'"),
         ("log.csv", "query,hits\ntent,0\n", "if it is the number of results, give --count-lines, else --count-column"),
+        ("log.csv", "query,query\ntent,1\n", "log.csv:1:1: the header names query twice"),
         ("log.csv", "query,count\ntent\n", "log.csv:2:1: found 1 columns, expected 2 as in the header"),
         ("log.csv", 'query,count\ntent,1\n"rope,1\n', "log.csv:3:1: a quote in this row is not closed"),
         ("log.csv", b"query\ntent\nr\xffpe\n", "log.csv:3:2: byte 0xff is not UTF-8"),
@@ -123,6 +125,7 @@ def test_a_cell_may_have_quotes_line_breaks_and_the_mark_of_a_spreadsheet(read):
             '{"a": "tent"}\n',
             "log.jsonl:1:1: found the keys a, expected one with the queries, such as query",
         ),
+        ("log.jsonl", '{"q": "tent"}\n{}\n', "log.jsonl:2:1: the object lacks 'q'"),
         ("log.jsonl", "[1]\n", "log.jsonl:1:1: found no object, expected one with a query"),
         ("log.jsonl", '{"q": "a", "count": true}\n', "log.jsonl:1:12: found True as 'count', expected a whole number"),
         ("log.json", "{}", "log.json: found the suffix '.json', expected .csv, .tsv, .jsonl, .ndjson, .txt or .log"),
