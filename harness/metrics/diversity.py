@@ -37,6 +37,9 @@ def alpha_dcg(covers: Sequence[Collection[str]], alpha: float = 0.5) -> float:
     """
     Discounted cumulative gain in which a subtopic that was covered before is worth less each time.
 
+    The measure of this name in ndeval and ir_measures is another one: this sum, divided by that of documents that all
+    cover every subtopic.
+
     Source: Clarke et al. (2008).
 
     >>> round(alpha_dcg([{"s", "t"}, {"s"}]), 4)

@@ -50,13 +50,16 @@ def rbo(first: Sequence[str], second: Sequence[str], p: float = 0.9, *, ended: b
         return 0.0
     shared = list(_count_shared(short, long, len(long)))
     s, ll = len(short), len(long)
+    # Sums of rounded weights miss 1 by an ulp, to either side: a threshold of 1 would fail, or a mean be above 1.
+    if list(short) == list(long[:s]) and (s == ll or not ended):
+        return 1.0
     at_s, at_l = shared[s - 1], shared[ll - 1]
     seen = exact_sum(count / depth * p ** (depth - 1) for depth, count in enumerate(shared, start=1))
     if ended:
-        return (1 - p) * seen + at_l / ll * p**ll
+        return min(1.0, (1 - p) * seen + at_l / ll * p**ll)
     # Below the end of the shorter ranking, its overlap there is taken to go on.
     beyond = exact_sum(at_s * (depth - s) / (s * depth) * p ** (depth - 1) for depth in range(s + 1, ll + 1))
-    return (1 - p) * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll
+    return min(1.0, (1 - p) * (seen + beyond) + ((at_l - at_s) / ll + at_s / s) * p**ll)
 
 
 def overlap(first: Sequence[str], second: Sequence[str], cutoff: int) -> float:

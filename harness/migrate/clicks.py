@@ -8,7 +8,8 @@ and a document, the expected clicks are those that an average hit would have had
 
 rate(p) is the share of all impressions at p that were clicked. If propensities are given, it is the propensity of p
 times a factor that is the same for all p: with it, the expected clicks at all positions with a propensity add up to the
-clicks there. COEC is 1 for an average hit.
+clicks there. COEC is 1 for an average hit. It is 1 by construction for a document that was the only one at each of
+its positions, as rate(p) is then its own.
 
 Source: Zhang & Jones (2007), Comparing click logs and editorial labels for training query rewriting; the examination
 hypothesis of Craswell et al. (2008), An experimental comparison of click position-bias models. The interval is that of
@@ -129,6 +130,9 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
         else:
             counted[pair] = shown
     rates = _estimate_rates(log, counted, model)
+    documents_at: Counter[int] = Counter()
+    for shown in counted.values():
+        documents_at.update(position for position, count in shown.items() if count)
     documents = []
     for pair, shown in counted.items():
         impressions, clicks = shown.total(), _count_clicks(log, pair)
@@ -146,6 +150,11 @@ def grade_clicks(log: ClickLog, model: ClickModel) -> tuple[list[ClickedDocument
             _leave(log, "documents at positions where nothing was clicked")
             continue
         coec = clicks * exact.denominator / exact.numerator
+        if model.propensities is None and all(documents_at[position] == 1 for position in positions):
+            _leave(
+                log,
+                "what clicks say of documents that were alone at each of their positions: COEC is 1 by construction",
+            )
         low, high = (end * impressions / expected for end in wilson(clicks, impressions))
         documents.append(ClickedDocument(*pair, model.grade(coec), impressions, clicks, expected, coec, low, high))
     return documents, rates

@@ -28,6 +28,7 @@ import sys
 import numpy as np
 
 from harness.metrics import parse_measure, score_diverse_query, score_query
+from harness.metrics.diversity import alpha_dcg
 from harness.metrics.evaluate import evaluate
 from harness.model import Gain, GainKind, Profile
 
@@ -321,6 +322,12 @@ def test_ndeval_on_judgments_by_subtopic(seed):
     for text, measure in wanted.items():
         (theirs,) = [each.value for each in ir_measures.iter_calc([measure], qrels, run)]
         assert score_diverse_query(parse_measure(text), ranking, judgments) == pytest.approx(theirs, abs=1e-6), text
+
+    # Under the same name, ndeval divides by the sum of five documents that cover every subtopic: docs/measures.md.
+    subtopics = {subtopic for grades in judgments.values() for subtopic, grade in grades.items() if grade}
+    (theirs,) = [each.value for each in ir_measures.iter_calc([ir_measures.alpha_DCG @ 5], qrels, run)]
+    own = score_diverse_query(parse_measure("alpha_DCG@5"), ranking, judgments)
+    assert own / alpha_dcg([subtopics] * 5) == pytest.approx(theirs, abs=1e-6)
 
 
 RANX = {

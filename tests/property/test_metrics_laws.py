@@ -171,17 +171,38 @@ def test_the_residual_is_how_far_rbp_could_rise(ranking, grades, p):
 
 class TestRankAgainstRank:
     @settings(deadline=None)
-    @given(first=RANKINGS, second=RANKINGS, p=st.floats(0.05, 0.95))
-    def test_rbo_lies_in_0_to_1_and_is_symmetric(self, first, second, p):
+    @given(first=RANKINGS, second=RANKINGS, p=st.floats(0, 1, exclude_min=True, exclude_max=True), ended=st.booleans())
+    def test_rbo_lies_in_0_to_1_and_is_symmetric(self, first, second, p, ended):
         assume(first or second)
-        value = rbo(first, second, p)
-        assert -1e-9 <= value <= 1 + 1e-9
-        assert value == pytest.approx(rbo(second, first, p), abs=1e-12)
+        value = rbo(first, second, p, ended=ended)
+        assert 0 <= value <= 1
+        assert value == pytest.approx(rbo(second, first, p, ended=ended), abs=1e-12)
 
     @settings(deadline=None)
-    @given(ranking=RANKINGS.filter(bool), p=st.floats(0.05, 0.95))
-    def test_rbo_of_a_ranking_with_itself_is_1_and_with_strangers_0(self, ranking, p):
-        assert rbo(ranking, ranking, p) == pytest.approx(1, abs=1e-9)
+    @given(
+        size=st.integers(1, 400),
+        place=st.integers(0, 398),
+        p=st.floats(0, 1, exclude_min=True, exclude_max=True),
+        ended=st.booleans(),
+    )
+    def test_rbo_of_rankings_that_are_nearly_the_same_is_not_above_1(self, size, place, p, ended):
+        first = [str(number) for number in range(size)]
+        second = first[:]
+        second[place : place + 2] = second[place : place + 2][::-1]
+        assert 0 <= rbo(first, second, p, ended=ended) <= 1
+
+    @settings(deadline=None)
+    @given(
+        ranking=RANKINGS.filter(bool),
+        size=st.integers(1, 400),
+        p=st.floats(0.05, 0.95),
+        ended=st.booleans(),
+        longer=st.integers(1, 5),
+    )
+    def test_rbo_of_a_ranking_with_itself_is_1_and_with_strangers_0(self, ranking, size, p, ended, longer):
+        same = [str(number) for number in range(size)]
+        assert rbo(same, same, p, ended=ended) == 1
+        assert rbo(same, [*same, *(f"more {number}" for number in range(longer))], p) == 1
         assert rbo(ranking, [f"other {each}" for each in ranking], p) == pytest.approx(0, abs=1e-12)
 
     @settings(deadline=None)

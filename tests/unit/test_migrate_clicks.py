@@ -92,6 +92,37 @@ def test_the_interval_is_written_and_grades_that_it_leaves_open_are_counted(grad
     assert provenance["grade_uncertain"] == 4  # a 0.94 to 1.56, b 0.81 to 2.62, c 0.36 to 1.00, d 0.04 to 1.29
 
 
+ALONE = "what clicks say of documents that were alone at each of their positions: COEC is 1 by construction"
+
+
+@pytest.mark.parametrize(
+    ("rows", "alone"),
+    [
+        (["rope,e,3,50,1"], 1),
+        (["rope,e,3,50,49", "rope,f,4,30,3"], 2),
+        (["rope,e,3,50,10", "rope,e,4,30,3"], 1),
+        (["rope,e,3,50,10", "two tents,e,3,50,10"], 0),
+        (["rope,e,3,50,10", "rope,e,1,30,3"], 0),
+        (["rope,e,3,50,10", "rope,f,3,0,0"], 1),
+    ],
+)
+def test_a_document_that_shares_no_position_is_said_to_have_a_coec_of_1_by_construction(graded, rows, alone):
+    status, found, _, told = graded("clicks", COUNTED + "".join(f"{row}\n" for row in rows))
+    assert status == 0
+    if not alone:
+        assert ALONE not in told
+        return
+    assert f"{ALONE} ({alone} times)" in told if alone > 1 else ALONE in told
+    assert {row["coec"] for name, row in found.items() if name in "ef" and row["impressions"] != "0"} == {"1"}
+
+
+def test_given_propensities_make_no_coec_by_construction(graded, tmp_path):
+    (tmp_path / "seen.csv").write_text("position,propensity\n1,1\n2,0.5\n3,0.2\n")
+    _, found, _, told = graded("clicks", f"{COUNTED}rope,e,3,50,1\n", "--propensities", "seen.csv")
+    assert ALONE not in told
+    assert found["e"]["coec"] != "1"
+
+
 def test_given_propensities_are_scaled_so_that_all_clicks_are_expected(graded, tmp_path):
     # 100 * 1 + 100 * 0.5 = 150 of the 50 clicks: a factor of 1/3. Expected of a are 60 / 3 = 20.
     (tmp_path / "seen.csv").write_text("position,propensity\n1,1\n2,0.5\n")
@@ -278,7 +309,8 @@ def ubi(*, impressions=True):
 @pytest.mark.parametrize("impressions", [True, False])
 def test_ubi_counts_a_document_once_in_each_search(graded, impressions):
     status, rows, provenance, told = graded("ubi", ubi(impressions=impressions), name="ubi.ndjson")
-    assert (status, told) == (0, "")
+    assert status == 0
+    assert told == f"not carried over:\n  ubi.ndjson: {ALONE} (2 times)\n1 thing\n"
     assert {name: (row["query"], row["impressions"], row["clicks"], row["coec"]) for name, row in rows.items()} == {
         "a": ("Tent", "20", "8", "1"),
         "b": ("Tent", "20", "2", "1"),
@@ -346,6 +378,7 @@ def test_what_the_documents_of_a_query_id_say_differently_is_listed(graded):
         f"ubi.jsonl:{at + 2}:1: query_response_hit_ids other than the first of their query_id (query_id 'q1')",
         f"ubi.jsonl:{at + 4}:1: events without an action_name",
         "ubi.jsonl: the application; documents of 'docs', 'shop' are counted together",
+        f"ubi.jsonl: {ALONE} (2 times)",
     ]
 
 
