@@ -103,6 +103,42 @@ def test_three_documents_are_graded_with_three_keys_and_written_with_two_more(se
     assert page.locator("#item").is_hidden()
 
 
+SCALES = {
+    "named": (CHOICES, ["gain-0", "gain-1", "gain-3", "gain-4"]),
+    "two": (CHOICES[:2], ["gain-0", "gain-4"]),
+    "from 1": (CHOICES[1:], ["gain-0", "gain-1", "gain-4"]),
+    "below 0": (
+        tuple(GradeChoice(grade, "", str(place)) for place, grade in enumerate((-2.0, -1.0, 0.0, 0.5, 7.0))),
+        ["gain-negative", "gain-negative", "gain-0", "gain-1", "gain-4"],
+    ),
+    "one": (CHOICES[:1], ["gain-0"]),
+    "ten": (
+        tuple(GradeChoice(float(grade), "", str(grade)) for grade in range(10)),
+        ["gain-0", "gain-1", "gain-1", "gain-2", "gain-2", "gain-3", "gain-3", "gain-3", "gain-4", "gain-4"],
+    ),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scale", SCALES)
+def test_a_chosen_grade_has_the_colour_of_the_grade_and_a_mark(serve, session, scale, scheme):
+    choices, shades = SCALES[scale]
+    page = serve(replace(session, choices=choices, documents=DOCUMENTS[:1]), color_scheme=scheme)
+    for place, (choice, shade) in enumerate(zip(choices, shades, strict=True)):
+        press(page, choice.key)
+        button = page.locator("#grades button").nth(place)
+        button.and_(page.locator("[aria-pressed=true]")).wait_for()
+        assert [one.get_attribute("class") for one in page.locator("#grades button[class]:not([class=''])").all()] == [
+            shade
+        ]
+        green, red = button.evaluate(
+            "b => { const [r, g] = getComputedStyle(b).backgroundColor.match(/\\d+/g).map(Number); return [g, r]; }"
+        )
+        assert (green > red) == (shade not in ("gain-0", "gain-negative"))
+        assert "✓" in button.evaluate("b => getComputedStyle(b, '::before').content")
+        assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
+
+
 def test_what_is_known_of_a_document_is_shown_and_hidden_from_a_blind_judge(serve, session):
     page = serve(session)
     assert page.locator("#params").inner_text().split() == ["season", "summer"]

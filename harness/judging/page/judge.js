@@ -56,6 +56,16 @@
     return choice && choice.name ? `${choice.name} (${grade})` : String(grade);
   };
 
+  // The color of a grade, as in a report: below zero, the lowest, and the others in four steps to the best.
+  const shadeOf = (grade) => {
+    if (grade < 0) return "gain-negative";
+    const grades = [...new Set(choices.map((one) => one.grade))].sort((a, b) => a - b);
+    const others = grades.filter((one) => one > Math.max(grades[0], 0));
+    const step = others.indexOf(grade);
+    if (step < 0) return "gain-0";
+    return "gain-" + (others.length === 1 ? 4 : Math.round(1 + (3 * step) / (others.length - 1)));
+  };
+
   const listed = (list, pairs) => {
     list.replaceChildren(...pairs.flatMap(([name, value]) => [made("dt", name), made("dd", value)]));
   };
@@ -85,7 +95,9 @@
     const others = Object.entries(one.others).map(([name, grade]) => `graded ${named(grade)} by ${name}`);
     at("ranks").textContent = [...ranks, ...existing, ...others].join(", ");
     for (const button of at("grades").children) {
-      button.setAttribute("aria-pressed", String(choices[button.dataset.choice].grade === one.grade));
+      const { grade } = choices[button.dataset.choice];
+      button.setAttribute("aria-pressed", String(grade === one.grade));
+      button.className = grade === one.grade ? shadeOf(grade) : "";
     }
     at("previous").disabled = place === 0;
     at("next").disabled = place === documents.length - 1;
