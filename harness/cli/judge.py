@@ -41,7 +41,7 @@ from harness.judging.page import JudgingServer, require_installed
 from harness.judging.session import JudgeOptions, check_on_scale, list_choices, open_session
 from harness.judging.writing import GradedFiles, check_output, format_csv, format_json_lines
 from harness.model import Suite
-from harness.report.outputs import Output, is_same_file, write_output
+from harness.report.outputs import Output, is_same_file, refuse_twins, write_output
 from harness.report.sentences import make_loggable
 from harness.report.terminal.judgments import dump_agreement, print_agreement
 from harness.words import count, did_you_mean, format_exactly
@@ -308,8 +308,9 @@ class _GradeTarget:
         Check that no output holds grades of others than *judges*.
 
         Raises:
-            UsageError: An output does.
+            UsageError: An output does, or two are one file.
         """
+        refuse_twins(self.outputs)
         for output in self.outputs:
             if is_same_file(output.path, self.files.suite):
                 raise UsageError(f"{output.path} is the suite itself; write to another file")

@@ -108,15 +108,16 @@ def command(
         check_outputs(options, outputs)
         _check_parts(options, scheduler, has_report=bool(outputs or as_json or github))
         found = find_given_suites(suites, options.root)
-        own_files = [] if options.journal is None else [options.journal]
-        with remove_outdated_on_error(outputs, RunInputs(found.suites, options, os.environ, own_files)):
+        journal_file = None if scheduler is not None else _find_journal(options, outputs)
+        journals = [] if journal_file is None else [journal_file]
+        with remove_outdated_on_error(outputs, RunInputs(found.suites, options, os.environ), journals):
             journal = None
             if options.shard is not None:
                 return _send_part(found.suites, options, matrix, quiet=quiet)
             if scheduler is not None:
                 report = _run_on_workers(scheduler, found.suites, options, matrix, quiet=quiet)
             else:
-                journal = _open_journal(found.suites, options, outputs)
+                journal = _open_journal(found.suites, options, journal_file)
                 report = _run_here(found.suites, options, matrix, journal, quiet=quiet)
     # From here on there is a report to give: an error while it is written does not remove what is written already.
     status = give_report(report, step, outputs, as_json=as_json, quiet=quiet)
@@ -198,20 +199,29 @@ def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, q
     return 0 if is_complete else NO_ANSWER
 
 
-def _open_journal(suites: Sequence[Path], options: RunOptions, outputs: Sequence[Output]) -> Journal | None:
+def _find_journal(options: RunOptions, outputs: Sequence[Output]) -> Output | None:
     """The journal of the option, or one beside the first report; None without a report file."""
     if options.journal is not None:
-        journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
-        journal.refuse_other_part(suites, ALL_QUERIES)
-        return journal
+        return Output("journal", options.journal, f"--journal {options.journal}")
     for output in outputs:
         # A device such as /dev/stdout has no folder for a journal.
         if output.path.is_file() or not output.path.exists():
             path = output.path.with_name(f"{output.path.name}.journal")
-            return Journal(path, resume=options.resume, is_kept=False, tell=_print_note)
-    if options.resume:
-        _print_note("starting anew: without --journal and --output no run leaves a journal")
+            return Output("journal", path, f"the journal of {output.name}")
     return None
+
+
+def _open_journal(suites: Sequence[Path], options: RunOptions, file: Output | None) -> Journal | None:
+    """The journal in *file*, which that of an option stays in."""
+    if file is None:
+        if options.resume:
+            _print_note("starting anew: without --journal and --output no run leaves a journal")
+        return None
+    is_kept = options.journal is not None
+    journal = Journal(file.path, resume=options.resume, is_kept=is_kept, tell=_print_note)
+    if is_kept:
+        journal.refuse_other_part(suites, ALL_QUERIES)
+    return journal
 
 
 def _print_note(line: str) -> None:

@@ -330,18 +330,20 @@ class OutputType(click.ParamType[Output]):
             self.fail(f"{file} is a folder, expected a file", param, ctx)
         if not path.absolute().parent.is_dir():
             self.fail(f"the folder {path.parent} does not exist; create it first", param, ctx)
-        return Output(kind, path)
+        return Output(kind, path, f"--output {value}")
 
 
 @contextmanager
-def remove_outdated_on_error(outputs: Sequence[Output], inputs: RunInputs) -> Iterator[None]:
+def remove_outdated_on_error(
+    outputs: Sequence[Output], inputs: RunInputs, journals: Sequence[Output] = ()
+) -> Iterator[None]:
     """
-    If an error ends the block, remove the *outputs* of an earlier run, and raise it again.
+    If an error ends the block, remove the *outputs* of an earlier run, and raise it again; *journals* stay.
 
     Raises:
         UsageError: As `refuse_inputs`; then the block is not entered, and nothing is removed.
     """
-    refuse_inputs(outputs, inputs)
+    refuse_inputs([*outputs, *journals], inputs)
     try:
         yield
     except BaseException:

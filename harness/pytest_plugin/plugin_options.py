@@ -6,7 +6,7 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -275,7 +275,7 @@ def _find_output(path: Path) -> Output:
         raise pytest.UsageError(f"--relevance-report {path.name}: the name of a report ends with {one_of(SUFFIXES)}")
     if path.is_dir():
         raise pytest.UsageError(f"--relevance-report {path}: is a folder, expected a file")
-    return output
+    return replace(output, name=str(path))
 
 
 def _is_strict(config: pytest.Config) -> bool:

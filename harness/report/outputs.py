@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ class Output:
 
     kind: str
     path: Path
+    name: str = field(default="the report", compare=False, repr=False)
+    """How the user named it, for messages: an option and its value."""
 
 
 def find_output(path: Path) -> Output | None:
@@ -55,21 +57,41 @@ def refuse_inputs(outputs: Sequence[Output], inputs: RunInputs) -> None:
     Raises:
         UsageError: One of *outputs* is such a file.
     """
-    files = [output.path for output in outputs if not is_device(output.path)]
-    for number, path in enumerate(files):
-        if path.is_dir():
-            raise UsageError(f"{path} is a folder, expected a file")
-        if any(is_same_file(path, other) for other in files[:number]):
-            raise UsageError(f"{path} is named for two outputs; name another file for one of them")
-    read = [*inputs.named]
+    files = [output for output in outputs if not is_device(output.path)]
+    for output in files:
+        if output.path.is_dir():
+            raise UsageError(f"{output.path} is a folder, expected a file")
+    refuse_twins(files)
+    # A report in place of a baseline that is still to be saved would be read as one by the next run.
+    read = [*inputs.named, *inputs.list_baselines()]
     # Loading suites finds the other files that they read: needed only where something would be overwritten.
-    if any(path.exists() for path in files):
+    if any(output.path.exists() for output in files):
         read += inputs.list_files()
-    for path in files:
+    for output in files:
         for other in read:
-            if is_same_file(path, other):
-                which = "" if str(other) == str(path) else f", as {other}"
-                raise UsageError(f"{path} is read by this run{which}; name another file to write")
+            if is_same_file(output.path, other):
+                which = "" if str(other) == str(output.path) else f", as {other}"
+                raise UsageError(
+                    f"{output.path} is read by this run{which}, and {output.name} would overwrite it; "
+                    "name another file to write"
+                )
+
+
+def refuse_twins(outputs: Sequence[Output]) -> None:
+    """
+    Refuse two outputs into one file, of which only the last would stay.
+
+    Raises:
+        UsageError: Two of *outputs* are.
+    """
+    files = [output for output in outputs if not is_device(output.path)]
+    for number, output in enumerate(files):
+        for other in files[:number]:
+            if is_same_file(output.path, other.path):
+                raise UsageError(
+                    f"{output.path} is named for two outputs, {other.name} and {output.name}; "
+                    "name another file for one of them"
+                )
 
 
 def is_same_file(path: Path, other: Path) -> bool:

@@ -38,6 +38,12 @@ class RunInputs:
     environ: Mapping[str, str]
     named: Sequence[Path] = ()
 
+    def list_baselines(self) -> list[Path]:
+        """The baselines of the suites, whether they exist or not."""
+        if self.options.baseline is not None:
+            return [self.options.baseline]
+        return [build_baseline_path(suite) for suite in self.suites]
+
     def list_files(self) -> list[Path]:
         """
         The files that exist, also those of suites with mistakes.

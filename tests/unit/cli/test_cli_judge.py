@@ -408,6 +408,10 @@ def test_a_second_judge_grades_what_the_first_one_wrote_and_a_rule_changes_it(ju
         (["--judge", "anna", "--write"], "--write writes the grades of all judges; remove --judge, or add --settle"),
         (["--json"], "--json prints the agreement; add --agreement"),
         (["--output", "csv=shop.relevance.yaml"], "shop.relevance.yaml is the suite itself; write to another file"),
+        (
+            ["--output", "csv=u.csv", "--output", "csv=./u.csv"],
+            "two outputs, --output csv=u.csv and --output csv=./u.csv",
+        ),
         (["--write", "--most-apart", "nan"], "found nan for --most-apart, expected a number of at least 0"),
         (["--progress", "gone"], "Directory 'gone' does not exist"),
     ],

@@ -228,19 +228,43 @@ def test_a_report_overwrites_what_the_run_does_not_read(pipeline, tmp_path):
     assert "<p>mine</p>" not in page.read_text()
 
 
-@pytest.mark.parametrize("second", ["html=r.json", "json=./r.json", "markdown=linked.md"])
-def test_a_file_for_two_reports_is_refused(pipeline, tmp_path, monkeypatch, capsys, second):
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (["--output", "json=r.json"], ["--output", "html=r.json"]),
+        (["--output", "json=r.json"], ["--output", "json=./r.json"]),
+        (["--output", "json=r.json"], ["--output", "markdown=linked.md"]),
+        (["--output", "json=r.json"], ["--journal", "r.json"]),
+        (["--output", "html=linked.md"], ["--journal", "r.json"]),
+    ],
+)
+def test_two_outputs_into_one_file_are_refused_with_both_options(
+    pipeline, tmp_path, monkeypatch, capsys, first, second
+):
     monkeypatch.chdir(tmp_path)
     Path("linked.md").symlink_to("r.json")
-    assert main(["run", "a.yaml", "--output", "json=r.json", "--output", second]) == 2
-    assert "is named for two outputs" in capsys.readouterr().err
+    assert main(["run", "a.yaml", *first, *second]) == 2
+    refused = capsys.readouterr().err
+    assert f"is named for two outputs, {' '.join(first)} and {' '.join(second)}; name another file" in refused
     assert not Path("r.json").exists()
 
 
-def test_a_report_is_not_written_to_the_journal(pipeline, tmp_path, capsys):
-    path = tmp_path / "run.json"
-    assert main(["run", "a.yaml", "--journal", str(path), "--output", f"json={path}"]) == 2
-    assert "run.json is read by this run" in capsys.readouterr().err
+def test_a_report_is_not_written_to_the_journal_beside_another(pipeline, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "a.yaml", "--output", "json=r.json", "--output", "html=r.json.journal"]) == 2
+    assert "--output html=r.json.journal and the journal of --output json=r.json; name" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--baseline", "a.baseline.json"]])
+@pytest.mark.parametrize("option", [["--output", "json=a.baseline.json"], ["--journal", "a.baseline.json"]])
+def test_nothing_is_written_in_place_of_a_baseline_that_is_still_to_be_saved(
+    pipeline, tmp_path, monkeypatch, capsys, words, option
+):
+    monkeypatch.chdir(tmp_path)
+    Path("a.relevance.yaml").write_text("suite: a\n")
+    assert main(["run", "a.relevance.yaml", *words, *option]) == 2
+    refused = capsys.readouterr().err
+    assert f"a.baseline.json is read by this run, and {' '.join(option)} would overwrite it; name another" in refused
 
 
 def test_a_report_goes_to_a_device_that_an_error_leaves_alone(pipeline, tmp_path):
