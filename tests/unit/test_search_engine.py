@@ -27,7 +27,7 @@ from harness.search.answers import MOST_VALUES
 from harness.search.connection import Answer, AnswerTooLarge, ConnectionClosed, NoAnswerInTime
 from harness.search.engine import EngineSearch
 from harness.search.protocol import NOTHING_KNOWN
-from harness.search.server_health import MOST_REFUSALS, Clock, Retries
+from harness.search.server_health import MOST_REFUSALS, MOST_SILENCES, Clock, Retries
 
 Script = Callable[[list[dict[str, Any]]], Answer]
 """From the bodies of a request to its answer, or an error that it raises."""
@@ -533,6 +533,23 @@ class TestGivingUp:
         assert ids(responses)[:100] == [str(number) for number in range(100)]
         assert set(ids(responses)[100:]) == {"TIMEOUT"}
         assert len(connection.asked) < 20
+
+    @pytest.mark.parametrize("timeout", [2.0, 5.0, 30.0, 120.0])
+    @pytest.mark.parametrize("answered", [0, 3])
+    def test_an_engine_that_answers_no_search_any_more_holds_a_run_no_longer_than_is_promised(
+        self, timeout: float, answered: int
+    ) -> None:
+        def hang_later(bodies: list[dict[str, Any]]) -> Answer:
+            if len(connection.asked) > answered:
+                raise NoAnswerInTime(f"no answer within {timeout:g} s")
+            return each(bodies)
+
+        connection = Scripted(hang_later)
+
+        with suppress(EngineUnreachable):
+            responses = connection.search(*map(str, range(2000)), timeout=timeout)
+            assert set(ids(responses)[1900:]) == {"TIMEOUT"}
+        assert connection.now <= max(MOST_SILENCES * timeout, 120 + timeout)
 
     def test_a_login_that_everything_refuses_is_an_error(self) -> None:
         error = {"type": "security_exception", "reason": "action [search] is unauthorized, password hunter2"}
