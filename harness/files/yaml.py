@@ -26,6 +26,12 @@ NO_GRADE = ("", "~", "null", "Null", "NULL")
 
 EXPECTED = "expected query ids with document ids and grades below them, such as 'sku-17: 3'"
 
+PARSER_TOO_DEEP = "exceeded maximum nesting depth"
+"""
+What the parser of PyYAML 6.0.4 says beyond 1,000 levels.
+
+It reads a thousand characters ahead of its events, so that it may stop before the first level is seen here.
+"""
 
 _PAIR = re.compile(r"\\u[dD][89aAbB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 
@@ -94,7 +100,11 @@ def read_yaml(file: IO[bytes], layout: Layout, findings: FileProblems) -> Iterat
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 1)
-        findings.add(line, f"this is not YAML: {getattr(error, 'problem', None) or error}", column=column)
+        problem = getattr(error, "problem", None) or str(error)
+        sentence = (
+            f"the nesting is too deep; {EXPECTED}" if problem == PARSER_TOO_DEEP else f"this is not YAML: {problem}"
+        )
+        findings.add(line, sentence, column=column)
 
 
 class _Walk:

@@ -18,7 +18,7 @@ import yaml
 from harness.errors import Problem, ProblemKind, SuiteError
 from harness.files.border import conceal
 from harness.files.opening import MOST_PROBLEMS, TextSource
-from harness.files.yaml import choose_yaml_loader
+from harness.files.yaml import PARSER_TOO_DEEP, choose_yaml_loader
 from harness.model import Mark
 from harness.words import count, shorten
 
@@ -174,6 +174,8 @@ def make_syntax_problem(error: yaml.YAMLError, source: TextSource) -> Problem:
         return source.make_problem(0, 0, f"this is not YAML: {error}")
     line, column = mark.line + 1, mark.column + 1
     message = str(getattr(error, "problem", "") or "")
+    if message == PARSER_TOO_DEEP:
+        return source.make_problem(line, column, _TOO_DEEP)
     if source.get_line(line)[column - 1 : column] == "\t" or "tab" in message:
         return source.make_problem(line, column, "found a tab; YAML is indented with spaces")
     if "escape" in message or "hexdecimal" in message:
@@ -245,6 +247,7 @@ def _suggest_quotes(source: TextSource, line: int, column: int) -> str:
 
 MAX_DEPTH = 64
 """Levels of nesting; requests have up to about twenty."""
+_TOO_DEEP = f"the nesting is deeper than {MAX_DEPTH} levels"
 MAX_NODES = 1_000_000
 """Scalars, mappings and lists in a file, counted after aliases are expanded."""
 
@@ -329,7 +332,7 @@ class Composer:
     def _open_node(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
         self._refuse_tag(event)
         if len(self._open) >= MAX_DEPTH:
-            self._stop(event, f"the nesting is deeper than {MAX_DEPTH} levels")
+            self._stop(event, _TOO_DEEP)
         self._count(1, event)
         mark = self._find_mark(event)
         is_mapping = isinstance(event, yaml.MappingStartEvent)

@@ -262,6 +262,14 @@ def test_the_line_of_a_yaml_file_is_the_one_that_yaml_counts(write):
     assert refused.endswith("    4 |   d1: x\n      |   ^")
 
 
+@pytest.mark.parametrize("opening", ["[", "{a: ", "- ", "? ", "a: {"])
+def test_a_nesting_bomb_is_refused(write, opening):
+    """By its first levels, or by the limit of PyYAML 6.0.4, which reads ahead."""
+    refused = refusal(write("j.yaml", opening * 30_000))
+    assert "expected query ids with document ids and grades below them" in refused
+    assert len(refused) < 600
+
+
 def test_a_file_that_is_not_there_or_damaged_is_told(write):
     assert refusal(Path("none.qrels")) == "none.qrels: there is no such file"
     assert refusal(write("j.qrels.gz", b"no gzip")).startswith(
