@@ -189,8 +189,13 @@ def _read_rows(file: IO[bytes], reader: _LogReader, separators: str) -> None:
     number, first_line = _find_header_line(lines)
     if first_line is None:
         return
-    separator = _detect_separator(first_line, separators, reader.options)
-    header = _read_header(first_line, number, separator, reader)
+    try:
+        separator = _detect_separator(first_line, separators, reader.options)
+        header = _read_header(first_line, number, separator, reader)
+    except csv.Error as error:
+        # Such as a carriage return, with which old spreadsheets end lines.
+        findings.have_one_cause(number, f"this header is not CSV: {error}", first_line.rstrip("\n"))
+        return
     if header is None:
         return
     reader.form = header.describe()

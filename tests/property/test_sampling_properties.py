@@ -1,12 +1,15 @@
 """What holds of every draw from a log, whatever its queries; and what holds on average over seeds."""
 
 from collections import Counter
+from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.errors import FormatError
 from harness.sampling.draw import (
     LoggedQuery,
     SamplePlan,
@@ -18,6 +21,7 @@ from harness.sampling.draw import (
     draw_sample,
     split_certain,
 )
+from harness.sampling.logs import LogOptions, read_logs
 from harness.sampling.query_files import make_query_id
 from harness.sampling.tally import QueryTally, clean_spelling
 from harness.words import fold_spelling
@@ -200,3 +204,31 @@ def test_ids_of_different_queries_differ_and_can_be_ids(first, second):
     ids = [make_query_id(key) for key in keys]
     assert all(ids) or not all(keys)
     assert (ids[0] == ids[1]) == (keys[0] == keys[1])
+
+
+pieces = st.sampled_from(
+    [b"query", b"q", b"count", b"hits", b",", b";", b"\t", b"\n", b"\r", b'"', b"'", b"#", b"sep=;", b"\xff", b"\0",
+     b"1", b"0", b"-1", b"1e9", b"{", b"}", b":", b'{"q": "tent"}\n', b'{"query_id": "1", "user_query": "\\ud800"}\n',
+     b"null", b"[]", b'"_source"', b'{"index": {}}\n', b"query,count\n", b"tent,3\n", "\u200b\u2028\ufeff".encode(),
+     b"=1+1"]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".jsonl", ".txt"])
+@pytest.mark.parametrize("skip_wrong", [False, True])
+@given(parts=st.lists(pieces, max_size=14))
+def test_any_file_is_read_or_refused_with_a_sentence(suffix, skip_wrong, parts):
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"log{suffix}")
+        path.write_bytes(b"".join(parts))
+        tally = QueryTally()
+        try:
+            [log] = read_logs([path], LogOptions(skip_wrong=skip_wrong), tally)
+        except FormatError as error:
+            refusal = str(error)
+            log = None
+    if log is None:
+        assert str(path) in refusal
+        return
+    counted = tally.count()
+    assert counted.traffic + sum(part.traffic for part in counted.left_out) == log.searches

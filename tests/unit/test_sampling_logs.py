@@ -111,6 +111,7 @@ def test_a_cell_may_have_quotes_line_breaks_and_the_mark_of_a_spreadsheet(read):
         ("log.csv", "query,count\ntent,1.5\n", "log.csv:2:6: found '1.5' as 'count'"),
         ("log.csv", "query,count\ntent,nan\n", "log.csv:2:6: found 'nan' as 'count'"),
         ("log.csv", "query,hits\ntent,0\n", "if it is the number of results, give --count-lines, else --count-column"),
+        ("log.csv", "query,count\rtent,1\r", "log.csv:1:1: this header is not CSV: new-line character"),
         ("log.csv", "query,query\ntent,1\n", "log.csv:1:1: the header names query twice"),
         ("log.csv", "query,count\ntent\n", "log.csv:2:1: found 1 columns, expected 2 as in the header"),
         ("log.csv", 'query,count\ntent,1\n"rope,1\n', "log.csv:3:1: a quote in this row is not closed"),
