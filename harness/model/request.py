@@ -162,6 +162,11 @@ class SentRequest:
     """The names of the environment variables in the request."""
     encoded: tuple[str, ...] = ()
     """The names of those whose value is sent in base64."""
+    verbatim: tuple[str, ...] = ()
+    """
+    The parts in which ``${NAME}`` is a text of the suite, of which no value is to be filled in: "url", "body", or a
+    header. A value that may be secret would else be sent in a query.
+    """
 
 
 def find_sort_places(body: Mapping[str, Json]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -147,8 +148,13 @@ def _describe_request(answered: AnsweredCell, request: SearchRequest, environ: M
     sent = find_dialect(suite.target.service).describe(request, cluster)
     masker = answered.cell.masker
     names = {*suite.variables, *cluster.variables}
+    login_headers = _refer_to_headers(cluster)
+    # Read before values are masked: from then on a text of the suite looks like a value.
+    texts = {"url": sent.url, "body": json.dumps(sent.body, ensure_ascii=False)}
+    texts |= {header: text for header, text in sent.headers.items() if header not in login_headers}
+    verbatim = tuple(part for part, text in texts.items() if any(f"${{{name}}}" in text for name in names))
     url, body = masker.mask(sent.url), masker.mask_json(sent.body)
-    headers = {name: masker.mask(value) for name, value in sent.headers.items()} | _refer_to_headers(cluster)
+    headers = {name: masker.mask(value) for name, value in sent.headers.items()} | login_headers
     login = _refer_to_login(cluster.username_env, cluster.password_env)
     route = Route(
         client_cert=cluster.client_cert or "",
@@ -171,6 +177,7 @@ def _describe_request(answered: AnsweredCell, request: SearchRequest, environ: M
         route=None if route == Route() else route,
         variables=tuple(sorted(name for name in names if "${" + name + "}" in filled)),
         encoded=(encoded,) if encoded else (),
+        verbatim=verbatim,
     )
 
 

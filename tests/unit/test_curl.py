@@ -40,6 +40,17 @@ def test_any_body_reaches_curl_as_it_is(body):
     assert json.loads(found[4]) == {"q": body}
 
 
+@pytest.mark.parametrize("part", ["url", "body", "x-text"])
+def test_nothing_is_filled_in_where_the_suite_has_the_text(part):
+    parts = {"url": "http://shop/${KEY}", "body": {"q": "${KEY}"}, "x-text": "${KEY}"}
+    headers = {"x-text": parts["x-text"], "authorization": "Bearer ${KEY}"}
+    request = SentRequest("GET", parts["url"], headers, parts["body"], variables=("KEY",), verbatim=(part,))
+    found = words(format_curl(request), KEY="s3cret")
+    shown = {"url": found[-3], "body": found[-1], "x-text": found[found.index("-H") + 1]}
+    assert [name for name, text in shown.items() if "${KEY}" in text] == [part]
+    assert "authorization: Bearer s3cret" in found
+
+
 def test_the_shell_fills_variables_in_and_nothing_else():
     request = sent({"q": "it's ${KEY}, `ls` $HOME ${OTHER} \\ !"}, variables=("KEY",))
     assert (

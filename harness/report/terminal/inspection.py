@@ -474,7 +474,7 @@ _GLOBBED = frozenset("[]{}")
 
 def format_curl(sent: SentRequest) -> str:
     """
-    The curl command that sends *sent*; the shell fills the variables in.
+    The curl command that sends *sent*; the shell fills the variables in, but for those of parts that are verbatim.
 
     >>> print(format_curl(SentRequest("GET", "http://shop/find?q=a b", {"x-key": "${KEY}"}, variables=("KEY",))))
     curl -X GET -H "x-key: $KEY" 'http://shop/find?q=a b'
@@ -500,10 +500,15 @@ def format_curl(sent: SentRequest) -> str:
             arguments += [option, _quote(option_value, sent.variables)]
     if not route.verify_certs:
         arguments.append("--insecure")
-    arguments.append(_quote(sent.url, sent.variables))
+    arguments.append(_quote(sent.url, _list_filled("url", sent)))
     if sent.body is not None:
-        arguments += ["--data-raw", _quote(_dump_body(sent.body), sent.variables)]
+        arguments += ["--data-raw", _quote(_dump_body(sent.body), _list_filled("body", sent))]
     return " ".join(arguments)
+
+
+def _list_filled(part: str, sent: SentRequest) -> tuple[str, ...]:
+    """The variables that the shell fills in a *part* of *sent*."""
+    return () if part in sent.verbatim else sent.variables
 
 
 def _dump_body(body: Json) -> str:
@@ -516,6 +521,8 @@ def _dump_body(body: Json) -> str:
 
 
 def _quote_header(header: str, value: str, sent: SentRequest) -> str:
+    if header in sent.verbatim:
+        return shlex.quote(f"{header}: {value}")
     for variable in sent.encoded:
         reference = "${" + variable + "}"
         # The variable has a login, which is sent in base64: the shell encodes it. All else is quoted, as a suite may

@@ -258,6 +258,20 @@ def test_a_login_is_in_the_curl_line_by_its_variables(show, engine, monkeypatch)
     assert "pass-1234567890" not in printed
 
 
+@pytest.mark.parametrize("place", ["text", "request"])
+def test_no_login_is_filled_in_where_the_suite_has_its_variable_as_text(show, engine, monkeypatch, place):
+    Path("harness.toml").write_text(f'[clusters.default]\nurl = "{engine.url}"\napi_key_env = "KEY"\n')
+    monkeypatch.setenv("KEY", "k3y-of-the-login")
+    changed = {"text": ("rubber boots", '"what is $${KEY}"'), "request": ("plain: {", 'plain: {stats: ["$${KEY}"], ')}
+    Path("shop.relevance.yaml").write_text(SUITE.replace(*changed[place]))
+    [line] = [line for line in show("boots", "--request-body")[1].out.splitlines() if line.startswith("curl ")]
+    script = "curl() { for word; do printf '%s\n' \"$word\"; done; }; "
+    words = subprocess.run(["sh", "-c", script + line], capture_output=True, text=True, check=True).stdout.splitlines()
+    assert "${KEY}" in words[-1]
+    assert "k3y-of-the-login" not in words[-1]
+    assert "authorization: ApiKey k3y-of-the-login" in words
+
+
 LOGINS = {
     'api_key_env = "KEY"': "authorization: ApiKey ",
     'bearer_token_env = "KEY"': "authorization: Bearer id:k3y-of-the-login",
