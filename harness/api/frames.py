@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from importlib import import_module
 from typing import Any
@@ -64,6 +64,7 @@ def make_frame(columns: Sequence[TypedColumn], package: object) -> Any:
     if package is not None and package not in PACKAGES:
         refuse("package", package, f"{one_of(PACKAGES)}, or None for the one that is installed")
     name, module = _import_package(PACKAGES if package is None else (str(package),))
+    columns = [replace(column, values=_escape_halves(column)) for column in columns]
     if name == "polars":
         types = {
             ColumnType.TEXT: module.String,
@@ -81,6 +82,19 @@ def make_frame(columns: Sequence[TypedColumn], package: object) -> Any:
         ColumnType.NUMBER: "float64",
     }
     return module.DataFrame({column.name: module.Series(column.values, dtype=types[column.type]) for column in columns})
+
+
+def _escape_halves(column: TypedColumn) -> Sequence[Any]:
+    """The values of *column*; both packages refuse a text with half of a character, which JSON may have."""
+    if column.type is ColumnType.TEXT:
+        return [None if text is None else _escape_text(text) for text in column.values]
+    if column.type is ColumnType.TEXTS:
+        return [[_escape_text(text) for text in texts] for texts in column.values]
+    return column.values
+
+
+def _escape_text(text: str) -> str:
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _import_package(names: Sequence[str]) -> tuple[str, Any]:

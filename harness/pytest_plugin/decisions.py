@@ -42,7 +42,8 @@ def mark_undecided_verdicts(report: SuiteReport, items: DecidingItems) -> SuiteR
     """
     item_statuses = [items.outcomes.get(nodeid, 0) for nodeid in items.due]
     if items.asserted:
-        return _set_status(report, max([compute_exit_status([report]), *item_statuses]))
+        # A test whose process cannot load the suite again asserts an error, whatever the verdicts are.
+        return _set_status(report, max([compute_exit_status([report]), *items.asserted, *item_statuses]))
     deciding: dict[str, list[str]] = {}
     for nodeid, verdict_ids in items.due.items():
         for verdict_id in verdict_ids:

@@ -100,3 +100,35 @@ def test_a_test_in_python_that_runs_an_edited_suite_fails_in_json_too(
     result.assert_outcomes(errors=1, passed=1, failed=1)
     report = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))
     assert (result.ret, report["exit_status"]) == (pytest.ExitCode.TESTS_FAILED, 3)
+
+
+def test_a_test_in_another_process_that_cannot_load_the_suite_again_fails_in_json_too(
+    suite: Suite, run: Run, pytester: pytest.Pytester
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.8"]')
+    pytester.makepyfile(
+        """
+        import time
+        from pathlib import Path
+
+        RAN = Path(__file__).with_name("ran")
+
+        def test_first(relevance):
+            relevance.run("shop.relevance.yaml").assert_thresholds()
+            RAN.touch()
+
+        def test_second(relevance):
+            while not RAN.exists():
+                time.sleep(0.01)
+            suite = Path(__file__).with_name("shop.relevance.yaml")
+            suite.write_text(suite.read_text().replace("suite: shop", "suit: shop"))
+            relevance.run("shop.relevance.yaml").assert_thresholds()
+        """
+    )
+    test = next(pytester.path.glob("test_*.py"))
+
+    result = run(test.name, "-p", "xdist", "-n2", "--relevance-report", "report.json")
+
+    result.assert_outcomes(passed=1, failed=1)
+    report = json.loads((pytester.path / "report.json").read_text(encoding="utf-8"))
+    assert (result.ret, report["exit_status"]) == (pytest.ExitCode.TESTS_FAILED, 3)

@@ -95,6 +95,13 @@ def test_an_evaluation_has_the_same_columns(package):
     ]
 
 
+def test_half_of_a_character_is_escaped(package):
+    evaluation = evaluate({"q\ud800": ["a\udc80", "é"]}, {"q\ud800": {"é": 1}}, measures=["RR"])
+    rows = rows_of(evaluation.to_frame("rankings", package=package))
+    assert [(row["query"], row["document"]) for row in rows] == [("q\\ud800", "a\\udc80"), ("q\\ud800", "é")]
+    assert rows_of(evaluation.to_frame(package=package))[0]["text"] == "q\\ud800"
+
+
 @pytest.mark.parametrize("content", ["scores", "rankings"])
 def test_a_column_has_its_type_though_it_has_no_value(package, content):
     full = make_suite_run({"q": GOOD}).to_frame(content, package=package)
