@@ -37,8 +37,8 @@ from harness.files.judge_files import (
 from harness.judging import PoolOptions, read_judged
 from harness.judging.findings import Scale, parse_scale
 from harness.judging.judge_lock import hold_judge_file
-from harness.judging.page import JudgingServer, require_installed
-from harness.judging.session import JudgeOptions, check_on_scale, list_choices, open_session
+from harness.judging.server import JudgingServer, require_installed
+from harness.judging.session import JudgeOptions, check_on_scale, list_choices, open_views
 from harness.judging.writing import GradedFiles, check_output, format_csv, format_json_lines
 from harness.model import Suite
 from harness.report.outputs import Output, is_same_file, refuse_twins, write_output
@@ -229,17 +229,16 @@ def _judge(
     field_names = [name.strip() for name in fields.split(",")] if fields is not None else []
     run_options, matrix = make_run_choices(**arguments)
     pool_options = PoolOptions(run_options, matrix, depth, fields=tuple(name for name in field_names if name))
-    settles = target.settler is not None
-    options = JudgeOptions(pool_options, judge, blind, seed, target.scale, settles)
+    options = JudgeOptions(pool_options, (judge,), blind, seed, target.scale, target.settler)
     with run_progress(quiet=quiet) as progress:
-        session = open_session(path, judges, options, environ=os.environ, progress=progress)
-    for note in session.notes:
+        view = open_views(path, judges, options, environ=os.environ, progress=progress)[judge]
+    for note in view.task.notes:
         click.echo(make_loggable(f"harness: {note}"), err=True)
-    status = NO_ANSWER if session.unanswered else 0
-    if not session.documents:
+    status = NO_ANSWER if view.task.unanswered else 0
+    if not view.documents:
         line = "nothing to judge"
         # Without an answer nobody knows whether there is something.
-        if status == 0 and settles:
+        if status == 0 and target.settler is not None:
             line += ": no hit has different grades of other judges"
         elif status == 0:
             line += ": every hit in the pool has a grade"
@@ -247,25 +246,25 @@ def _judge(
         return status
     if blind:
         click.echo(f"blind order, seed {seed}")
-    status_of_page = _serve(JudgingServer(session, target.write, target.reread, port), opens=not no_open)
+    status_of_page = _serve(JudgingServer(view, target.write, target.reread, port), opens=not no_open)
     return status_of_page or status
 
 
 def _serve(server: JudgingServer, *, opens: bool) -> int:
     """Serve the page until the judge finishes, or interrupts."""
-    session = server.session
+    view = server.view
     server.start()
     try:
-        documents = count(len(session.documents), "document")
-        click.echo(f"{documents} to judge, {session.graded_count:,} of them graded: {server.url}")
+        documents = count(len(view.documents), "document")
+        click.echo(f"{documents} to judge, {view.graded_count:,} of them graded: {server.url}")
         if opens and not _open_browser(server.url):
             click.echo("harness: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
-        graded = session.graded_count
+        graded = view.graded_count
         kept = "no document was graded"
         if graded:
-            kept = f"{count(graded, 'grade')} {'is' if graded == 1 else 'are'} kept in {session.file.path}"
+            kept = f"{count(graded, 'grade')} {'is' if graded == 1 else 'are'} kept in {view.file.path}"
         click.echo(make_loggable(f"{kept}; nothing was written to the suite"), err=True)
         return INTERRUPTED
     finally:

@@ -1,25 +1,23 @@
 """
-A judging session: the documents of a pool in order, the existing grades, and those given so far, each of which is
-written to a file before it counts.
+What is judged and what each judge sees of it: the documents of a pool in order, the existing grades, and those given so
+far, each of which is written to a file before it counts.
 """
 
 from __future__ import annotations
 
-import json
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from harness.agreement import Pair, find_disagreements
 from harness.config import Configs
 from harness.errors import FormatError, Problem, UsageError
-from harness.files.judge_files import JudgeFile, describe_outdated, read_shown_params
+from harness.files.judge_files import JudgeFile, describe_outdated
 from harness.judging import PoolOptions, pool_suites
 from harness.judging.findings import Scale, list_scales
 from harness.judging.writing import format_grade
-from harness.model import GainKind, Pool, PooledDocument, Query, Suite
+from harness.model import GainKind, JudgeAnswer, Pool, PooledDocument, Suite
 from harness.report.sentences import describe_unanswered, describe_zero_hits
 from harness.run.cell import Progress
 from harness.suites import load_suites
@@ -149,25 +147,25 @@ def check_on_scale(judges: Iterable[JudgeFile], suite: Suite, scale: Scale | Non
 # The documents, in an order.
 
 
-def order_documents(pool: Pool, *, seed: str | None) -> tuple[PooledDocument, ...]:
-    """
-    The documents by query, the query first whose score may change most.
-
-    Args:
-        pool: The documents.
-        seed: Shuffles the documents of each query, the same way each time; None sorts them by their best rank.
-    """
+def sort_by_query(pool: Pool) -> tuple[PooledDocument, ...]:
+    """The documents by query, the query first whose score may change most; those of a query by their best rank."""
     places: dict[str, int] = {}
     for coverage in pool.queries:
         places.setdefault(coverage.query, len(places))
     for document in pool.documents:
         places.setdefault(document.query, len(places))
-    documents = list(pool.documents)
-    if seed is not None:
-        # Sorted first, so that the order does not depend on the ranks of today.
-        documents.sort(key=lambda document: (document.query, document.document))
-        random.Random(seed).shuffle(documents)
-    return tuple(sorted(documents, key=lambda document: places[document.query]))
+    return tuple(sorted(pool.documents, key=lambda document: places[document.query]))
+
+
+def shuffle_documents(documents: Sequence[PooledDocument], *, seed: str) -> list[PooledDocument]:
+    """*documents* in the same order of queries; those of each query shuffled, the same way each time."""
+    places: dict[str, int] = {}
+    for document in documents:
+        places.setdefault(document.query, len(places))
+    # Sorted first, so that the order does not depend on the ranks of today.
+    shuffled = sorted(documents, key=lambda document: (document.query, document.document))
+    random.Random(seed).shuffle(shuffled)
+    return sorted(shuffled, key=lambda document: places[document.query])
 
 
 class RefusedGrade(UsageError):
@@ -175,58 +173,32 @@ class RefusedGrade(UsageError):
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """What a judge sees."""
+class JudgingTask:
+    """What is judged: the same for all judges."""
 
     suite: Suite
-    judge: str
     documents: Sequence[PooledDocument]
     choices: Sequence[GradeChoice]
-    file: JudgeFile
     existing: Mapping[Pair, float] = field(default_factory=dict)
     """The suite's own grades."""
-    others: Mapping[Pair, Mapping[str, float]] = field(default_factory=dict)
-    """The grades of other judges, by their names, for the documents to be settled."""
-    blind: bool = False
-    """Whether grades that others gave, ranks and the names of requests are not shown."""
     notes: tuple[str, ...] = ()
     unanswered: bool = False
     """Whether a query had no ranking, so that its documents are missing."""
 
-    def build_json(self) -> dict[str, Any]:
-        """The session as JSON values for the page."""
-        queries = {query.id: query for query in self.suite.queries}
-        return {
-            "suite": self.suite.name,
-            "judge": self.judge,
-            "blind": self.blind,
-            "notes": list(self.notes),
-            "choices": [{"grade": choice.grade, "name": choice.name, "key": choice.key} for choice in self.choices],
-            "documents": [self._build_document(document, queries[document.query]) for document in self.documents],
-        }
 
-    def _build_document(self, document: PooledDocument, query: Query) -> dict[str, Any]:
-        """A document and its query, as JSON values; values of the environment are masked in those of the query."""
-        pair = (document.query, document.document)
-        text = query.text
-        if query.masked is not None and query.masked.get("text"):
-            text = query.masked["text"]
-        params = {}
-        for name, value in read_shown_params(self.suite, query).items():
-            params[name] = value if isinstance(value, str) else json.dumps(value)
-        return {
-            "query": document.query,
-            "document": document.document,
-            "text": text or query.id,
-            "params": params,
-            "title": document.title,
-            "snippet": document.snippet,
-            "fields": dict(document.texts),
-            "grade": self.file.grades.get(pair),
-            "ranks": {} if self.blind else dict(document.ranks),
-            "existing": None if self.blind else self.existing.get(pair),
-            "others": {} if self.blind else dict(self.others.get(pair, {})),
-        }
+@dataclass(frozen=True, slots=True)
+class JudgeView:
+    """What one judge sees of a task, and the file with what the judge says."""
+
+    task: JudgingTask
+    judge: str
+    file: JudgeFile
+    documents: Sequence[PooledDocument]
+    """Those of the task that the judge is given, in the order of the page."""
+    others: Mapping[Pair, Mapping[str, JudgeAnswer]] = field(default_factory=dict)
+    """What other judges say of the documents to be settled, by their names."""
+    blind: bool = False
+    """Whether grades that others gave, ranks and the names of requests are not shown."""
 
     def check_grade(self, pair: Pair, grade: object) -> None:
         """
@@ -241,9 +213,9 @@ class Session:
         if grade is None:
             return
         # In Python True is equal to 1, and the page has no business to send it.
-        if isinstance(grade, bool) or grade not in [choice.grade for choice in self.choices]:
+        if isinstance(grade, bool) or grade not in [choice.grade for choice in self.task.choices]:
             found = shorten(repr(grade))
-            raise RefusedGrade(f"found {found} as a grade, expected one of {describe_choices(self.choices)}")
+            raise RefusedGrade(f"found {found} as a grade, expected one of {describe_choices(self.task.choices)}")
 
     @property
     def graded_count(self) -> int:
@@ -256,31 +228,31 @@ class JudgeOptions:
     """Who judges what."""
 
     pooling: PoolOptions
-    judge: str
+    judges: tuple[str, ...]
     blind: bool = False
     seed: int = 0
     """Of the order where it is *blind*."""
     scale: Scale | None = None
     """Of the grades."""
-    settles: bool = False
-    """Whether the judge sees only documents on which the others differ."""
+    settler: str | None = None
+    """The one of *judges* who sees only documents on which all others differ."""
 
 
-def open_session(
+def open_views(
     path: Path,
     judges: Mapping[str, JudgeFile],
     options: JudgeOptions,
     *,
     environ: Mapping[str, str],
     progress: Progress | None = None,
-) -> Session:
+) -> dict[str, JudgeView]:
     """
-    The documents to judge in the suite *path*: its pool, and documents that a judge graded before, unless the suite has
-    the grade that the judge of *options* gave.
+    What each judge of *options* sees of the suite *path*: its pool, and documents that a judge graded before, unless
+    the suite has the grade that this judge gave.
 
     Args:
         path: The suite.
-        judges: The grades kept so far, by the name of each judge, including the judge of *options*.
+        judges: The grades kept so far, by the name of each judge, including the judges of *options*.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
         progress: Receives how far the run is.
@@ -293,44 +265,69 @@ def open_session(
     configs = Configs.from_options(options.pooling.run, environ)
     [suite] = load_suites([path], environ, needs_judgments=False, configs=configs)
     check_on_scale(judges.values(), suite, options.scale)
-    choices, judge_file = list_choices(suite, options.scale), judges[options.judge]
     existing: dict[Pair, float] = {}
     for query in suite.queries:
         existing.update({(query.id, document): grade for document, grade in query.judgments.items()})
-    # What judges graded is shown again, so that grades can be changed, until the suite has the grade of this judge.
-    reopened = set()
-    for file in judges.values():
-        for pair in file.grades:
-            if pair not in existing or judge_file.grades.get(pair) != existing[pair]:
-                reopened.add(pair)
-    to_settle: dict[Pair, Mapping[str, float]] = {}
-    if options.settles:
-        others = {name: file.grades for name, file in judges.items() if name != options.judge}
-        for disagreement in find_disagreements(others):
-            to_settle[disagreement.query, disagreement.document] = disagreement.grades
-        reopened.update(to_settle)
-    pooling = replace(options.pooling, reopened=frozenset(reopened))
-    pools = pool_suites([path], pooling, environ=environ, progress=progress)
-    seed = f"{options.seed}:{options.judge}" if options.blind else None
+    to_settle: dict[Pair, dict[str, JudgeAnswer]] = {}
+    if options.settler is not None:
+        to_settle = find_differing_answers(judges, options.settler)
+    reopened = {judge: _find_reopened(judges, judge, existing) for judge in options.judges}
+    pooling = replace(options.pooling, reopened=frozenset(to_settle).union(*reopened.values()))
     documents: list[PooledDocument] = []
     notes = describe_outdated(judges)
+    pools = pool_suites([path], pooling, environ=environ, progress=progress)
     for pool in pools:
-        documents += order_documents(pool, seed=seed)
+        documents += sort_by_query(pool)
         notes += _list_notes(pool, options.pooling.fields, to_settle.keys())
-    if options.settles:
-        documents = [document for document in documents if (document.query, document.document) in to_settle]
-    return Session(
+    task = JudgingTask(
         suite=suite,
-        judge=options.judge,
         documents=documents,
-        choices=choices,
-        file=judge_file,
+        choices=list_choices(suite, options.scale),
         existing=existing,
-        others=to_settle,
-        blind=options.blind,
         notes=tuple(notes),
         unanswered=any(pool.unanswered for pool in pools),
     )
+    views = {}
+    for judge in options.judges:
+        given = []
+        for document in documents:
+            pair = (document.query, document.document)
+            if judge == options.settler:
+                is_given = pair in to_settle
+            else:
+                is_given = pair not in existing or pair in reopened[judge]
+            if is_given:
+                given.append(document)
+        if options.blind:
+            given = shuffle_documents(given, seed=f"{options.seed}:{judge}")
+        others = to_settle if judge == options.settler else {}
+        views[judge] = JudgeView(task, judge, judges[judge], given, others, options.blind)
+    return views
+
+
+def find_differing_answers(judges: Mapping[str, JudgeFile], settler: str) -> dict[Pair, dict[str, JudgeAnswer]]:
+    """What all judges but *settler* say of the documents on which their grades differ."""
+    others = {name: file for name, file in judges.items() if name != settler}
+    differing: dict[Pair, dict[str, JudgeAnswer]] = {}
+    for disagreement in find_disagreements({name: file.grades for name, file in others.items()}):
+        pair = (disagreement.query, disagreement.document)
+        differing[pair] = {name: others[name].answers[pair] for name in disagreement.grades}
+    return differing
+
+
+def _find_reopened(judges: Mapping[str, JudgeFile], judge: str, existing: Mapping[Pair, float]) -> set[Pair]:
+    """
+    The documents that any judge graded, but those of which the suite has the grade that *judge* gave.
+
+    They are shown again, so that grades can be changed.
+    """
+    own_grades = judges[judge].grades
+    reopened = set()
+    for file in judges.values():
+        for pair in file.grades:
+            if pair not in existing or own_grades.get(pair) != existing[pair]:
+                reopened.add(pair)
+    return reopened
 
 
 def _list_notes(pool: Pool, fields: Sequence[str], to_settle: Set[Pair]) -> Iterator[str]:

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 
 from builders.golden import hold
+from builders.judging import make_view
 from builders.pages import contrasts
 from builders.reports import HOSTILE
 from harness.files.judge_files import JudgeFile
-from harness.judging.page import JudgingServer
-from harness.judging.session import GradeChoice, Session
+from harness.judging.server import JudgingServer
+from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
 
@@ -34,7 +35,7 @@ DOCUMENTS = (
 def session(tmp_path):
     suite = Suite("shop", "shop.relevance.yaml", Target(), {}, (), QUERIES)
     kept = JudgeFile(tmp_path / "shop.judged-by.anna.jsonl")
-    return Session(suite, "anna", DOCUMENTS, CHOICES, kept, {("shoes", "b"): 2.0})
+    return make_view(suite, DOCUMENTS, CHOICES, kept, existing={("shoes", "b"): 2.0})
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 from pluggy import PluginManager
 
 from builders.executions import finish, run_suite
+from builders.judging import make_view
 from harness import hookspecs
 from harness.baseline import make_reference
 from harness.baseline.contradictions import refuse_contradictions
@@ -20,7 +21,7 @@ from harness.files.judge_files import JudgeFile, fingerprint_questions
 from harness.gate.finding import describe_changed_question
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
-from harness.judging.session import Session
+from harness.judging.page.session_json import build_session
 from harness.masking import Masker
 from harness.model import (
     BaselineFile,
@@ -282,13 +283,13 @@ def test_a_resumed_run_goes_on_if_only_another_request_has_other_vectors(load):
 
 def session_of(suite, path):
     documents = [PooledDocument("tents", "tent", "a", {"lexical": 1})]
-    return Session(suite, "anna", documents, (), JudgeFile(path, fingerprint_questions(suite)))
+    return make_view(suite, documents, (), JudgeFile(path, fingerprint_questions(suite)))
 
 
 @pytest.mark.parametrize("near", [PLAIN["near"], LONG], ids=["short", "long"])
 def test_the_page_shows_no_vector_and_grades_do_not_depend_on_one(load, tmp_path, near):
     path, suite = tmp_path / "shop.judged-by.anna.jsonl", load(near=near)
-    [shown] = session_of(suite, path).build_json()["documents"]
+    [shown] = build_session(session_of(suite, path))["documents"]
     assert (shown["text"], shown["params"]) == ("tent", {"brand": "Acme"})
     JudgeFile(path, fingerprint_questions(suite)).grade(("tents", "a"), 1.0)
     for changed in (load(near=[*near[1:], 7.5]), load(WITHOUT_VECTORS), suite):
@@ -301,7 +302,7 @@ def test_the_page_shows_no_vector_and_grades_do_not_depend_on_one(load, tmp_path
 def test_a_vector_among_the_params_is_not_shown_either(load, tmp_path):
     suite = load(WITHOUT_VECTORS)
     query = PlainQuery("tents", "tent", {"brand": "Acme", "sizes": [1, 2.5], "near": LONG, "deep": {"near": LONG}})
-    [shown] = session_of(replace(suite, queries=(query,)), tmp_path / "x.jsonl").build_json()["documents"]
+    [shown] = build_session(session_of(replace(suite, queries=(query,)), tmp_path / "x.jsonl"))["documents"]
     assert set(shown["params"]) == {"brand", "sizes", "deep"}
     assert shown["params"]["deep"].count("0.25") == 3
 

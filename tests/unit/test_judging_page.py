@@ -10,10 +10,11 @@ import socket
 import time
 from dataclasses import replace
 
+from builders.judging import make_view
 from harness.errors import UsageError
 from harness.files.judge_files import JudgeFile
-from harness.judging.page import HEADERS, JudgingServer
-from harness.judging.session import GradeChoice, Session
+from harness.judging.server import HEADERS, JudgingServer
+from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
 
@@ -28,8 +29,8 @@ A, B = ("q", "a"), ("q", "b")
 @pytest.fixture
 def server(tmp_path):
     choices = (GradeChoice(0.0, "bad", "0"), GradeChoice(2.0, "good", "2"))
-    session = Session(SUITE, "anna", DOCUMENTS, choices, JudgeFile(tmp_path / "shop.judged-by.anna.jsonl"))
-    server = JudgingServer(session, lambda: ["wrote 1 new grade to s.yaml"], lambda: None)
+    view = make_view(SUITE, DOCUMENTS, choices, JudgeFile(tmp_path / "shop.judged-by.anna.jsonl"))
+    server = JudgingServer(view, lambda: ["wrote 1 new grade to s.yaml"], lambda: None)
     server.start()
     yield server
     server.close()
@@ -68,7 +69,7 @@ def test_the_page_is_at_the_address_with_the_token_and_nowhere_else(server, ask)
         assert ask("GET", path, X_Judging_Token=None)[0] == 403
     assert server.url.startswith("http://127.0.0.1:")
     assert len(server.token) >= 32
-    assert replace(server, token="x").token != JudgingServer(server.session, list, list).token != server.token
+    assert replace(server, token="x").token != JudgingServer(server.view, list, list).token != server.token
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_page_is_at_the_address_with_the_token_and_nowhere_else(server, ask)
 def test_another_page_gets_nothing_and_changes_nothing(server, ask, method, path, headers):
     body = {"query": "q", "document": "a", "grade": 2}
     assert ask(method, path, body if method == "POST" else None, **headers)[0] == 403
-    assert not server.session.file.path.exists()
+    assert not server.view.file.path.exists()
     assert not server.finished.is_set()
 
 
@@ -101,12 +102,12 @@ def test_a_name_that_somebody_points_at_this_machine_leads_nowhere(server, ask):
 
 def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
     assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})[0] == 200
-    assert JudgeFile.read(server.session.file.path).grades == {A: 2.0}
+    assert JudgeFile.read(server.view.file.path).grades == {A: 2.0}
     shown = json.loads(ask("GET", "/session")[2])
     assert [(one["document"], one["grade"]) for one in shown["documents"]] == [("a", 2.0), ("b", None)]
     assert json.loads(ask("POST", "/undo", {})[2]) == {"query": "q", "document": "a", "grade": None}
     assert json.loads(ask("POST", "/undo", {})[2]) == {}
-    assert JudgeFile.read(server.session.file.path).grades == {}
+    assert JudgeFile.read(server.view.file.path).grades == {}
 
 
 @pytest.mark.parametrize("grade", [1, 3, -1, "2", 1e300, float("nan"), float("inf"), True, [2], {}, "9" * 60_000])
@@ -116,7 +117,7 @@ def test_a_grade_off_the_scale_is_refused_with_the_scale(server, ask, grade):
     assert (status, answer["scale"]) == (400, [0, 2])
     assert answer["error"].endswith(" as a grade, expected one of 0 (bad), 2 (good)")
     assert len(answer["error"]) < 200
-    assert not server.session.file.path.exists()
+    assert not server.view.file.path.exists()
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body, said):
     status, _, content = ask("POST", "/grade", body)
     assert status == 400
     assert said in json.loads(content)["error"]
-    assert not server.session.file.path.exists()
+    assert not server.view.file.path.exists()
 
 
 def test_nothing_else_is_served(ask):
@@ -144,10 +145,10 @@ def test_nothing_else_is_served(ask):
 
 
 def test_a_grade_that_could_not_be_kept_is_said_and_does_not_count(server, ask):
-    server.session.file.path.mkdir()
+    server.view.file.path.mkdir()
     status, _, content = ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})
     assert (status, json.loads(content)) == (500, {"error": "the grade could not be kept: Is a directory"})
-    assert server.session.file.grades == {}
+    assert server.view.file.grades == {}
 
 
 def test_finishing_says_what_was_written_and_ends(server, ask):
@@ -190,10 +191,11 @@ def test_a_body_that_does_not_arrive_keeps_nobody_waiting(server, ask):
 
 
 def test_truth_is_no_grade(server, ask):
-    server.session = replace(server.session, choices=(GradeChoice(0.0, "", "0"), GradeChoice(1.0, "", "1")))
+    choices = (GradeChoice(0.0, "", "0"), GradeChoice(1.0, "", "1"))
+    server.view = replace(server.view, task=replace(server.view.task, choices=choices))
     for given in (True, False):
         assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": given})[0] == 400
-    assert not server.session.file.path.exists()
+    assert not server.view.file.path.exists()
 
 
 def test_a_port_that_is_taken_is_named(server):

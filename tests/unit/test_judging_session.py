@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from builders.judging import make_view
 from harness.errors import FormatError, UsageError
 from harness.files.judge_files import (
     JudgeFile,
@@ -15,7 +16,8 @@ from harness.files.judge_files import (
     read_judge_files,
 )
 from harness.judging.findings import parse_scale
-from harness.judging.session import Session, check_on_scale, list_choices, order_documents
+from harness.judging.page.session_json import build_session
+from harness.judging.session import check_on_scale, list_choices, shuffle_documents, sort_by_query
 from harness.metrics import parse_measure
 from harness.model import Gain, GainKind, JudgeAnswer, MachineAnswer, Pool, PooledDocument, Query, Suite, Target
 
@@ -246,19 +248,21 @@ def names(documents):
 
 def test_a_blind_order_is_the_same_each_time_and_keeps_queries_together():
     pool = pool_of(*(f"{query}/text/{query}{number}" for query in "pq" for number in range(8)))
-    blind = names(order_documents(pool, seed="0:anna"))
-    assert names(order_documents(pool, seed=None)) == names(pool.documents) != blind
-    assert blind == names(order_documents(pool, seed="0:anna")) != names(order_documents(pool, seed="0:bob"))
+    documents = sort_by_query(pool)
+    blind = names(shuffle_documents(documents, seed="0:anna"))
+    assert names(documents) == names(pool.documents) != blind
+    assert blind == names(shuffle_documents(documents, seed="0:anna"))
+    assert blind != names(shuffle_documents(documents, seed="0:bob"))
     assert [one[0] for one in blind] == ["p"] * 8 + ["q"] * 8
     assert sorted(blind) == sorted(names(pool.documents))
 
 
 def test_a_blind_judge_sees_neither_ranks_nor_the_suite_s_grades(kept):
     documents = pool_of("q/red shoes/a").documents
-    session = Session(suite_of(), "anna", documents, list_choices(suite_of()), kept, {A: 1.0})
-    [seen] = session.build_json()["documents"]
+    view = make_view(suite_of(), documents, list_choices(suite_of()), kept, existing={A: 1.0})
+    [seen] = build_session(view)["documents"]
     assert (seen["ranks"], seen["existing"]) == ({"current": 1}, 1.0)
-    [seen] = replace(session, blind=True).build_json()["documents"]
+    [seen] = build_session(replace(view, blind=True))["documents"]
     assert (seen["ranks"], seen["existing"]) == ({}, None)
 
 
