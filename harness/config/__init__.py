@@ -1,5 +1,5 @@
 """
-harness.toml: the clusters that suites may name, how to log in to them, and what suites may read.
+harness.toml: the clusters that suites may name, how to log in to them, what suites may read, and models that judge.
 
 It holds no secret: logins are the names of environment variables, a URL with a password in it is refused, and no error
 prints a value that could be one. `harness.config.trust` decides which file counts.
@@ -15,7 +15,7 @@ from harness.config.addresses import (
     uses_tls,
 )
 from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
-from harness.config.trust import CONFIG_VARIABLE, Configs, find_trusted, resolve_cluster
+from harness.config.trust import CONFIG_VARIABLE, Configs, find_machine_judge, find_trusted, resolve_cluster
 
 __all__ = [
     "CONFIG_NAME",
@@ -27,6 +27,7 @@ __all__ = [
     "decode_cloud_id",
     "find_engine_problem",
     "find_index_problem",
+    "find_machine_judge",
     "find_trusted",
     "find_url_problem",
     "lacks_scheme",

@@ -11,7 +11,7 @@ from pathlib import Path
 from harness.config.places import ConfigProblems, find_places
 from harness.errors import ConfigError, InputError, Problem
 from harness.files.opening import TextSource, read_source
-from harness.model import AddressOrigin, Cluster, Mark
+from harness.model import AddressOrigin, Cluster, MachineJudge, Mark
 
 CONFIG_NAME = "harness.toml"
 _MOST_BYTES = 2**20
@@ -24,7 +24,7 @@ class Config:
 
     *clusters* are by name. *variables* are names, and patterns with ``*``, of the variables that suites may read.
     *addresses* are "any", or "listed": suites may then name none of their own. *private_keys* are the keys, with their
-    places, that only a trusted file may have.
+    places, that only a trusted file may have. *judge* has the language models that judge, by name.
     """
 
     path: Path
@@ -32,6 +32,7 @@ class Config:
     variables: tuple[str, ...] = ()
     addresses: str = "any"
     private_keys: tuple[tuple[str, Mark], ...] = ()
+    judge: Mapping[str, MachineJudge] = field(default_factory=dict)
 
 
 def config_path(start: Path) -> Path | None:

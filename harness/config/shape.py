@@ -1,4 +1,4 @@
-"""The shape of harness.toml, as pydantic models, and the checks that involve several keys of a cluster."""
+"""The shape of harness.toml, as pydantic models, and the checks that involve several keys of a table."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from pydantic_core import PydanticCustomError
 
 from harness.config.addresses import VARIABLE_PATTERN, find_engine_problem, find_url_problem, uses_tls
 from harness.config.places import ConfigProblems
-from harness.model import Cluster
+from harness.files.judge_files import JUDGE_NAME
+from harness.model import Cluster, MachineJudge
 from harness.words import did_you_mean, listed, unknown_key
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -21,6 +22,9 @@ _FINGERPRINT = re.compile(r"[0-9a-fA-F]{64}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _REQUEST = re.compile(r"(?:GET|POST|PUT) /[^\s?#\\]*")
+PEOPLE = "people"
+"""All judges who are no machine."""
+
 MOST_AT_ONCE = 64
 """The most concurrent requests; each has a thread and a connection."""
 
@@ -32,7 +36,6 @@ _TYPES = {
     "dict_type": "a table",
     "tuple_type": "a list",
     "model_type": "a table",
-    "missing": "a value",
 }
 
 
@@ -178,10 +181,91 @@ def _read_clusters(tables: Any, problems: ConfigProblems) -> dict[str, Cluster]:
     return clusters
 
 
+# Language models that judge.
+
+
+def _find_judge_url_problem(url: str) -> str | None:
+    sentence = find_url_problem(url)
+    if sentence is None and ("?" in url or "#" in url):
+        return "found a query or a fragment in the URL, expected one such as https://api.openai.com/v1"
+    return sentence
+
+
+def _find_answers_problem(text: str) -> str | None:
+    words = ("schema", "text")
+    return None if text in words else f"found {text!r}, expected schema or text{did_you_mean(text, words)}"
+
+
+def _find_number_problem(number: float) -> str | None:
+    return None if 0 <= number < math.inf else f"found {number:g}, expected a number of at least 0"
+
+
+def _find_count_problem(number: int) -> str | None:
+    return None if number >= 1 else f"found {number}, expected a whole number of at least 1"
+
+
+_Number = Annotated[float, _check(_find_number_problem)]
+_Count = Annotated[int, _check(_find_count_problem)]
+
+
+class _JudgeShape(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    base_url: Annotated[str, _check(_find_judge_url_problem)]
+    model: _Text
+    api_key_env: _Variable | None = None
+    prompt: _Text | None = None
+    fields: tuple[_Text, ...] = Field(default=(), strict=False)
+    temperature: _Number = 0.0
+    seed: int | None = None
+    reasoning: _Text | None = None
+    answers: Annotated[str, _check(_find_answers_problem)] = "schema"
+    most_output_tokens: _Count = 300
+    timeout: Annotated[float, _check(_find_timeout_problem)] = 60.0
+    concurrency: Annotated[int, _check(_find_concurrency_problem)] = 4
+    requests_per_minute: _Count | None = None
+    tokens_per_minute: _Count | None = None
+    input_price: _Number | None = None
+    output_price: _Number | None = None
+    budget: _Number | None = None
+
+
+def _read_judges(tables: Any, problems: ConfigProblems) -> dict[str, MachineJudge]:
+    if not isinstance(tables, Mapping):
+        problems.note(("judge",), f"found {_describe_type(tables)}, expected tables such as [judge.gpt]")
+        return {}
+    judges = {}
+    for name, table in tables.items():
+        judge = _read_judge(name, table, problems)
+        if judge is not None:
+            judges[name] = judge
+    return judges
+
+
+def _read_judge(name: str, table: Any, problems: ConfigProblems) -> MachineJudge | None:
+    place = ("judge", name)
+    if not JUDGE_NAME.fullmatch(name):
+        problems.note(place, "expected letters, digits, _ and - as the name of a judge, such as gpt")
+    elif name == PEOPLE:
+        problems.note(place, f"expected another name than {PEOPLE}, which stands for all judges who are people")
+    try:
+        shape = _JudgeShape.model_validate(table)
+    except ValidationError as error:
+        for failure in error.errors(include_url=False):
+            problems.note((*place, *map(str, failure["loc"])), _describe_failure(failure, _JudgeShape))
+        return None
+    if (shape.input_price is None) != (shape.output_price is None):
+        problems.note(place, "expected input_price and output_price together")
+    elif shape.budget is not None and shape.input_price is None:
+        problems.note((*place, "budget"), "budget needs input_price and output_price, the prices of a million tokens")
+    return MachineJudge(name=name, **shape.model_dump())
+
+
 TOP_LEVEL: Mapping[str, Callable[[Any, ConfigProblems], Any]] = {
     "clusters": _read_clusters,
     "variables": _read_variables,
     "addresses": _read_addresses,
+    "judge": _read_judges,
 }
 """
 What reads each top-level key: it takes the value, returns that of the field of the same name in `Config`, and notes
@@ -212,22 +296,24 @@ def _read_cluster(name: str, table: Any, problems: ConfigProblems) -> Cluster | 
         shape = _ClusterShape.model_validate(table)
     except ValidationError as error:
         for failure in error.errors(include_url=False):
-            problems.note((*place, *map(str, failure["loc"])), _describe_failure(failure))
+            problems.note((*place, *map(str, failure["loc"])), _describe_failure(failure, _ClusterShape))
         return None
     _check_together(shape, place, problems)
     return Cluster(name=name, **shape.model_dump())
 
 
-def _describe_failure(failure: Any) -> str:
+def _describe_failure(failure: Any, shape: type[BaseModel]) -> str:
     kind = failure["type"]
     if kind == "harness":
         return str(failure["msg"])
     if kind == "extra_forbidden":
         key = str(failure["loc"][-1])
         # Who writes `password` has written the secret itself beside it.
-        if f"{key}_env" in _ClusterShape.model_fields:
+        if f"{key}_env" in shape.model_fields:
             return f"{key!r} is not allowed here; expected {key}_env, the name of an environment variable"
-        return unknown_key(key, _ClusterShape.model_fields)
+        return unknown_key(key, shape.model_fields)
+    if kind == "missing":
+        return f"expected {failure['loc'][-1]}"
     return f"found {_describe_type(failure['input'])}, expected {_TYPES.get(kind, failure['msg'])}"
 
 

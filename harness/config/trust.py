@@ -19,7 +19,7 @@ from harness.config.reading import CONFIG_NAME, Config, config_path, read_config
 from harness.errors import ConfigError, Option, UsageError
 from harness.files.border import is_quotable
 from harness.masking import names_login
-from harness.model import AddressOrigin, Cluster, Target
+from harness.model import AddressOrigin, Cluster, MachineJudge, Target
 from harness.options import RunOptions
 from harness.words import did_you_mean, listed
 
@@ -165,6 +165,9 @@ class Configs:
             # Names of variables that differ in case only are the same on Windows.
             if variable.upper() in map(str.upper, cluster.variables):
                 return f"{refused}it holds a login of the cluster {cluster.name!r} in {self.path}"
+        for judge in () if trusted is None else trusted.judge.values():
+            if judge.api_key_env is not None and variable.upper() == judge.api_key_env.upper():
+                return f"{refused}it holds the key of the judge {judge.name!r} in {self.path}"
         patterns = self._variables if trusted is None else (*trusted.variables, *self._variables)
         if variable.startswith(SUITE_PREFIX) or _is_listed(variable, patterns):
             return ""
@@ -182,6 +185,50 @@ class Configs:
             if beside is not None and _is_listed(variable, beside.variables):
                 sentence += f"; the list in {beside.path} counts if you run with --config {beside.path}"
         return sentence
+
+
+def find_machine_judge(name: str, configs: Configs, folder: Path) -> MachineJudge:
+    """
+    The language model *name*, with the path of its prompt resolved against the folder of harness.toml.
+
+    Only the trusted configuration has any: who names a model decides where documents are sent, with which key.
+
+    Args:
+        name: Of a table such as ``[judge.gpt]``.
+        configs: The configurations of the command.
+        folder: The suite's folder; a table in a file beside it is named in the error.
+
+    Raises:
+        ConfigError: A configuration is wrong.
+        UsageError: There is no such judge, or no file with its prompt.
+    """
+    trusted = configs.read_trusted()
+    judge = None if trusted is None else trusted.judge.get(name)
+    if judge is None or trusted is None:
+        raise _make_unknown_judge_error(name, trusted, configs.read_beside(folder))
+    if judge.prompt is None:
+        return judge
+    path = trusted.path.parent / judge.prompt
+    if not path.is_file():
+        raise UsageError(f"{trusted.path}: prompt of the judge {name!r}: there is no file {path}")
+    return replace(judge, prompt=str(path))
+
+
+def _make_unknown_judge_error(name: str, trusted: Config | None, beside: Config | None) -> UsageError:
+    if beside is not None and name in beside.judge:
+        return UsageError(
+            f"the judge {name!r} is described in {beside.path}, which comes with a suite and is not the configuration "
+            "that you run with; if it is yours, give ",
+            Option("config"),
+            f" {beside.path}",
+        )
+    table = f'[judge.{name}] with base_url = "https://api.openai.com/v1" and model = "…"'
+    if trusted is None:
+        place = "in the working directory or above"
+        return UsageError(f"there is no {CONFIG_NAME} {place}, which describes the judge {name!r}: {table}")
+    has = f", which has {', '.join(trusted.judge)}" if trusted.judge else ""
+    nearest = did_you_mean(name, trusted.judge) or ";"
+    return UsageError(f"the judge {name!r} is not described in {trusted.path}{has}{nearest} add {table}")
 
 
 def _is_listed(variable: str, patterns: Sequence[str]) -> bool:

@@ -54,7 +54,9 @@ def read_shown_params(suite: Suite, query: Query) -> dict[str, Json]:
     return shown
 
 
-_NAME = re.compile(r"\w[\w-]{0,63}")
+JUDGE_NAME = re.compile(r"\w[\w-]{0,63}")
+"""The name of a judge, which is part of the name of a file."""
+
 _SUFFIX = ".jsonl"
 
 
@@ -68,7 +70,7 @@ def build_judge_path(suite: Path, judge: str, folder: Path | None = None) -> Pat
     >>> str(build_judge_path(Path("shop.relevance.yaml"), "anna"))
     'shop.judged-by.anna.jsonl'
     """
-    if not _NAME.fullmatch(judge):
+    if not JUDGE_NAME.fullmatch(judge):
         raise UsageError(f"found {judge!r} as the name of a judge, expected letters, digits, _ and -, such as anna")
     return (folder or suite.parent) / f"{_build_prefix(suite)}{judge}{_SUFFIX}"
 
@@ -87,7 +89,7 @@ def read_judge_files(
     for name in sorted(path.name for path in (folder or suite.parent).iterdir()):
         judge = name.removeprefix(prefix).removesuffix(_SUFFIX)
         # Only a name that `build_judge_path` accepts is that of a judge: the file may be one of another suite.
-        if name == f"{prefix}{judge}{_SUFFIX}" and _NAME.fullmatch(judge):
+        if name == f"{prefix}{judge}{_SUFFIX}" and JUDGE_NAME.fullmatch(judge):
             files[judge] = JudgeFile.read(build_judge_path(suite, judge, folder), questions)
     return files
 

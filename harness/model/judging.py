@@ -174,6 +174,39 @@ class JudgeAgreement:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineJudge:
+    """A language model that grades, as harness.toml describes it; its key is the name of an environment variable."""
+
+    name: str
+    base_url: str
+    """Of an API like that of OpenAI, with its version: ends in /v1 mostly."""
+    model: str
+    api_key_env: str | None = None
+    prompt: str | None = None
+    """A Jinja template in place of the harness's own, relative to harness.toml."""
+    fields: tuple[str, ...] = ()
+    """The fields that it is shown; empty for those that people are shown."""
+    temperature: float = 0.0
+    seed: int | None = None
+    reasoning: str | None = None
+    """The effort of a model that thinks first, such as "low"; it takes no temperature."""
+    answers: str = "schema"
+    """Either "schema", which the server keeps the model to, or "text"."""
+    most_output_tokens: int = 300
+    timeout: float = 60.0
+    """Seconds for one answer."""
+    concurrency: int = 4
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None
+    input_price: float | None = None
+    """Of a million tokens that are sent."""
+    output_price: float | None = None
+    """Of a million tokens of answers."""
+    budget: float | None = None
+    """What one command may spend at these prices."""
+
+
+@dataclass(frozen=True, slots=True)
 class MachineAnswer:
     """How a language model came to its grade; *prompt* and *shown* are fingerprints."""
 

@@ -103,7 +103,7 @@ CASES = {
     "unknown table": (
         '[cluster.default]\nurl = "x"\n',
         "1:1",
-        "unknown key 'cluster', expected clusters, variables, addresses; did you mean 'clusters'?",
+        "unknown key 'cluster', expected clusters, variables, addresses, judge; did you mean 'clusters'?",
         "[cluster.default]",
         1,
     ),
