@@ -38,7 +38,11 @@ def fingerprint_questions(suite: Suite) -> Questions:
     fingerprints = {}
     for query in suite.queries:
         values = query.masked or {"text": query.text, "params": query.params}
-        fingerprints[query.id] = fingerprint({**values, "params": read_shown_params(suite, query)})
+        shown = {**values, "params": read_shown_params(suite, query)}
+        # Without a need it is that of the files that were kept before queries had one.
+        if query.need:
+            shown["need"] = query.need
+        fingerprints[query.id] = fingerprint(shown)
     return Questions(suite.name, fingerprints)
 
 

@@ -197,7 +197,9 @@ def _pool_query(query: Query, runs: Sequence[PooledRun], depth: int) -> list[Poo
             if hit.id not in query.judgments:
                 ranks.setdefault(hit.id, {})[pooled.name] = rank
                 titles[hit.id] = titles.get(hit.id) or hit.title
-    documents = [PooledDocument(query.id, query.text, name, ranks[name], titles[name]) for name in ranks]
+    documents = [
+        PooledDocument(query.id, query.text, name, ranks[name], titles[name], need=query.need) for name in ranks
+    ]
     return sorted(documents, key=lambda document: (document.best, document.document))
 
 

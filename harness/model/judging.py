@@ -106,6 +106,8 @@ class PooledDocument:
     snippet: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
     """The texts of the requested fields, by field; fields that the document lacks are left out."""
+    need: str = ""
+    """What would satisfy the user, as in the suite."""
 
     @property
     def best(self) -> int:

@@ -131,6 +131,8 @@ class QueryReport:
     500 queries with a ranking in each suite; queries that thresholds blame come first.
     """
     timing: QueryTiming = field(default_factory=QueryTiming)
+    need: str = ""
+    """What would satisfy the user, as in the suite."""
 
 
 @dataclass(frozen=True, slots=True)

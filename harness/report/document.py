@@ -210,13 +210,17 @@ class Rankings:
 
 @dataclass(frozen=True, slots=True)
 class QuerySection:
-    """One query: *known* has its scores and its outcome, *concerns* names the thresholds that blame it."""
+    """
+    One query: *known* has its scores and its outcome, *concerns* names the thresholds that blame it, *need* says what
+    would satisfy the user.
+    """
 
     id: str
     text: str
     known: str
     concerns: str
     blocks: tuple[Notes | Table | Rankings, ...]
+    need: str = ""
 
 
 Block: TypeAlias = Facts | Table | Notes | Difference | Thresholds | Rankings

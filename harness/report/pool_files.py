@@ -14,7 +14,7 @@ from harness.errors import UsageError
 from harness.files.records import mark_as_text
 from harness.files.yaml import quote_doubly
 from harness.model import Pool, PooledDocument
-from harness.report.sentences import printable
+from harness.report.sentences import join_lines, printable
 from harness.words import grouped
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -24,7 +24,9 @@ _LONGEST_PLAIN_KEY = 1000
 
 def format_pool_csv(pool: Pool) -> str:
     """
-    Columns query, document, grade, text, title, snippet, and one with the rank for each run.
+    Columns query, document, grade, text, need, title, snippet, and one with the rank for each run.
+
+    There is a need only where a query has one.
 
     A cell that a spreadsheet would take for a formula, a number or a date begins with an apostrophe, which the reader
     of judgments removes. Text beyond ASCII begins with a byte order mark: without one a spreadsheet does not recognise
@@ -37,12 +39,15 @@ def format_pool_csv(pool: Pool) -> str:
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     rank_headings = ["rank"] if len(runs) == 1 else [f"rank {printable(run)}" for run in runs]
-    writer.writerow(["query", "document", "grade", "text", "title", "snippet", *rank_headings])
+    has_needs = any(document.need for document in pool.documents)
+    need_heading = ["need"] if has_needs else []
+    writer.writerow(["query", "document", "grade", "text", *need_heading, "title", "snippet", *rank_headings])
     for document in pool.documents:
         _require_writable("query", document.query)
         _require_writable("document", document.document)
         ids = [mark_as_text(document.query), mark_as_text(document.document)]
-        texts = [printable(text or "") for text in (document.text, document.title, document.snippet)]
+        need = [join_lines(document.need)] if has_needs else []
+        texts = [printable(text or "") for text in (document.text, *need, document.title, document.snippet)]
         ranks = [document.ranks.get(run, "") for run in runs]
         writer.writerow([*ids, "", *map(mark_as_text, texts), *ranks])
     text = written.getvalue()
@@ -62,6 +67,8 @@ def format_pool_yaml(pool: Pool) -> str:
         text = documents[0].text
         if text and text != query:
             lines.append(f"# {printable(text)}")
+        if documents[0].need:
+            lines.append(f"# need: {printable(join_lines(documents[0].need))}")
         lines.append(_format_key(query))
         for document in documents:
             lines += [f"  # {line}" for line in _describe_document(document, pool)]

@@ -91,6 +91,7 @@ from harness.report.sentences import (
     format_tally,
     format_value,
     format_verdict_figure,
+    join_lines,
     name_mean_column,
 )
 from harness.words import count
@@ -395,7 +396,9 @@ def build_query_section(query: QueryReport, measure: str | None = None, *, conce
     blocks += build_since_baseline(query)
     if query.missing:
         blocks.append(build_missing_table(query, MISSING_SHOWN))
-    return QuerySection(query.id, query.text, describe_query(query, measure), concerns, tuple(blocks))
+    return QuerySection(
+        query.id, query.text, describe_query(query, measure), concerns, tuple(blocks), join_lines(query.need)
+    )
 
 
 def build_ranking_table(query: QueryReport) -> Table:

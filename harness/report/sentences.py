@@ -346,6 +346,16 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
+def join_lines(text: str) -> str:
+    r"""
+    *text*, which may have several lines, as one paragraph.
+
+    >>> join_lines("A light tent\n  for two.")
+    'A light tent for two.'
+    """
+    return " ".join(text.split())
+
+
 def printable_lines(text: str) -> str:
     """*text* with its lines, each made printable."""
     return "\n".join(map(printable, text.split("\n")))

@@ -322,6 +322,7 @@ def _assemble_query(
         baseline=shared.before.get(query.id),
         sent=shared.sent.get(query.id),
         timing=QueryTiming(ranking.took),
+        need=query.need,
     )
 
 

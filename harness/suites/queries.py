@@ -160,7 +160,8 @@ class _QueryReader:
         return Query(
             id=str(shape.id),
             text="" if shape.text is None else str(shape.text),
-            need="" if shape.need is None else str(shape.need),
+            # Nothing sends it, so that no value of the environment is needed in it.
+            need="" if shape.need is None else shape.need.masked.strip(),
             params={str(name): value for name, value in shape.params.items()} if shape.params else _NO_PARAMS,
             tags=tuple(tags),
             weight=1.0 if shape.weight is None else shape.weight,

@@ -199,6 +199,8 @@ def print_query(query: QuerySection) -> str:
     if query.text not in ("", query.id):
         text = f" {escape(query.text, most=MOST_TEXT)}"
     paragraphs = []
+    if query.need:
+        paragraphs.append(f"need: {escape(query.need, most=MOST_TEXT)}")
     if query.concerns:
         paragraphs.append(f"concerns {format_code(query.concerns, most=MOST_TEXT)}")
     for part in query.blocks:

@@ -501,5 +501,7 @@ def print_query_heading(query: QuerySection) -> Iterator[RenderableType]:
     if query.text and query.text != query.id:
         text.append(f"  {printable(query.text)}")
     yield text.append(f"  ({printable(query.known)})", style="dim")
+    if query.need:
+        yield indent(Text(f"need {printable(query.need)}", style="dim"))
     if query.concerns:
         yield indent(Text(f"concerns {printable(query.concerns)}", style="dim"))

@@ -50,7 +50,14 @@ from harness.report.run_document import (
     make_ranking_columns,
 )
 from harness.report.run_sentences import describe_causes, describe_query, find_old_ranks
-from harness.report.sentences import format_difference, format_hit_score, format_score, format_value, printable
+from harness.report.sentences import (
+    format_difference,
+    format_hit_score,
+    format_score,
+    format_value,
+    join_lines,
+    printable,
+)
 from harness.report.terminal import (
     align_right,
     indent,
@@ -97,8 +104,11 @@ def _print_heading(inspection: QueryInspection) -> Iterator[RenderableType]:
         "engine": engine,
         "request": inspection.request,
         "query": f"{query.id}  {query.text}" if query.text not in ("", query.id) else query.id,
+        "need": join_lines(query.need),
         "scores": describe_query(query),
     }
+    if not query.need:
+        del facts["need"]
     yield print_facts(Facts(tuple(Fact(heading, make_words(text)) for heading, text in facts.items())))
     if query.reason:
         yield indent(make_text(query.reason, "yellow"))

@@ -23,6 +23,7 @@ thresholds: ["mean nDCG@3 >= 0.99", "drop AP@3 <= 0.02"]
 queries:
   - id: red-shoes
     text: red shoes
+    need: Shoes of a red that ${RELEVANCE_SHADE:-nobody} would call red.
     judgments: {a: 1, c: 3, x: 2}
     skip: {reason: later}
     thresholds: ["RR@3 >= 0.5"]
@@ -96,6 +97,14 @@ def test_each_rank_says_what_it_adds_and_what_it_loses(show):
     assert ["2", "b", "unjudged", "0", "1.5850", "0.0000", "1.2619", "8"] in rows
     assert ["3", "c", "3", "3", "2.0000", "1.5000", "-1.0000", "7"] in rows
     assert ["sum", "2.5000", "2.2619"] in rows
+
+
+def test_the_need_is_shown_without_values_of_the_environment(show, shown, monkeypatch):
+    monkeypatch.setenv("RELEVANCE_SHADE", "s3cret-crimson")
+    need = "Shoes of a red that ${RELEVANCE_SHADE} would call red."
+    _, printed = show("red-shoes")
+    assert f"need     {need}" in printed.out
+    assert shown("red-shoes")["query"]["need"] == need
 
 
 def test_the_scores_are_those_of_a_run(shown, engine, capsys):

@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -39,6 +40,17 @@ def test_a_row_holds_what_a_grader_needs():
         "rank current": "2",
         "rank candidate": "1",
     }
+
+
+def test_a_need_stands_behind_the_text_on_one_line():
+    document = replace(SHOES, need="Shoes for women,\nto buy now.")
+    [row] = rows(format_pool_csv(pool_of(document)))
+    assert list(row)[3:5] == ["text", "need"]
+    assert row["need"] == "Shoes for women, to buy now."
+    assert format_pool_yaml(pool_of(document)).splitlines()[2:4] == [
+        "# red shoes",
+        "# need: Shoes for women, to buy now.",
+    ]
 
 
 def test_one_request_has_one_rank():

@@ -8,6 +8,9 @@ from rich.console import Console
 
 from builders.reports import plain_report
 from harness.model import Engine, MissingDocument, Outcome, QueryReport, RankedDocument, Status, Verdict, Waiver
+from harness.report.html import render
+from harness.report.json import dumps_report, loads_report
+from harness.report.markdown import render as render_markdown
 from harness.report.run_document import build_query_section
 from harness.report.terminal import print_query, render_plain
 from harness.report.terminal.run import format_failure, format_query, print_report
@@ -88,6 +91,15 @@ def test_a_failure_shows_numbers_rankings_and_missing_documents(suite):
     assert row_of(text, "sku-9").split()[2:4] == ["unjudged", "–"]
     assert row_of(text, "sku-77").endswith("at rank 37")
     assert row_of(text, "sku-78").endswith("not in the first 1,000")
+
+
+def test_the_need_of_a_query_is_in_each_report(report, suite, red_shoes):
+    needed = replace(red_shoes, need="Shoes for women,\nto buy now.")
+    assert "\n  need Shoes for women, to buy now.\n" in format_query(needed)
+    needing = replace(report, suites=(replace(suite, queries=(needed,), verdicts=(failed(1, needed.id),)),))
+    assert "need: Shoes for women, to buy now" in render_markdown(needing)
+    assert "Shoes for women" in render(needing)
+    assert loads_report(dumps_report(needing)).suites[0].queries[0].need == needed.need
 
 
 def test_a_total_that_is_a_lower_bound_is_told_as_one(red_shoes):
