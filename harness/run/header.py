@@ -172,6 +172,8 @@ def make_header(
                 display=Display(),
                 grade_descriptions={},
                 guidelines="",
+                # What is read from them is compared, wherever it is.
+                files=(),
                 vectors=(),
             )
         ],
