@@ -20,6 +20,7 @@ from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.plugin_options import only_shows_items
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import CellKey, RelevanceSession, RelevanceWarning, shorten_path
+from harness.report.sentences import make_loggable
 from harness.run import Matrix
 
 _SUITE_KEY = re.compile(rb"""^(["']?)suite\1[ \t]*:""", re.MULTILINE)
@@ -44,12 +45,14 @@ class SuiteFile(pytest.File):
     One suite; collected without the environment, so that variables need not be set before it runs.
 
     Outside of the rootdir its node id is its absolute path: pytest would take an empty one for each file that is named,
-    and pytest-xdist runs one of several items of the same id.
+    and pytest-xdist runs one of several items of the same id. A command of a CI system is escaped in it, as pytest
+    prints it in each line.
     """
 
     def __init__(self, *, runs: SessionRuns, path: Path, parent: pytest.Collector, **others: Any) -> None:
-        if not path.is_relative_to(parent.config.rootpath):
-            others["nodeid"] = path.as_posix()
+        rootdir = parent.config.rootpath
+        shown = path.relative_to(rootdir) if path.is_relative_to(rootdir) else path
+        others["nodeid"] = make_loggable(shown.as_posix())
         super().__init__(path=path, parent=parent, **others)
         self.runs = runs
         self._indexed: dict[tuple[str | None, str | None], IndexedReport] = {}
@@ -208,7 +211,10 @@ class SuiteItem(pytest.Item):
     def reportinfo(self) -> tuple[PathLike[str], int | None, str]:
         """The line of the suite, and the threshold or query as headline."""
         line = self.planned.mark.line
-        return self.path, line - 1 if line else None, self.planned.headline
+        assert self.parent is not None
+        # The path of the node id: pytest prints both where they differ.
+        path = self.config.rootpath / self.parent.nodeid
+        return path, line - 1 if line else None, make_loggable(self.planned.headline)
 
     def _find_outcome(self) -> ItemOutcome:
         assert isinstance(self.parent, SuiteFile)

@@ -297,6 +297,23 @@ def test_what_could_not_be_checked_is_printed_at_the_end(suite: Suite, run: Run,
     result.stdout.fnmatch_lines("*cannot be decided: whether x is visible is unknown, as it could not be looked up*")
 
 
+@pytest.mark.parametrize("hostile", ["##[stop-commands]x", "##vso[task.x]y", "::error::x", "\x1b[2Jx"])
+@pytest.mark.parametrize("options", [["-v"], ["-vv"], ["-q", "-rA"], []])
+def test_no_node_id_is_a_command_of_a_log(
+    suite: Suite, engine: ScriptedEngine, pytester: pytest.Pytester, hostile: str, options: list[str]
+) -> None:
+    suite('thresholds: ["mean nDCG@10 >= 0.99"]', shoes="expect: [\"'a' in top 1\"]")
+    [path] = pytester.path.glob("*.relevance.yaml")
+    path.rename(path.with_name(f"{hostile}.relevance.yaml"))
+
+    result = pytester.runpytest("-p", "no:cacheprovider", "--relevance-url", engine.url, *options)
+
+    assert result.parseoutcomes()
+    for line in result.outlines:
+        assert not re.search(r"^\s*::|##(vso|teamcity)?\[", line)
+        assert "\x1b[2J" not in line
+
+
 @pytest.mark.parametrize(
     "hostile", ["::stop-commands::x", "##[stop-commands]x", "##vso[x]", "\x1b[2J", "\u202ex", "\x9b2J"]
 )
