@@ -256,6 +256,9 @@ def count_queries(queries: Sequence[str], noun: str = "query") -> str:
 
 QUERIES_LISTED = 10
 
+TEXT_SHOWN = 500
+"""Characters of a query's id and text above its ranking: a text may be a whole document."""
+
 
 def describe_zero_hits(pool: Pool) -> Iterator[str]:
     """A line for each set of requests that found nothing, with the queries."""

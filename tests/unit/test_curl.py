@@ -153,3 +153,28 @@ def test_a_long_body_is_shown_only_if_it_is_asked_for(size):
     assert len(short) < 1000
     assert ("…" in short) is (size > 1)
     assert "x" * size in render_plain(_print_request(sent)).replace("\n", "").replace(" ", "")
+
+
+LONG = "it's `ls` $HOME ${OTHER} ${KEY} \\ \\\\ ! 靴 " * 30_000
+
+
+@pytest.mark.parametrize(("variables", "verbatim"), [((), ()), (("KEY",), ()), (("KEY",), ("body",))])
+def test_a_body_that_is_too_large_for_an_argument_is_the_input_of_curl(variables, verbatim):
+    line = format_curl(sent({"q": LONG}, variables=variables, verbatim=verbatim))
+    # The kernel refuses a script of this size as an argument too.
+    script = f"curl() {{ for word; do printf '%s\\0' \"$word\"; done; cat; }}; {line}\n"
+    done = subprocess.run(
+        ["sh"], input=script.encode(), capture_output=True, check=True, env={"PATH": "/usr/bin:/bin", "KEY": "s3cret"}
+    )
+    *found, body = done.stdout.decode().split("\0")
+    assert found == ["-X", "POST", "http://shop/p/_search?a=b&c=d", "--data-binary", "@-"]
+    assert json.loads(body) == {"q": LONG.replace("${KEY}", "s3cret") if variables and not verbatim else LONG}
+    assert max(len(word.encode()) for word in line.split("<<")[0].split()) < 131_072
+
+
+def test_a_very_long_text_is_printed_once_and_cut_above():
+    request = SentRequest("POST", "http://shop/_search", {}, body={"query": {"match": {"title": "x" * 1_000_000}}})
+    above, _, below = render_plain(_print_request(request)).partition("curl -X POST")
+    assert len(above) < 5_000
+    assert "1,000,017 characters in all, which the curl line has" in " ".join(above.split())
+    assert "x" * 1_000_000 in below

@@ -32,8 +32,8 @@ from harness.report.document import (
     Thresholds,
     Tone,
 )
-from harness.report.sentences import escape_commands, printable
-from harness.words import count, counted, grouped
+from harness.report.sentences import TEXT_SHOWN, escape_commands, printable
+from harness.words import count, counted, grouped, shorten
 
 UNBOUNDED = 10_000
 """Columns that no table needs."""
@@ -499,7 +499,7 @@ def print_query_heading(query: QuerySection) -> Iterator[RenderableType]:
     """The id and the text of *query* with what is known of it; and what it concerns, if anything."""
     text = Text.assemble(("query ", "dim"), (printable(query.id), "bold"))
     if query.text and query.text != query.id:
-        text.append(f"  {printable(query.text)}")
+        text.append(f"  {printable(shorten(query.text, TEXT_SHOWN))}")
     yield text.append(f"  ({printable(query.known)})", style="dim")
     if query.need:
         yield indent(Text(f"need {printable(query.need)}", style="dim"))

@@ -51,12 +51,14 @@ from harness.report.run_document import (
 )
 from harness.report.run_sentences import describe_causes, describe_query, find_old_ranks
 from harness.report.sentences import (
+    TEXT_SHOWN,
     format_difference,
     format_hit_score,
     format_score,
     format_value,
     join_lines,
     printable,
+    printable_lines,
 )
 from harness.report.terminal import (
     align_right,
@@ -70,6 +72,13 @@ from harness.report.terminal import (
     print_table,
     render_plain,
 )
+from harness.words import shorten
+
+LONGEST_LINE = 2000
+"""Characters of a line of the body of a request; the curl line has all of it."""
+
+LARGEST_ARGUMENT = 100_000
+"""Bytes of a body on a command line: Linux refuses arguments of 128 KiB and more."""
 
 LONGEST_REQUEST = 400
 """Characters of the body of a request that are shown, unless all of it is asked for."""
@@ -103,7 +112,7 @@ def _print_heading(inspection: QueryInspection) -> Iterator[RenderableType]:
     facts = {
         "engine": engine,
         "request": inspection.request,
-        "query": f"{query.id}  {query.text}" if query.text not in ("", query.id) else query.id,
+        "query": shorten(query.id if query.text in ("", query.id) else f"{query.id}  {query.text}", TEXT_SHOWN),
         "need": join_lines(query.need),
         "scores": describe_query(query),
     }
@@ -132,11 +141,17 @@ def _print_request(sent: SentRequest) -> Iterator[RenderableType]:
     yield printable(f"  {sent.method} {sent.url}")
     if sent.body is not None:
         body = json.dumps(shorten_vectors(sent.body), indent=2, ensure_ascii=False)
-        yield indent(Text("\n".join(map(printable, body.splitlines()))))
+        yield indent(Text("\n".join(map(_shorten_line, body.splitlines()))))
     yield Text()
-    yield printable(format_curl(sent))
+    yield printable_lines(format_curl(sent))
     if sent.fingerprint:
         yield Text("curl does not check the `fingerprint` of the certificate: add --cacert FILE", style="dim")
+
+
+def _shorten_line(line: str) -> str:
+    if len(line) <= LONGEST_LINE:
+        return printable(line)
+    return f"{printable(line[:LONGEST_LINE])}… {len(line):,} characters in all, which the curl line has"
 
 
 def _print_ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
@@ -511,9 +526,33 @@ def format_curl(sent: SentRequest) -> str:
     if not route.verify_certs:
         arguments.append("--insecure")
     arguments.append(_quote(sent.url, _list_filled("url", sent)))
-    if sent.body is not None:
-        arguments += ["--data-raw", _quote(_dump_body(sent.body), _list_filled("body", sent))]
-    return " ".join(arguments)
+    if sent.body is None:
+        return " ".join(arguments)
+    body, filled = _dump_body(sent.body), _list_filled("body", sent)
+    if len(body.encode(errors="surrogatepass")) > LARGEST_ARGUMENT:
+        return " ".join([*arguments, "--data-binary", "@-", _write_here_document(body, filled)])
+    return " ".join([*arguments, "--data-raw", _quote(body, filled)])
+
+
+def _write_here_document(line: str, variables: tuple[str, ...]) -> str:
+    """*line* as the input of a command, from the lines below it; the shell fills the variables in."""
+    parts = _split_at_variables(line, variables)
+    if len(parts) == 1:
+        return f"<<'JSON'\n{line}\nJSON"
+    text = ""
+    for place, part in enumerate(parts):
+        # The names of variables stand between the texts.
+        text += f"${{{part}}}" if place % 2 else re.sub(r"([\\$`])", r"\\\1", part)
+    return f"<<JSON\n{text}\nJSON"
+
+
+def _split_at_variables(text: str, variables: tuple[str, ...]) -> list[str]:
+    """The text between variables, and the names of these, by turns."""
+    # Any other name is text: a shell would run what stands in its braces.
+    names = [name for name in variables if _SHELL_NAME.fullmatch(name)]
+    if not names:
+        return [text]
+    return re.split(rf"\$\{{({'|'.join(names)})\}}", text)
 
 
 def _list_filled(part: str, sent: SentRequest) -> tuple[str, ...]:
@@ -545,13 +584,7 @@ def _quote_header(header: str, value: str, sent: SentRequest) -> str:
 
 def _quote(text: str, variables: tuple[str, ...]) -> str:
     """*text* as one word: in double quotes if it has variables and nothing to be escaped, else in single quotes."""
-    # Any other name is text: a shell would run what stands in its braces.
-    names_in_shell = [name for name in variables if _SHELL_NAME.fullmatch(name)]
-    if not names_in_shell:
-        return shlex.quote(text)
-    reference = re.compile(rf"\$\{{({'|'.join(names_in_shell)})\}}")
-    # The text between variables, and the names of these, by turns.
-    parts = reference.split(text)
+    parts = _split_at_variables(text, variables)
     literals, names = parts[::2], parts[1::2]
     if not names:
         return shlex.quote(text)

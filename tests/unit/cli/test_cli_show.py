@@ -404,3 +404,15 @@ def test_the_request_to_a_service_is_shown_as_it_is_sent(show, engine, monkeypat
     line = f"curl -X GET -H \"x-token: $RELEVANCE_TOKEN\" '{engine.url}/find/red%20shoes?n=5&all=true'"
     assert line in printed.out
     assert ("GET", "/find/red%20shoes?n=5&all=true") in engine.sent
+
+
+@pytest.mark.parametrize(("words", "most"), [([], 6_000), (["--request-body"], 1_010_000)])
+def test_a_very_long_text_is_cut_in_the_heading_and_whole_in_the_curl_line(show, engine, folder, words, most):
+    long = ("boots and " * 100_000).strip()
+    engine.rankings[long] = ["d", "e"]
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text().replace("rubber boots", long))
+    status, printed = show("boots", *words)
+    assert status == 0
+    assert len(printed.out) < most
+    assert printed.out.count(long) == bool(words)
