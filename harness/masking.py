@@ -24,6 +24,7 @@ from harness.model import (
     ComparisonReport,
     Definitions,
     Explanation,
+    Highlight,
     Hit,
     IndexState,
     Json,
@@ -357,7 +358,7 @@ T = TypeVar("T")
 KEPT: Mapping[type, tuple[str, ...]] = {
     Run: ("engine", "request", "index", "facts", "resent", "target_changed"),
     Ranking: ("duplicates", "total_doubt", "took_doubt"),
-    Hit: ("id", "snippet", "texts"),
+    Hit: ("id",),
     IndexState: ("writes", "visible"),
     ShardCopy: ("allocation",),
     TargetChecks: ("examples", "absent", "unread"),
@@ -455,13 +456,18 @@ def _mask_sort_values(values: tuple[Json, ...], mask: Mask) -> tuple[Json, ...]:
     return values if _mask_value(values, mask) == values else ()
 
 
+def _mask_highlights(values: Mapping[str, Highlight], mask: Mask) -> Mapping[str, Highlight]:
+    """*values* without those in which something is masked: their spans are places in the text."""
+    return {field: highlight for field, highlight in values.items() if mask(highlight.text) == highlight.text}
+
+
 WITHOUT_TEXT = frozenset({type(None), bool, int, float})
 
 RULES: Mapping[type, Mapping[str, Rule]] = {
     Repeat: {"copies": _mask_names},
     Definitions: {"named": _mask_parts, "matched": _mask_parts},
     IndexState: {"uuids": _mask_names, "filters": _mask_names, "copies": _mask_names},
-    Hit: {"sort": _mask_sort_values},
+    Hit: {"sort": _mask_sort_values, "highlights": _mask_highlights},
     RankedDocument: {"sort": _mask_sort_values},
 }
 """The fields that are masked in a way of their own, by class."""

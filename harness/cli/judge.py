@@ -34,7 +34,7 @@ from harness.files.judge_files import (
     fingerprint_questions,
     read_judge_files,
 )
-from harness.judging import PoolOptions, read_judged
+from harness.judging import PoolOptions, TextOptions, read_judged
 from harness.judging.findings import Scale, parse_scale
 from harness.judging.judge_lock import hold_judge_file
 from harness.judging.server import JudgingServer, require_installed
@@ -228,7 +228,8 @@ def _judge(
     """Collect what is to be judged, and serve the page; the arguments are those of the command."""
     field_names = [name.strip() for name in fields.split(",")] if fields is not None else []
     run_options, matrix = make_run_choices(**arguments)
-    pool_options = PoolOptions(run_options, matrix, depth, fields=tuple(name for name in field_names if name))
+    shown = TextOptions(fields=tuple(name for name in field_names if name))
+    pool_options = PoolOptions(run_options, matrix, depth, shown)
     options = JudgeOptions(pool_options, (judge,), blind, seed, target.scale, target.settler)
     with run_progress(quiet=quiet) as progress:
         view = open_views(path, judges, options, environ=os.environ, progress=progress)[judge]

@@ -29,7 +29,7 @@ from harness.cli.terminal import run_progress, show
 from harness.errors import SuiteError, UsageError
 from harness.files.judgments import count_grades
 from harness.files.writing import PRIVATE
-from harness.judging import Lint, PoolOptions, lint_suites, pool_suites
+from harness.judging import Lint, PoolOptions, TextOptions, lint_suites, pool_suites
 from harness.judging.findings import parse_scale
 from harness.model import Pool
 from harness.report.outputs import Output, refuse_inputs, write_output
@@ -86,7 +86,7 @@ def pool(
     found = find_given_suites(suites, arguments["root"])
     options, matrix = make_run_choices(**arguments)
     _refuse_outputs(outputs, RunInputs(found.suites, options, os.environ))
-    pool_options = PoolOptions(options, matrix, depth, snippet)
+    pool_options = PoolOptions(options, matrix, depth, TextOptions(snippet=snippet))
     with run_progress(quiet=quiet) as progress:
         pools = pool_suites(found.suites, pool_options, environ=os.environ, progress=progress)
     for suite_pool in pools:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from harness.config import Configs
 from harness.errors import InputError, Problem, SearchError, SuiteError
@@ -17,40 +16,33 @@ from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_fo
 from harness.files.records import check_ids, read_records
 from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, check_judgments, list_scales
 from harness.judging.pool import PooledRun, add_texts, find_pooling_depth, pool_runs
-from harness.masking import Masker
+from harness.judging.texts import TextOptions, list_shown_fields, read_pooled_texts
+from harness.masking import Masker, redact
 from harness.model import (
-    ANY_TEXT,
     FindingKind,
     Hit,
     JudgmentFinding,
     Mark,
     Pool,
-    PooledDocument,
     SearchRequest,
     Suite,
-    select_by_id,
 )
 from harness.options import RunOptions
 from harness.run import Matrix, Runner
 from harness.run.cell import AnsweredCell, Progress
 from harness.run.connections import Connections, OpenCluster
 from harness.search import find_dialect
-from harness.search.lookup import find_documents, find_texts
-from harness.search.protocol import LookUpOptions
+from harness.search.lookup import find_documents
 from harness.suites import load_suites
 from harness.suites.depth import find_size
 from harness.suites.files import NamedFile
 from harness.suites.fixtures import FixtureFile
 from harness.suites.grades import list_judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
-from harness.suites.requests import build_request
 from harness.suites.yaml import ListNode, MappingNode, RepeatedKey, ScalarNode, describe
 from harness.words import find_nearest, list_spellings
 
-if TYPE_CHECKING:
-    from harness.search import Search
-
-__all__ = ["Lint", "PoolOptions", "lint_suites", "pool_suites", "read_judged"]
+__all__ = ["Lint", "PoolOptions", "TextOptions", "lint_suites", "pool_suites", "read_judged"]
 
 
 # Pools.
@@ -64,10 +56,8 @@ class PoolOptions:
     matrix: Matrix
     depth: int | None = None
     """The ranks that are pooled; None for the suite's deepest cutoff."""
-    snippet: str | None = None
-    """The field that a snippet is cut from; None for the one with the longest text."""
-    fields: tuple[str, ...] = ()
-    """Fields whose texts are read instead of a snippet."""
+    shown: TextOptions = field(default_factory=TextOptions)
+    """What is shown of the documents."""
     reopened: frozenset[tuple[str, str]] = frozenset()
     """Queries and documents that are pooled although judged."""
 
@@ -139,46 +129,14 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
     search = cells[0].search
     if search is not None and pool.documents:
         try:
-            texts, text_notes = _look_up_texts(search, suite, pool, runs, options)
+            texts, text_notes = read_pooled_texts(search, suite, pool, runs, options.shown)
         except SearchError as error:
             text_notes = [f"there are no snippets: {error}"]
         notes += map(mask, text_notes)
     unanswered = {place: mask(reason) for place, reason in pool.unanswered.items()}
-    return add_texts(replace(pool, unanswered=unanswered, notes=tuple(notes)), texts)
-
-
-def _look_up_texts(
-    search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: PoolOptions
-) -> tuple[dict[tuple[str, str], Hit], list[str]]:
-    """Title and snippet of each document, by query and document; and sentences on why some are missing."""
-    if not find_dialect(suite.target.service).has_indexes:
-        return {}, ["there are no snippets: documents cannot be looked up by id in an HTTP service"]
-    runs_by_name = {pooled.name: pooled.run for pooled in runs}
-    by_place: dict[tuple[str | None, str], list[PooledDocument]] = {}
-    for document in pool.documents:
-        # A document is looked up where it ranks best, with the request that found it there.
-        best = min(document.ranks, key=lambda name: document.ranks[name])
-        run = runs_by_name[best]
-        by_place.setdefault((run.index, run.request), []).append(document)
-    texts: dict[tuple[str, str], Hit] = {}
-    notes: dict[str, None] = {}
-    for (index, request), documents in by_place.items():
-        [query] = select_by_id(suite.queries, {documents[0].query})
-        hits, reasons = find_texts(
-            search,
-            replace(build_request(suite, suite.requests[request], query), index=index),
-            list(dict.fromkeys(document.document for document in documents)),
-            LookUpOptions(
-                title_field=suite.display.title,
-                snippet=None if options.fields else options.snippet or ANY_TEXT,
-                fields=options.fields,
-            ),
-        )
-        for document in documents:
-            if document.document in hits:
-                texts[document.query, document.document] = hits[document.document]
-        notes |= dict.fromkeys(f"some documents of {index} have no snippet: {reason}" for reason in reasons)
-    return texts, list(notes)
+    texts = {place: redact(hit, mask) for place, hit in texts.items()}
+    shown = list_shown_fields(suite, [cell.run.request for cell in cells], options.shown)
+    return add_texts(replace(pool, unanswered=unanswered, notes=tuple(notes)), texts, suite.display, shown)
 
 
 # Lint.

@@ -13,6 +13,7 @@ from harness.metrics import Needs, deepest_cutoff, definition_of, parse_measure,
 from harness.metrics.score import common_measures, failure_text, measures_of, score_of
 from harness.model import (
     Coverage,
+    Display,
     Failure,
     GainKind,
     Hit,
@@ -203,14 +204,26 @@ def _pool_query(query: Query, runs: Sequence[PooledRun], depth: int) -> list[Poo
     return sorted(documents, key=lambda document: (document.best, document.document))
 
 
-def add_texts(pool: Pool, texts: Mapping[tuple[str, str], Hit]) -> Pool:
-    """*pool* with the titles and snippets that were found, by query and document, beside those that it has."""
+def add_texts(pool: Pool, texts: Mapping[tuple[str, str], Hit], display: Display, fields: Sequence[str]) -> Pool:
+    """*pool* with what *texts*, by query and document, have of *fields* and *display*, beside the titles it has."""
     documents = []
     for document in pool.documents:
         hit = texts.get((document.query, document.document))
         if hit is None:
             documents.append(document)
             continue
-        title = document.title or hit.title
-        documents.append(replace(document, title=title, snippet=hit.snippet, texts=hit.texts or {}))
+        hit_texts, urls, highlights = hit.texts or {}, hit.urls or {}, hit.highlights or {}
+        documents.append(
+            replace(
+                document,
+                title=document.title or hit.title,
+                snippet=hit.snippet,
+                texts={field: hit_texts[field] for field in fields if field in hit_texts},
+                image=None if display.image is None else urls.get(display.image),
+                link=None if display.link is None else urls.get(display.link),
+                highlights={
+                    field: highlight for field, highlight in highlights.items() if field in (display.title, *fields)
+                },
+            )
+        )
     return replace(pool, documents=tuple(documents))

@@ -278,7 +278,7 @@ def open_views(
     pools = pool_suites([path], pooling, environ=environ, progress=progress)
     for pool in pools:
         documents += sort_by_query(pool)
-        notes += _list_notes(pool, options.pooling.fields, to_settle.keys())
+        notes += _list_notes(pool, options.pooling.shown.fields or suite.display.fields, to_settle.keys())
     task = JudgingTask(
         suite=suite,
         documents=documents,

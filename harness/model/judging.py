@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from harness.model.run import Highlight
 from harness.model.suite import Mark
 
 
@@ -105,7 +106,13 @@ class PooledDocument:
     title: str | None = None
     snippet: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the requested fields, by field; fields that the document lacks are left out."""
+    """The texts of the fields that are shown, by field; fields that the document lacks are left out."""
+    image: str | None = None
+    """The URL of a picture, with http or https."""
+    link: str | None = None
+    """The URL of its page, with http or https."""
+    highlights: Mapping[str, Highlight] = field(default_factory=dict)
+    """Those of *texts* that have words of the query, by field; likewise the title, by the field of titles."""
     need: str = ""
     """What would satisfy the user, as in the suite."""
 

@@ -12,6 +12,15 @@ from harness.model.timing import LatencyFigures, ShardCopy
 
 
 @dataclass(frozen=True, slots=True)
+class Highlight:
+    """The text of a field, and where the words of the query are in it."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    """The first character of each, and that behind its last one; in order, and apart from each other."""
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """A document as the server returned it."""
 
@@ -28,6 +37,10 @@ class Hit:
     The values that the server sorted it by; None if it sorts by the score only. Empty if they are unknown: it then ties
     with nothing.
     """
+    urls: Mapping[str, str] | None = None
+    """Those of the requested fields that are URLs, whole; the first of several. None as *texts*."""
+    highlights: Mapping[str, Highlight] | None = None
+    """The *texts* in which the server found words of the query, by field; None if it was not asked for them."""
 
     @classmethod
     def build(
@@ -51,10 +64,12 @@ class Hit:
         _set_snippet(hit, snippet)
         _set_texts(hit, texts)
         _set_sort(hit, sort)
+        _set_urls(hit, None)
+        _set_highlights(hit, None)
         return hit
 
 
-_set_id, _set_score, _set_title, _set_snippet, _set_texts, _set_sort = (
+_set_id, _set_score, _set_title, _set_snippet, _set_texts, _set_sort, _set_urls, _set_highlights = (
     getattr(Hit, slot.name).__set__ for slot in fields(Hit)
 )
 

@@ -434,7 +434,7 @@ class RequestTemplate:
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """A request to an HTTP service; *ids*, *scores*, *titles* and *total* are JSONPath expressions for the response."""
+    """A request to an HTTP service; *ids*, *scores*, *titles*, *total* and *fields* have JSONPaths for the response."""
 
     method: str
     path: str
@@ -452,6 +452,14 @@ class HttpRequest:
     """Selects the number of matching documents."""
     ids_optional: bool = False
     """Whether an answer without the list of ids is one without hits."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Selects by name what else is shown of the hits; each a list as that of *titles*."""
+
+    @property
+    def response_paths(self) -> tuple[str, ...]:
+        """All JSONPaths for the response."""
+        paths = (self.ids, self.scores, self.titles, self.total, *self.fields.values())
+        return tuple(path for path in paths if path is not None)
 
 
 @dataclass(frozen=True, slots=True)

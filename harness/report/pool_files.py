@@ -15,16 +15,20 @@ from harness.files.records import mark_as_text
 from harness.files.yaml import quote_doubly
 from harness.model import Pool, PooledDocument
 from harness.report.sentences import join_lines, printable
-from harness.words import grouped
+from harness.words import grouped, shorten
 
 _BYTE_ORDER_MARK = "\ufeff"
+SHOWN_LENGTH = 200
+"""Characters of a field's text."""
+
 _LONGEST_PLAIN_KEY = 1000
 """The longest key, in characters, that YAML allows without a question mark before it."""
 
 
 def format_pool_csv(pool: Pool) -> str:
     """
-    Columns query, document, grade, text, need, title, snippet, and one with the rank for each run.
+    Columns query, document, grade, text, need, title, snippet, one for each field that is shown, and one with the rank
+    for each run.
 
     There is a need only where a query has one.
 
@@ -36,18 +40,25 @@ def format_pool_csv(pool: Pool) -> str:
         UsageError: An id holds what a CSV file cannot return: a carriage return, a NUL or a lone surrogate.
     """
     runs = [coverage.run for coverage in pool.coverage]
+    fields: dict[str, None] = {}
+    for document in pool.documents:
+        fields |= dict.fromkeys(document.texts)
     written = io.StringIO()
     writer = csv.writer(written, lineterminator="\n")
     rank_headings = ["rank"] if len(runs) == 1 else [f"rank {printable(run)}" for run in runs]
     has_needs = any(document.need for document in pool.documents)
     need_heading = ["need"] if has_needs else []
-    writer.writerow(["query", "document", "grade", "text", *need_heading, "title", "snippet", *rank_headings])
+    # With a word before it, as an index may have a field named "grade", which a reader would take for the grades.
+    field_headings = [f"field {printable(field)}" for field in fields]
+    text_headings = ["text", *need_heading, "title", "snippet", *field_headings]
+    writer.writerow(["query", "document", "grade", *text_headings, *rank_headings])
     for document in pool.documents:
         _require_writable("query", document.query)
         _require_writable("document", document.document)
         ids = [mark_as_text(document.query), mark_as_text(document.document)]
         need = [join_lines(document.need)] if has_needs else []
         texts = [printable(text or "") for text in (document.text, *need, document.title, document.snippet)]
+        texts += [printable(shorten(document.texts.get(field, ""), SHOWN_LENGTH)) for field in fields]
         ranks = [document.ranks.get(run, "") for run in runs]
         writer.writerow([*ids, "", *map(mark_as_text, texts), *ranks])
     text = written.getvalue()
@@ -86,7 +97,7 @@ def _require_writable(what: str, identity: str) -> None:
 
 
 def _describe_document(document: PooledDocument, pool: Pool) -> Iterator[str]:
-    """The ranks and the title, then the snippet."""
+    """The ranks and the title, then the snippet and the fields."""
     if len(pool.coverage) == 1:
         ranks = [f"rank {rank}" for rank in document.ranks.values()]
     else:
@@ -97,6 +108,8 @@ def _describe_document(document: PooledDocument, pool: Pool) -> Iterator[str]:
     yield printable(line)
     if document.snippet:
         yield printable(document.snippet)
+    for field, text in document.texts.items():
+        yield printable(f"{field}: {shorten(text, SHOWN_LENGTH)}")
 
 
 def _format_key(text: str, indent: str = "") -> str:

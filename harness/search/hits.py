@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
+from urllib.parse import urlsplit
 
+from harness.masking import is_vector
 from harness.metrics.ranking import exact_number, finite
 from harness.model import ANY_TEXT, Failure, FailureKind, Hit, Json, Ranking
 from harness.search.msearch import Entry
@@ -104,7 +107,8 @@ def _read_hit(hit: Json, place: int, entry: Entry) -> Hit:
         texts = read_texts(hit.get("_source"), entry.fields)
     if entry.sort_places != ():
         sort = _read_sort_values(hit.get("sort"), entry.sort_places, place)
-    return Hit.build(identity, score, title, snippet, texts, sort)
+    read = Hit.build(identity, score, title, snippet, texts, sort)
+    return replace(read, urls=read_urls(hit.get("_source"), entry.fields)) if entry.fields else read
 
 
 def _read_sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:
@@ -311,6 +315,11 @@ def make_snippet(source: Json, field: str, title_field: str | None = None) -> st
         text = max(texts, key=lambda text: (" " in text.strip(), len(text)), default="")
     else:
         text = _join_texts(find_value(source, field))
+    return cut_snippet(text)
+
+
+def cut_snippet(text: str) -> str | None:
+    """The beginning of *text* as a snippet; None if it has no printable character."""
     return _cut_at_word(_clean(text)) or None
 
 
@@ -320,7 +329,7 @@ TEXT_LENGTH = 2_000
 
 def read_texts(source: Json, fields: Iterable[str]) -> dict[str, str]:
     """
-    The text of each of *fields* that has one, on one line and cut after a word.
+    The text of each of *fields* that has one, as `make_text` makes it.
 
     >>> shoes = {"title": "Red  shoes", "sizes": [41, 42], "shop": {"city": "Bern"}}
     >>> read_texts(shoes, ["title", "sizes", "shop.city"])
@@ -328,10 +337,57 @@ def read_texts(source: Json, fields: Iterable[str]) -> dict[str, str]:
     """
     texts = {}
     for field in fields:
-        text = _cut_at_word(_clean(_join_texts(find_value(source, field)), TEXT_LENGTH), TEXT_LENGTH)
+        text = make_text(find_value(source, field))
         if text:
             texts[field] = text
     return texts
+
+
+def make_text(value: Json) -> str:
+    """
+    The texts and numbers in *value*, without vectors, on one line and cut after a word; empty if there are none.
+
+    >>> make_text(["S", "M"]), make_text(False), make_text({"vector": [0.5] * 64, "model": "e5"})
+    ('S · M', 'false', 'e5')
+    """
+    return _cut_at_word(_clean(_join_texts(value), TEXT_LENGTH), TEXT_LENGTH)
+
+
+def read_urls(source: Json, fields: Iterable[str]) -> dict[str, str]:
+    """
+    The URL in each of *fields* that has one.
+
+    >>> read_urls({"image": "https://shop.example/1.png", "name": "boots"}, ["image", "name"])
+    {'image': 'https://shop.example/1.png'}
+    """
+    urls = {}
+    for field in fields:
+        url = find_url(find_value(source, field))
+        if url is not None:
+            urls[field] = url
+    return urls
+
+
+LONGEST_URL = 8_192
+"""Characters of a URL; a signed one may have two thousand."""
+
+
+def find_url(value: Json) -> str | None:
+    """
+    *value*, or the first of several, if it is a URL with http or https; else None, as a page may link to it.
+
+    >>> find_url(["http://shop.example/a b", "x"]), find_url("javascript:alert(1)")
+    (None, None)
+    """
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, str) or len(value) > LONGEST_URL or not all(map(is_seen, value)) or " " in value:
+        return None
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return None
+    return value if parts.scheme in ("http", "https") and parts.hostname else None
 
 
 def find_value(document: Json, path: str) -> Json:
@@ -353,7 +409,7 @@ def _join_texts(value: Json) -> str:
 
 
 def _walk_texts(value: Json) -> Iterator[tuple[str, str | float]]:
-    """Each text and number below *value* with its path, in document order."""
+    """Each text and number below *value* with its path, in document order; true and false as texts, no vectors."""
     pending: list[tuple[str, Json]] = [("", value)]
     while pending:
         path, current = pending.pop()
@@ -361,9 +417,13 @@ def _walk_texts(value: Json) -> Iterator[tuple[str, str | float]]:
         if isinstance(current, dict):
             prefix = f"{path}." if path else ""
             pending += [(f"{prefix}{name}", member) for name, member in reversed(current.items())]
+        elif is_vector(current):
+            continue
         elif isinstance(current, list):
             pending += [(path, item) for item in reversed(current)]
-        elif isinstance(current, (str, int, float)) and not isinstance(current, bool):
+        elif isinstance(current, bool):
+            yield path, json.dumps(current)
+        elif isinstance(current, (str, int, float)):
             yield path, current
 
 

@@ -314,9 +314,8 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         """
         http_requests = [request.http for request in requests if request.http]
         for http in http_requests:
-            for path in (http.ids, http.scores, http.titles, http.total):
-                if path is not None:
-                    compile_path(path)
+            for path in http.response_paths:
+                compile_path(path)
         for http in http_requests:
             problem = find_problem(http)
             if problem:

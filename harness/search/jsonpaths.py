@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.util import find_spec
 from typing import Any, TypeAlias
@@ -28,8 +29,10 @@ from harness.search.hits import (
     describe_kind,
     describe_value,
     drop_repeated_hits,
+    find_url,
     is_text,
     make_printable,
+    make_text,
     read_score,
     read_total,
 )
@@ -106,7 +109,7 @@ def read_service_answer(content: Json, http: HttpRequest) -> Ranking:
         ) from None
     except (JSONPathError, RecursionError) as error:
         # The library follows `..` a hundred levels down.
-        paths = ", ".join(f"`{path}`" for path in (http.ids, http.scores, http.titles, http.total) if path)
+        paths = ", ".join(f"`{path}`" for path in http.response_paths)
         raise MalformedAnswer(f"the nesting of the answer is too deep for {paths}: name the list") from error
 
 
@@ -123,6 +126,7 @@ def _read_content(content: Json, http: HttpRequest) -> Ranking:
             f"`{http.scores}` finds no score of {count(len(ids), 'hit')}; if there are none, remove it"
         )
     titles = _find_column(content, http.titles, ids)
+    columns = {field: _find_column(content, path, ids) for field, path in http.fields.items()}
     hits = []
     for place, value in ids.items():
         if not is_text(value) and type(value) is not int:
@@ -130,14 +134,34 @@ def _read_content(content: Json, http: HttpRequest) -> Ranking:
                 f"`{http.ids}` should find ids, which are texts or whole numbers; found {describe_value(value)}"
             )
         score = read_score(_read_number(scores.get(place)), f"`{http.scores}`")
-        title = titles.get(place)
-        hits.append(Hit(str(value), score, None if title is None else make_printable(str(title))))
+        hit = Hit(str(value), score, _make_title(titles.get(place)))
+        if columns:
+            shown = {field: column.get(place) for field, column in columns.items()}
+            hit = replace(hit, texts=_make_texts(shown), urls=_find_urls(shown))
+        hits.append(hit)
     unique_hits, duplicates = drop_repeated_hits(hits)
     total, doubt = _find_total(content, http.total, len(hits))
     if total and not hits:
         matches = count(total, "document")
         raise MalformedAnswer(f"`{http.ids}` finds no id, and `{http.total}` says that {matches} match")
     return Ranking(unique_hits, total=total, duplicates=duplicates, total_doubt=doubt, exact_scores=True)
+
+
+def _make_title(value: Json) -> str | None:
+    """*value* as a title: a text as it is, or all texts and numbers in it."""
+    if isinstance(value, str):
+        return make_printable(value)
+    return make_text(value) or None
+
+
+def _make_texts(values: Mapping[str, Json]) -> dict[str, str]:
+    texts = {field: make_text(value) for field, value in values.items()}
+    return {field: text for field, text in texts.items() if text}
+
+
+def _find_urls(values: Mapping[str, Json]) -> dict[str, str]:
+    urls = {field: find_url(value) for field, value in values.items()}
+    return {field: url for field, url in urls.items() if url is not None}
 
 
 def _read_missing_list(content: Json, http: HttpRequest, error: MissingList) -> Ranking:
@@ -320,7 +344,7 @@ def _list_members(content: Json) -> str:
 
 
 def _find_column(content: Json, text: str | None, ids: Mapping[Place, Json]) -> Mapping[Place, Json]:
-    """Scores or titles by place; an item may lack one, but each must belong to an item."""
+    """Scores, titles or another field by place; an item may lack one, but each must belong to an item."""
     if text is None:
         return {}
     path = compile_path(text)

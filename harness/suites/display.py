@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import replace
 
 from harness.errors import InputError
 from harness.files.opening import read_source
-from harness.model import Display
+from harness.model import Display, RequestTemplate
 from harness.suites.files import SuiteFiles
 from harness.suites.reading import Reading
 from harness.suites.shape import DisplayShape
-from harness.suites.yaml import Problems, describe
+from harness.suites.yaml import Problems, ScalarNode, describe
+from harness.words import did_you_mean, listed
 
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?")
 """A host as it is written into the page's content security policy, where any other character could add a rule."""
@@ -35,6 +38,34 @@ def read_display(shape: DisplayShape | None, problems: Problems) -> Display:
         image_hosts=tuple(map(str, shape.image_hosts)),
         link=None if shape.link is None else str(shape.link),
     )
+
+
+def check_display_paths(
+    shape: DisplayShape | None, templates: Mapping[str, RequestTemplate], problems: Problems
+) -> None:
+    """Note the fields of `display` that a request over HTTP has no path for: its answer is all that is known."""
+    if shape is None:
+        return
+    for template in templates.values():
+        if template.http is None:
+            continue
+        known = template.http.fields
+        for field in (shape.title, *shape.fields, shape.image, shape.link):
+            if isinstance(field, ScalarNode) and not field.unset and field not in known:
+                expected = f"one of {listed(list(known))}" if known else "one under 'fields' beside 'ids'"
+                message = f"the request {template.name!r} has no path for the field {str(field)!r}, expected {expected}"
+                problems.note(field.mark, f"{message}{did_you_mean(field, known)}")
+
+
+def add_title_paths(templates: Mapping[str, RequestTemplate], title: str | None) -> dict[str, RequestTemplate]:
+    """*templates*, of which those over HTTP read titles from the path of the field *title*, if that is known."""
+    titled = {}
+    for name, template in templates.items():
+        if template.http is not None and title is not None and title in template.http.fields:
+            http = replace(template.http, titles=template.http.fields[title])
+            template = replace(template, http=http)
+        titled[name] = template
+    return titled
 
 
 def read_guidelines(reading: Reading, files: SuiteFiles) -> str:

@@ -27,7 +27,7 @@ from harness.model import (
 from harness.process import gc_paused
 from harness.search import find_dialect
 from harness.suites.depth import choose_depth
-from harness.suites.display import read_display, read_guidelines
+from harness.suites.display import add_title_paths, check_display_paths, read_display, read_guidelines
 from harness.suites.files import SuiteFiles, find_roots
 from harness.suites.fixtures import FixtureFile, check_documents, read_fixture
 from harness.suites.given_body import GivenBody
@@ -79,11 +79,13 @@ class LoadedSuite:
         """The suite; use it only after checking that there are no problems."""
         shape, reading = self.reading.shape, self.reading
         self._require("suite", "the suite has no name; expected 'suite: NAME'")
+        display = read_display(shape.display, reading.problems)
+        check_display_paths(shape.display, self._templates, reading.problems)
         suite = Suite(
             name=str(shape.suite),
             path=str(self.path),
             target=self._read_target(),
-            requests=self._templates,
+            requests=add_title_paths(self._templates, display.title),
             measures=self._measures,
             queries=self._judged_queries,
             thresholds=self._thresholds,
@@ -94,7 +96,7 @@ class LoadedSuite:
             guidelines=read_guidelines(reading, self._files),
             depth=choose_depth(reading, self._templates.values(), self._measures, self.all_thresholds),
             skip_undefined=shape.undefined == "skip",
-            display=read_display(shape.display, reading.problems),
+            display=display,
             fixture=None if self.fixture_file is None else self.fixture_file.fixture,
             markers=tuple(map(str, shape.markers)),
             variables=reading.variables,

@@ -348,7 +348,7 @@ def _refuse_several(node: Node, problems: Problems) -> None:
 
 
 def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
-    for expression in (shape.ids, shape.scores, shape.titles, shape.total):
+    for expression in (shape.ids, shape.scores, shape.titles, shape.total, *shape.fields.values()):
         if expression is not None and not expression.unset:
             _check_path(expression, problems)
     return HttpRequest(
@@ -362,6 +362,7 @@ def _read_http(shape: HttpShape, problems: Problems) -> HttpRequest:
         titles=_optional(shape.titles),
         total=_optional(shape.total),
         ids_optional=shape.ids_optional,
+        fields={str(name): str(path) for name, path in shape.fields.items()},
     )
 
 

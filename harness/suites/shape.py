@@ -253,6 +253,9 @@ class HttpShape(Shape):
     scores: Text = Field(None, description="JSONPath to the scores, as many as there are ids.")
     titles: Text = Field(None, description="JSONPath to the titles, as many as there are ids.")
     total: Text = Field(None, description="JSONPath to the number of matching documents.")
+    fields: dict[Key, Text] = Field(
+        {}, description="JSONPaths to further fields, by names that display uses; each finds as many as there are ids."
+    )
     ids_optional: bool = Field(
         False, description="Whether the answer has no list of ids where nothing matches; a misspelled path is no error."
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from harness.gate.grammar import parse_threshold
 from harness.judging.pool import PooledRun, add_texts, find_pooling_depth, pool_runs
 from harness.metrics import parse_measure
-from harness.model import Engine, Failure, FailureKind, Gain, GainKind, Hit, Query, Ranking, Run, Suite, Target
+from harness.model import Display, Engine, Failure, FailureKind, Gain, GainKind, Hit, Query, Ranking, Run, Suite, Target
 
 SHOES = Query("shoes", "red shoes", judgments={"a": 2, "b": 0})
 BOOTS = Query("boots", "rubber boots", judgments={"d": 1})
@@ -145,10 +145,22 @@ def test_where_no_grade_is_known_a_document_is_relevant_or_not():
 
 def test_titles_and_snippets_are_put_to_the_documents():
     pool = pool_runs(suite_of(), [run_of(shoes=["x"])], 1)
-    [told] = add_texts(pool, {("shoes", "x"): Hit("x", title="another", snippet="Light.")}).documents
+    texts = {("shoes", "x"): Hit("x", title="another", snippet="Light.")}
+    [told] = add_texts(pool, texts, Display(), ()).documents
     assert (told.title, told.snippet) == ("title of x", "Light.")
-    [untold] = add_texts(pool, {}).documents
+    [untold] = add_texts(pool, {}, Display(), ()).documents
     assert untold.snippet is None
+
+
+def test_fields_and_urls_are_put_to_the_documents_as_the_suite_names_them():
+    pool = pool_runs(suite_of(), [run_of(shoes=["x"])], 1)
+    page, picture = "https://shop.example/x", "https://shop.example/x.png"
+    hit = Hit("x", texts={"price": "10", "url": page, "img": picture}, urls={"url": page, "img": picture})
+    found = {("shoes", "x"): hit}
+    [told] = add_texts(pool, found, Display(image="img", link="url"), ("brand", "price")).documents
+    assert (told.texts, told.image, told.link) == ({"price": "10"}, picture, page)
+    [without] = add_texts(pool, found, Display(), ("url",)).documents
+    assert (without.texts, without.image, without.link) == ({"url": page}, None, None)
 
 
 IDS = st.lists(st.sampled_from("abcdefgh"), unique=True)

@@ -129,7 +129,7 @@ STAYING = {
     "Engine": {"kind", "version"},
     "Explanation": {"document", "index", "nearest"},
     "Failure": {"reason"},
-    "Hit": {"id", "snippet", "texts"},
+    "Hit": {"id", "texts", "urls"},
     "IndexFacts": {"mapping", "mapping_json", "missing", "settings", "settings_json"},
     "IndexState": {"filters", "uuids", "visible", "writes"},
     "LatencyFigures": {"blamed", "reason"},

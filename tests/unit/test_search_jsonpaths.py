@@ -35,6 +35,35 @@ def test_ids_scores_titles_and_total() -> None:
     assert found == Ranking((Hit("a", 3.0, "A"), Hit("17", 2.5, "B"), Hit("c", None, None)), total=3, exact_scores=True)
 
 
+def test_fields_by_item_and_in_lists_beside_the_ids() -> None:
+    picture = "https://shop.example/a b.png"
+    items = {
+        "results": [
+            {"id": "a", "price": 29.5, "sizes": ["S", "M"], "new": True, "img": picture, "vector": [0.25] * 64},
+            {"id": "b", "price": None, "img": ["https://shop.example/1.png", "https://shop.example/2.png"]},
+        ]
+    }
+    names = ("price", "sizes", "new", "img", "vector")
+    found = read(items, "$.results[*].id", fields={name: f"$.results[*].{name}" for name in names})
+    first, second = found.hits
+    assert first.texts == {"price": "29.5", "sizes": "S · M", "new": "true", "img": picture}
+    assert first.urls == {}, "a URL has no blank"
+    assert second.urls == {"img": "https://shop.example/1.png"}
+    lists = {"ids": ["a", "b"], "prices": [1, 2]}
+    assert [hit.texts for hit in read(lists, "$.ids", fields={"price": "$.prices"}).hits] == [
+        {"price": "1"},
+        {"price": "2"},
+    ]
+    assert [hit.texts for hit in read(lists, "$.ids").hits] == [None, None]
+
+
+def test_a_field_that_belongs_to_no_hit_is_a_wrong_path() -> None:
+    with pytest.raises(MalformedAnswer, match=r"`\$.prices` finds 3 values that do not all belong to the 1 ids"):
+        read({"ids": ["a"], "prices": [1, 2, 3]}, "$.ids", fields={"price": "$.prices"})
+    with pytest.raises(MalformedAnswer, match=r"`\$.prices` should find a list, found nothing"):
+        read({"ids": ["a"]}, "$.ids", fields={"price": "$.prices"})
+
+
 def test_parallel_lists() -> None:
     found = read({"ids": ["a", "b"], "scores": [2, 1]}, "$.ids", scores="$.scores")
 

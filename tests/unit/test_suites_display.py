@@ -84,3 +84,53 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, old: str, new: st
 def test_a_need_that_differs_between_the_file_and_the_suite_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SuiteError, match="query 'tents' has another need at"):
         load(tmp_path, queries="id,text,need\ntents,tent 2,Any tent.\n")
+
+
+SERVICE = """\
+suite: shop
+display: {title: name, fields: [price], link: url}
+requests:
+  current: {http: {path: "/{{text}}", ids: "$.h[*].id", fields: {name: "$.h[*].n", price: "$.h[*].p", url: $.u}}}
+  next:
+    http:
+      {path: "/{{text}}", ids: "$[*].id", titles: "$[*].t", fields: {name: "$[*].n", price: "$[*].p", url: "$[*].u"}}
+queries: [{id: tents, text: tent, judgments: {sku-2: 1}}]
+"""
+
+
+def test_over_http_the_title_is_read_by_the_path_of_its_field(tmp_path: Path) -> None:
+    suite = load(tmp_path, suite=SERVICE)
+    titles = {name: template.http.titles for name, template in suite.requests.items() if template.http}
+    assert titles == {"current": "$.h[*].n", "next": "$[*].n"}
+    without = load(tmp_path, suite=SERVICE.replace("title: name, ", ""))
+    assert [template.http.titles for template in without.requests.values() if template.http] == [None, "$[*].t"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            "fields: [price]",
+            "fields: [prise]",
+            "2:33: the request 'current' has no path for the field 'prise', expected one of name, price, url; "
+            "did you mean 'price'?",
+        ),
+        ("link: url", "link: page", "2:47: the request 'current' has no path for the field 'page', expected one of"),
+        (
+            'name: "$[*].n", ',
+            "",
+            "2:18: the request 'next' has no path for the field 'name', expected one of price, url",
+        ),
+        (
+            ', fields: {name: "$[*].n", price: "$[*].p", url: "$[*].u"}',
+            "",
+            "2:18: the request 'next' has no path for the field 'name', expected one under 'fields' beside 'ids'",
+        ),
+        ('price: "$.h[*].p"', "price: hits", "found 'hits', expected a JSONPath such as $.hits[*].id"),
+    ],
+)
+def test_over_http_a_field_needs_a_path(tmp_path: Path, old: str, new: str, sentence: str) -> None:
+    assert old in SERVICE
+    with pytest.raises(SuiteError) as caught:
+        load(tmp_path, suite=SERVICE.replace(old, new, 1))
+    assert sentence in str(caught.value)

@@ -253,7 +253,7 @@ def test_aliases_of_values_are_put_in(write):
 def test_an_http_request_is_read(write):
     http = """{http: {path: "/find/{{text}}", params: {n: "{{depth}}"}, headers: {X-Shop: "1"},
       ids: "$.hits[*].id", scores: "$.hits[*].score", titles: "$.hits[*].title", total: $.total,
-      ids_optional: true}}"""
+      ids_optional: true, fields: {price: "$.hits[*].price"}}}"""
     suite = load_suite(
         write(SMALL.replace('{query: {match: {title: "{{text}}"}}}', http).replace("index: products", "")), {}
     )
@@ -267,6 +267,7 @@ def test_an_http_request_is_read(write):
         titles="$.hits[*].title",
         total="$.total",
         ids_optional=True,
+        fields={"price": "$.hits[*].price"},
     )
 
 

@@ -284,6 +284,31 @@ def test_a_service_brings_no_snippets_and_that_is_told(folder, monkeypatch, caps
     assert len(service.requests) == 1
 
 
+def test_a_service_brings_the_fields_that_the_request_has_paths_for(folder, httpserver, capsys):
+    paths = {"name": "$.hits[*].name", "price": "$.hits[*].price", "grade": "$.hits[*].grade"}
+    ids = 'ids: "$.ids[*]"'
+    assert ids in API
+    suite = API.replace(ids, f"ids: '$.hits[*].id', fields: {json.dumps(paths)}")
+    answer = {"hits": [{"id": "x", "name": "X", "price": 9.5, "grade": "A"}, {"id": "y", "name": "Y", "price": None}]}
+    httpserver.expect_request("/search").respond_with_json(answer)
+    url = httpserver.url_for("").rstrip("/")
+    (folder / "harness.toml").write_text(f'[clusters.api]\nurl = "{url}"\nservice = "http"\n')
+    command = ["judgments", "pool", "api.relevance.yaml", "-q", "--output", "csv=u.csv"]
+
+    (folder / "api.relevance.yaml").write_text(suite + "display: {title: name}\n")
+    assert main(command) == 0
+    first, second = table(folder / "u.csv")
+    assert [first[name] for name in ("document", "title", "field price", "field grade")] == ["x", "X", "'9.5", "A"]
+    assert [second[name] for name in ("document", "title", "field price", "field grade")] == ["y", "Y", "", ""]
+
+    (folder / "api.relevance.yaml").write_text(suite + "display: {title: name, fields: [price]}\n")
+    (folder / "u.csv").unlink()
+    assert main([*command, "--snippet", "name"]) == 0
+    [first, _] = table(folder / "u.csv")
+    assert (first["snippet"], first["field price"], "field grade" in first) == ("X", "'9.5", False)
+    assert "there are no snippets" not in capsys.readouterr().out
+
+
 def test_a_suite_without_a_selected_query_is_left_out(folder, engine, capsys):
     (folder / "other.relevance.yaml").write_text(
         SUITE.replace("suite: shop", "suite: other").replace("[head]", "[tail]")

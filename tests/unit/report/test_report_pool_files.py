@@ -53,6 +53,19 @@ def test_a_need_stands_behind_the_text_on_one_line():
     ]
 
 
+def test_fields_have_a_column_each_and_are_cut(tmp_path):
+    first = replace(SHOES, snippet=None, texts={"price": "-29.5", "grade": "A"})
+    second = replace(SHOES, document="sku-2", texts={"price": "12", "text": "word " * 100})
+    pool = pool_of(first, second)
+    written, other = rows(format_pool_csv(pool))
+    assert [written[name] for name in ("field price", "field grade", "field text")] == ["'-29.5", "A", ""]
+    assert (other["field price"], len(other["field text"])) == ("12", 200)
+    assert "  # price: -29.5" in format_pool_yaml(pool).splitlines()
+    path = tmp_path / "graded.csv"
+    path.write_text(format_pool_csv(pool_of(first)).replace("sku-1,,", "sku-1,2,"))
+    assert read_judgments(path) == {"shoes": {"sku-1": 2.0}}
+
+
 def test_one_request_has_one_rank():
     [row] = rows(format_pool_csv(pool_of(PooledDocument("q", "q", "a", {"current": 3}), labels=["current"])))
     assert (row["rank"], row["title"], row["snippet"]) == ("3", "", "")

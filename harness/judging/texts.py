@@ -1,0 +1,128 @@
+"""The texts and URLs of pooled documents: looked up by id, or what a service returned with its hits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from harness.judging.pool import PooledRun
+from harness.model import ANY_TEXT, Hit, Pool, PooledDocument, Ranking, Suite, select_by_id
+from harness.search import find_dialect
+from harness.search.hits import cut_snippet
+from harness.search.lookup import find_texts
+from harness.search.protocol import LookUpOptions
+from harness.suites.requests import build_request
+
+if TYPE_CHECKING:
+    from harness.search import Search
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What the user wants to see of documents, in place of what the suite shows."""
+
+    snippet: str | None = None
+    """The field that a snippet is cut from."""
+    fields: tuple[str, ...] = ()
+    """Fields whose texts are shown."""
+
+
+HitsByPlace: TypeAlias = dict[tuple[str, str], Hit]
+"""Hits with texts, by query and document."""
+
+
+def list_shown_fields(suite: Suite, requests: Iterable[str], options: TextOptions) -> tuple[str, ...]:
+    """
+    The fields whose texts are shown: those of *options*, else those of the suite.
+
+    Else all that *requests* over HTTP read from an answer, since they are named for nothing but that. None for an
+    engine, which has too many; there the longest text is shown.
+    """
+    display = suite.display
+    if options.fields or display.fields:
+        return options.fields or display.fields
+    fields: dict[str, None] = {}
+    for request in requests:
+        http = suite.requests[request].http
+        if http is not None:
+            fields |= dict.fromkeys(http.fields)
+    return tuple(field for field in fields if field not in (display.title, display.image, display.link))
+
+
+def read_pooled_texts(
+    search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: TextOptions
+) -> tuple[HitsByPlace, list[str]]:
+    """
+    The documents of *pool* with their titles, texts and URLs; and sentences on why some are missing.
+
+    Raises:
+        SearchError: Nothing could be looked up at all.
+    """
+    if find_dialect(suite.target.service).has_indexes:
+        return _look_up_texts(search, suite, pool, runs, options)
+    hits = _collect_hits(pool, runs)
+    if options.snippet is not None:
+        for place, hit in hits.items():
+            hits[place] = replace(hit, snippet=cut_snippet((hit.texts or {}).get(options.snippet, "")))
+    if any(hit.texts for hit in hits.values()):
+        return hits, []
+    return hits, [
+        "there are no snippets: documents cannot be looked up by id in an HTTP service; "
+        "name the fields of its answer under `http: {fields: …}`"
+    ]
+
+
+def _collect_hits(pool: Pool, runs: Sequence[PooledRun]) -> HitsByPlace:
+    """The hit of each document in the run where it ranks best."""
+    responses = {pooled.name: pooled.run.responses for pooled in runs}
+    hits: HitsByPlace = {}
+    for document in pool.documents:
+        best = _find_best_run(document)
+        ranking = responses[best].get(document.query)
+        if isinstance(ranking, Ranking):
+            hits[document.query, document.document] = ranking.hits[document.ranks[best] - 1]
+    return hits
+
+
+def _find_best_run(document: PooledDocument) -> str:
+    return min(document.ranks, key=lambda name: document.ranks[name])
+
+
+def _look_up_texts(
+    search: Search, suite: Suite, pool: Pool, runs: Sequence[PooledRun], options: TextOptions
+) -> tuple[HitsByPlace, list[str]]:
+    """As `read_pooled_texts`, for an engine."""
+    display = suite.display
+    shown = list_shown_fields(suite, (), options)
+    snippet = options.snippet
+    if snippet is None and not shown:
+        snippet = ANY_TEXT
+    urls = [field for field in (display.image, display.link) if field is not None]
+    look_up_options = LookUpOptions(
+        title_field=display.title, snippet=snippet, fields=tuple(dict.fromkeys([*shown, *urls]))
+    )
+    hits: HitsByPlace = {}
+    notes: dict[str, None] = {}
+    for pooled, documents in _group_by_best_run(pool, runs):
+        run = pooled.run
+        [query] = select_by_id(suite.queries, {documents[0].query})
+        found, reasons = find_texts(
+            search,
+            replace(build_request(suite, suite.requests[run.request], query), index=run.index),
+            list(dict.fromkeys(document.document for document in documents)),
+            look_up_options,
+        )
+        for document in documents:
+            if document.document in found:
+                hits[document.query, document.document] = found[document.document]
+        notes |= dict.fromkeys(f"some documents of {run.index} have no snippet: {reason}" for reason in reasons)
+    return hits, list(notes)
+
+
+def _group_by_best_run(pool: Pool, runs: Sequence[PooledRun]) -> list[tuple[PooledRun, list[PooledDocument]]]:
+    """The documents by the run in which they rank best: each is looked up where the request found it."""
+    documents_by_run: dict[str, list[PooledDocument]] = {}
+    for document in pool.documents:
+        documents_by_run.setdefault(_find_best_run(document), []).append(document)
+    return [(pooled, documents_by_run[pooled.name]) for pooled in runs if pooled.name in documents_by_run]
