@@ -99,12 +99,16 @@ class _Page(HTMLParser):
         self.lines: list[str] = []
         self._open = ""
         self._hidden = 0
+        self._in_word = False
         self.feed(text)
         self.close()
         self._end()
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self._hidden += tag in ("script", "style")
+        self._in_word = tag == "wbr"
+        if self._in_word:
+            return
         if tag in ("td", "th") and self._open:
             self._open += " |"
         elif tag not in (*self.INLINE, "td", "th"):
@@ -120,7 +124,9 @@ class _Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if not self._hidden and data.strip():
-            self._open += " " + " ".join(data.split())
+            blank = "" if self._in_word else " "
+            self._open += blank + " ".join(data.split())
+            self._in_word = False
 
     def _end(self) -> None:
         if self._open.strip():

@@ -31,6 +31,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.in_word:
             self.texts[-1] += data
+            self.in_word = False
         elif not {"script", "style"} & set(self.open):
             self.texts.append(data)
 
