@@ -43,7 +43,7 @@ def format_formats(formats: Mapping[str, Format]) -> str:
     return "\n".join(lines)
 
 
-class CutPoints(click.ParamType[tuple[float, ...]]):
+class CutPoints(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
     """Increasing numbers above 0, separated by commas."""
 
     name = "A,B,…"

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-class ReadText(click.ParamType[Any]):
+class ReadText(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
     """A parameter type that parses with *read*; a HarnessError of it becomes an error of the command line."""
 
     def __init__(self, name: str, read: Callable[[str], Any]) -> None:
@@ -297,7 +297,7 @@ def report_errors_to(step: GitHubStep | None) -> Iterator[None]:
         raise
 
 
-class OutputType(click.ParamType[Output]):
+class OutputType(click.ParamType):  # type: ignore[type-arg]  # click before 8.4 takes no argument here
     """Reads ``html=report.html``; checks that the folder exists before a run starts."""
 
     name = "KIND=FILE"

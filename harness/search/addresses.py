@@ -18,6 +18,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 from urllib3 import HTTPConnectionPool
 from urllib3.connection import HTTPConnection
@@ -122,7 +123,8 @@ def refuse_address(url: str, origin: AddressOrigin) -> None:
 def _read_host(url: str) -> str:
     """The host of *url* in lower case, as the libraries read it that connect to it; empty where it has none."""
     try:
-        host = parse_url(url).host or ""
+        # urllib3 decodes it from 2.8 on only.
+        host = unquote(parse_url(url).host or "")
     except LocationParseError:
         return ""
     # Resolvers read wide digits and dots as these, and a name with a last dot as the name.

@@ -434,7 +434,8 @@ def test_offsets_of_every_type_of_whole_numbers(kind):
 
 
 def test_a_number_in_a_frame_that_is_too_large():
-    judgments = pandas.DataFrame({"query": ["q"], "document": ["a"], "grade": [10**400]})
+    grades = pandas.Series([10**400], dtype=object)  # pandas before 3 would fail to find a type
+    judgments = pandas.DataFrame({"query": ["q"], "document": ["a"], "grade": grades})
     with pytest.raises(
         UsageError, match="the column 'grade' of the judgments has a value that is no number, or one too"
     ):

@@ -8,6 +8,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 ROOT = Path(__file__).parents[2]
 WORKFLOWS = sorted([*(ROOT / "docs").glob("relevance-*.yml"), *(ROOT / ".github" / "workflows").glob("*.yml")])
@@ -74,6 +75,27 @@ def test_locks_have_the_same_versions():
     everything = read_pins("development")
     for name in CONTENTS:
         assert read_pins(name).items() <= everything.items()
+
+
+def test_the_lowest_lock_has_the_floors_that_the_project_promises():
+    pins = read_pins("lowest")
+    assert pins["urllib3"] == "2.6.3", "the first that bounds what a small answer decompresses to"
+    texts = [*PROJECT["project"]["dependencies"], *(text for extra in EXTRAS.values() for text in extra)]
+    for requirement in map(Requirement, texts):
+        [floor] = requirement.specifier
+        assert floor.operator == ">=", requirement
+        pinned = Version(pins[canonicalize_name(requirement.name)]).release
+        promised = Version(floor.version).release
+        assert pinned[: len(promised)] == promised, f"{requirement}: run scripts/lock-packages"
+
+
+def test_the_published_workflow_runs_the_lowest_and_the_newest_versions():
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "checks.yml").read_text(encoding="utf-8"))
+    versions = workflow["jobs"]["versions"]["strategy"]["matrix"]["versions"]
+    environments = PROJECT["tool"]["tox"]["env"]
+    assert versions == list(environments) == ["lowest", "newest"]
+    assert environments["lowest"]["deps"] == ["-r scripts/locks/lowest.txt"]
+    assert "tox" not in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("path", ["Dockerfile", "docs/relevance-gate.gitlab-ci.yml", "docker-compose.yml"])
