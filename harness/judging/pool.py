@@ -186,6 +186,7 @@ def pool_runs(suite: Suite, runs: Sequence[PooledRun], depth: int) -> Pool:
         queries=tuple(sorted(open_queries, key=lambda item: (-item.spread, -item.unjudged, item.query, item.run))),
         unanswered=unanswered,
         zero_hits=zero_hits,
+        selected=tuple(query.id for query in suite.queries),
     )
 
 

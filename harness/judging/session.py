@@ -181,6 +181,8 @@ class JudgingTask:
     choices: Sequence[GradeChoice]
     existing: Mapping[Pair, float] = field(default_factory=dict)
     """The suite's own grades."""
+    queries: Sequence[str] = ()
+    """The ids of the queries that are judged, in the order of the suite; some may have no documents."""
     notes: tuple[str, ...] = ()
     unanswered: bool = False
     """Whether a query had no ranking, so that its documents are missing."""
@@ -218,9 +220,19 @@ class JudgeView:
             raise RefusedGrade(f"found {found} as a grade, expected one of {describe_choices(self.task.choices)}")
 
     @property
+    def settles(self) -> bool:
+        """Whether the judge decides what others differ on."""
+        return bool(self.others)
+
+    @property
     def graded_count(self) -> int:
-        """The number of documents that the judge has graded."""
-        return sum((document.query, document.document) in self.file.grades for document in self.documents)
+        """The number of documents that the judge has graded, or cannot grade."""
+        answered = 0
+        for document in self.documents:
+            answer = self.file.answers.get((document.query, document.document))
+            if answer is not None and (answer.grade is not None or answer.cannot_tell):
+                answered += 1
+        return answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +296,7 @@ def open_views(
         documents=documents,
         choices=list_choices(suite, options.scale),
         existing=existing,
+        queries=[query for pool in pools for query in pool.selected],
         notes=tuple(notes),
         unanswered=any(pool.unanswered for pool in pools),
     )

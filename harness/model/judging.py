@@ -141,6 +141,8 @@ class Pool:
     """Query and run to the reason why there is no ranking."""
     zero_hits: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Query to the runs in which nothing matched it."""
+    selected: tuple[str, ...] = ()
+    """The ids of all its queries, in the order of the suite."""
     notes: tuple[str, ...] = ()
     """Sentences about the whole pool."""
 

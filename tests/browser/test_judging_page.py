@@ -13,7 +13,7 @@ from harness.files.judge_files import JudgeFile
 from harness.judging.server import JudgingServer
 from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
-from harness.model import PooledDocument, Query, Suite, Target
+from harness.model import JudgeAnswer, PooledDocument, Query, Suite, Target
 
 OUTPUTS = Path(__file__).parents[1] / "golden" / "outputs"
 
@@ -124,7 +124,8 @@ SCALES = {
 @pytest.mark.parametrize("scale", SCALES)
 def test_a_chosen_grade_has_the_colour_of_the_grade_and_a_mark(serve, session, scale, scheme):
     choices, shades = SCALES[scale]
-    page = serve(replace(session, choices=choices, documents=DOCUMENTS[:1]), color_scheme=scheme)
+    task = replace(session.task, choices=choices)
+    page = serve(replace(session, task=task, documents=DOCUMENTS[:1]), color_scheme=scheme)
     for place, (choice, shade) in enumerate(zip(choices, shades, strict=True)):
         press(page, choice.key)
         button = page.locator("#grades button").nth(place)
@@ -136,7 +137,7 @@ def test_a_chosen_grade_has_the_colour_of_the_grade_and_a_mark(serve, session, s
             "b => { const [r, g] = getComputedStyle(b).backgroundColor.match(/\\d+/g).map(Number); return [g, r]; }"
         )
         assert (green > red) == (shade not in ("gain-0", "gain-negative"))
-        assert "✓" in button.evaluate("b => getComputedStyle(b, '::before').content")
+        assert "✓" in button.evaluate("b => getComputedStyle(b.querySelector('.name'), '::before').content")
         assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
 
 
@@ -145,12 +146,106 @@ def test_what_is_known_of_a_document_is_shown_and_hidden_from_a_blind_judge(serv
     assert page.locator("#params").inner_text().split() == ["season", "summer"]
     press(page, "j")
     assert page.locator("#fields dd").all_inner_texts() == ["Acme", "9"]
-    assert page.locator("#ranks").inner_text() == "rank 3 for current, graded good (2) in the suite"
+    assert page.locator("#origin").inner_text() == "rank 3 for current, graded good (2) in the suite"
     page = serve(replace(session, blind=True))
     press(page, "j")
     wait_for(page, "document 2 of 2")
-    assert page.locator("#ranks").inner_text() == ""
+    assert page.locator("#origin").inner_text() == ""
     assert page.locator("#about").inner_text() == "Judge: anna, in blind order"
+
+
+GUIDELINES = "# How we judge\n\n- The price is no part of relevance." + HOSTILE
+
+
+@pytest.fixture
+def asked(session):
+    """*session* with all that a suite says to those who judge, and a query without hits."""
+    queries = (
+        replace(QUERIES[0], need="Shoes for women, to buy now.", tags=("head",)),
+        replace(QUERIES[1], tags=("head", "rain")),
+        Query("tents", "tent for 2", tags=("tail",)),
+    )
+    meanings = {3.0: "Exactly what was asked for."}
+    suite = replace(session.task.suite, queries=queries, guidelines=GUIDELINES, grade_descriptions=meanings)
+    return replace(session, task=replace(session.task, suite=suite, queries=("shoes", "boots", "tents")))
+
+
+def test_the_need_the_guidelines_and_what_grades_mean_are_shown_as_text(serve, asked):
+    page = serve(asked, viewport={"width": 1400, "height": 900})
+    assert page.inner_text("#need") == "Shoes for women, to buy now."
+    assert page.inner_text("#guidelines") == GUIDELINES
+    assert page.locator("#guide img, #guide h1").count() == 0
+    assert page.get_by_role("button", name="perfect 3 Exactly what was asked for.").is_visible()
+    assert page.inner_text("#meanings").split("\n") == ["perfect (3)", "Exactly what was asked for."]
+    page = serve(asked, viewport={"width": 400, "height": 900})
+    assert page.locator("#guidelines").is_hidden()
+    press(page, "g", "Space", "Space")
+    assert page.locator("#guidelines").is_visible()
+
+
+def test_a_comment_is_kept_with_the_grade_and_alone(serve, session):
+    page = serve(session)
+    press(page, "c", *"2 reds", "Enter")
+    wait_for(page, "The comment is kept.")
+    assert session.file.answers["shoes", "a"].comment == "2 reds"
+    press(page, "3")
+    wait_for(page, "Graded perfect (3)")
+    answer = JudgeFile.read(session.file.path).answers["shoes", "a"]
+    assert (answer.grade, answer.comment) == (3.0, "2 reds")
+    press(page, "k", "c", "x", "Escape", "j", "k")
+    wait_for(page, "Red running shoes, graded perfect (3)")
+    assert page.input_value("#comment") == "2 reds"
+    assert JudgeFile.read(session.file.path).answers["shoes", "a"].comment == "2 reds"
+
+
+def test_a_judge_who_cannot_tell_is_done_and_gives_no_grade(serve, session):
+    page = serve(session)
+    press(page, "t")
+    wait_for(page, "Cannot tell. Query 1 of 2, document 2 of 2")
+    assert page.inner_text("#count") == "0 of 3 graded, 1 cannot tell"
+    assert session.file.grades == {}
+    press(page, "2", "1")
+    wait_for(page, "All documents are graded")
+    assert session.graded_count == 3
+    press(page, "k", "k", "t")
+    wait_for(page, "Not answered any more.")
+    assert ("shoes", "a") not in JudgeFile.read(session.file.path).answers
+
+
+def test_queries_are_listed_by_state_and_those_that_are_listed_are_graded(serve, asked):
+    page = serve(asked, viewport={"width": 1400, "height": 900})
+    rows = page.locator("#list > li > button")
+    assert [row.inner_text().split("\n")[-1] for row in rows.all()] == ["0 of 2", "0 of 1", "no hit"]
+    press(page, "2")
+    wait_for(page, "Graded good (2)")
+    assert rows.first.get_by_role("img", name="partly").is_visible()
+    page.get_by_label("State").select_option("ungraded")
+    page.get_by_label("Tag").select_option("rain")
+    assert page.inner_text("#lists-heading") == "Queries (1 of 3)"
+    press(page, "Escape", "j")
+    wait_for(page, "Query 2 of 3, document 1 of 1")
+    assert page.locator("#next").is_disabled()
+    page.get_by_label("Tag").select_option("")
+    page.get_by_label("State").select_option("")
+    press(page, "/", *"for 2", "Escape", "n")
+    wait_for(page, "Query 3 of 3: tent for 2. The search has no hit to grade.")
+    assert page.locator("#answers").is_hidden()
+
+
+def test_the_grades_and_comments_of_others_stand_side_by_side(serve, session):
+    others = {
+        "ben": JudgeAnswer("shoes", "b", 0.0, comment="These are blue." + HOSTILE),
+        "carla": JudgeAnswer("shoes", "b", 3.0),
+    }
+    page = serve(replace(session, others={("shoes", "b"): others}), viewport={"width": 1400, "height": 900})
+    assert page.locator("#list").get_by_role("img", name="disagreed").count() == 1
+    press(page, "j")
+    wait_for(page, "Blue shoes")
+    texts = [row.inner_text().split("\t") for row in page.locator("#others-rows tr").all()]
+    assert texts == [["ben", "bad (0)", "These are blue." + HOSTILE], ["carla", "perfect (3)", ""]]
+    press(page, "1")
+    wait_for(page, "Graded fair (1)")
+    assert page.locator("#list").get_by_role("img", name="disagreed").count() == 0
 
 
 def test_keys_move_skip_undo_and_take_a_grade_away(serve, session):

@@ -105,7 +105,8 @@ def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
     assert JudgeFile.read(server.view.file.path).grades == {A: 2.0}
     shown = json.loads(ask("GET", "/session")[2])
     assert [(one["document"], one["grade"]) for one in shown["documents"]] == [("a", 2.0), ("b", None)]
-    assert json.loads(ask("POST", "/undo", {})[2]) == {"query": "q", "document": "a", "grade": None}
+    undone = {"query": "q", "document": "a", "grade": None, "cannot_tell": False, "comment": ""}
+    assert json.loads(ask("POST", "/undo", {})[2]) == undone
     assert json.loads(ask("POST", "/undo", {})[2]) == {}
     assert JudgeFile.read(server.view.file.path).grades == {}
 

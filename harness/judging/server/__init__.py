@@ -37,9 +37,21 @@ MOST_BYTES = 64 * 1024
 
 FINISH = ("POST", "/finish")
 
+SCRIPTS = (
+    "judge.js",
+    "adjudicate.js",
+    "document.js",
+    "elements.js",
+    "lists.js",
+    "server.js",
+    "states.js",
+    "team.js",
+)
+"""The first one loads the others."""
+
 ASSETS = {
     "/judge.css": ("text/css", ("harness.judging.page", "judge.css")),
-    "/judge.js": ("text/javascript", ("harness.judging.page", "judge.js")),
+    **{f"/{name}": ("text/javascript", ("harness.judging.page", name)) for name in SCRIPTS},
     "/report.css": ("text/css", ("harness.report.html", "templates/report.css")),
 }
 """The colors and the type are those of the reports."""

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.agreement import Pair
-from harness.judging.page.session_json import build_session
+from harness.judging.page.session_json import build_answer, build_session
 from harness.judging.session import JudgeView, RefusedGrade
+from harness.model import JudgeAnswer
 
 
 def show_session(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
@@ -15,13 +16,29 @@ def show_session(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  
     return build_session(view)
 
 
+LONGEST_COMMENT = 4000
+"""Characters of a comment."""
+
+
 def give_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep a grade, or take it away where it is null."""
+    """
+    Keep a grade, take it away where it is null, or keep that the judge cannot tell.
+
+    The comment stays if none is sent with it.
+    """
     pair, grade = (str(given.get("query")), str(given.get("document"))), given.get("grade")
     if "grade" not in given:
         raise RefusedGrade("found no grade, expected a number, or null to take the grade away")
     view.check_grade(pair, grade)
-    view.file.grade(pair, None if grade is None else float(grade))
+    cannot_tell = given.get("cannot_tell") is True
+    if cannot_tell and grade is not None:
+        raise RefusedGrade("found a grade and that the judge cannot tell, expected one of them")
+    before = view.file.answers.get(pair)
+    comment = given.get("comment", "" if before is None else before.comment)
+    if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
+        raise RefusedGrade(f"expected a text of at most {LONGEST_COMMENT:,} characters as a comment")
+    answer = JudgeAnswer(*pair, None if grade is None else float(grade), cannot_tell=cannot_tell, comment=comment)
+    view.file.record(answer)
     return describe_grade(view, pair)
 
 
@@ -32,8 +49,8 @@ def undo_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # 
 
 
 def describe_grade(view: JudgeView, pair: Pair) -> dict[str, Any]:
-    """A document that changed, and its grade now."""
-    return {"query": pair[0], "document": pair[1], "grade": view.file.grades.get(pair)}
+    """A document of which the judge says something else, and what that is now."""
+    return {"query": pair[0], "document": pair[1], **build_answer(view.file.answers.get(pair))}
 
 
 ACTIONS: dict[tuple[str, str], Callable[[JudgeView, Mapping[str, Any]], dict[str, Any]]] = {
