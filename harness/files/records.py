@@ -46,8 +46,10 @@ _SIGNS = r"[=+\-@＝＋－＠﹢﹣﹦﹫]"
 """What begins a formula; East Asian spreadsheets take the full-width and small forms too."""
 
 _FORMULA = re.compile(rf"{_BLANKS}{_SIGNS}|[\t\r]")
-_FORMULA_INSIDE = re.compile(rf"(;|(?<!^)\t)('*)(?={_BLANKS}{_SIGNS})")
-_MARKED_INSIDE = re.compile(rf"(;|(?<!^)\t)'('*)(?={_BLANKS}{_SIGNS})")
+# A tab begins a cell of its own, and is no blank here: a mark behind it would hide the one before it from the reader.
+_BLANKS_INSIDE = r"(?:(?!\t)[\s\ufeff\u200b\u2060])*"
+_FORMULA_INSIDE = re.compile(rf"(;|(?<!^)\t)('*)(?={_BLANKS_INSIDE}{_SIGNS})")
+_MARKED_INSIDE = re.compile(rf"(;|(?<!^)\t)'('*)(?={_BLANKS_INSIDE}{_SIGNS})")
 _CURRENCIES = "$€£¥"
 _NUMBER_OR_DATE = re.compile(rf"[ .,({_CURRENCIES}-]*[0-9][0-9.,:/eE+ -]*(?:[ %){_CURRENCIES}]+|[aApP][mM]?)?")
 _MONTHS = (

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from harness.errors import FormatError
@@ -223,6 +223,9 @@ IDS = (
 
 
 @given(IDS)
+@example(";\t=")
+@example(";\t;=")
+@example("a\t\t'=")
 def test_every_id_comes_back_from_a_cell(identifier):
     written = io.StringIO()
     csv.writer(written).writerow([mark_as_text(identifier)])
