@@ -228,7 +228,7 @@ def _judge(
     """Collect what is to be judged, and serve the page; the arguments are those of the command."""
     field_names = [name.strip() for name in fields.split(",")] if fields is not None else []
     run_options, matrix = make_run_choices(**arguments)
-    shown = TextOptions(fields=tuple(name for name in field_names if name))
+    shown = TextOptions(fields=tuple(name for name in field_names if name), highlights=True)
     pool_options = PoolOptions(run_options, matrix, depth, shown)
     options = JudgeOptions(pool_options, (judge,), blind, seed, target.scale, target.settler)
     with run_progress(quiet=quiet) as progress:

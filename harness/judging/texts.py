@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.judging.pool import PooledRun
-from harness.model import ANY_TEXT, Hit, Pool, PooledDocument, Ranking, Suite, select_by_id
+from harness.model import ANY_TEXT, Hit, Pool, PooledDocument, Ranking, Suite
 from harness.search import find_dialect
-from harness.search.hits import cut_snippet
-from harness.search.lookup import find_texts
+from harness.search.lookup import LookUp, find_texts_by_query
 from harness.search.protocol import LookUpOptions
+from harness.search.texts import cut_snippet
 from harness.suites.requests import build_request
+from harness.words import grouped
 
 if TYPE_CHECKING:
     from harness.search import Search
@@ -26,6 +27,8 @@ class TextOptions:
     """The field that a snippet is cut from."""
     fields: tuple[str, ...] = ()
     """Fields whose texts are shown."""
+    highlights: bool = False
+    """Whether words of the query are marked in titles and fields, where the server can do that."""
 
 
 HitsByPlace: TypeAlias = dict[tuple[str, str], Hit]
@@ -100,22 +103,31 @@ def _look_up_texts(
         snippet = ANY_TEXT
     urls = [field for field in (display.image, display.link) if field is not None]
     look_up_options = LookUpOptions(
-        title_field=display.title, snippet=snippet, fields=tuple(dict.fromkeys([*shown, *urls]))
+        title_field=display.title,
+        snippet=snippet,
+        fields=tuple(dict.fromkeys([*shown, *urls])),
+        highlights=options.highlights,
     )
+    queries = {query.id: query for query in suite.queries}
     hits: HitsByPlace = {}
     notes: dict[str, None] = {}
     for pooled, documents in _group_by_best_run(pool, runs):
         run = pooled.run
-        [query] = select_by_id(suite.queries, {documents[0].query})
-        found, reasons = find_texts(
-            search,
-            replace(build_request(suite, suite.requests[run.request], query), index=run.index),
-            list(dict.fromkeys(document.document for document in documents)),
-            look_up_options,
-        )
+        template = suite.requests[run.request]
+        by_query = grouped((document.query, document.document) for document in documents)
+        if not options.highlights:
+            # A document looks the same for each query, and is looked up once.
+            by_query = {documents[0].query: list(dict.fromkeys(document.document for document in documents))}
+        look_ups = []
+        for query, ids in by_query.items():
+            request = replace(build_request(suite, template, queries[query]), index=run.index)
+            look_ups.append(LookUp(request, ids, look_up_options))
+        found, reasons = find_texts_by_query(search, look_ups)
         for document in documents:
-            if document.document in found:
-                hits[document.query, document.document] = found[document.document]
+            query = document.query if options.highlights else documents[0].query
+            hit = found.get(query, {}).get(document.document)
+            if hit is not None:
+                hits[document.query, document.document] = hit
         notes |= dict.fromkeys(f"some documents of {run.index} have no snippet: {reason}" for reason in reasons)
     return hits, list(notes)
 

@@ -114,6 +114,8 @@ class SearchRequest:
     """The field to return as snippet, or `ANY_TEXT`."""
     fields: tuple[str, ...] = ()
     """The fields whose texts to return."""
+    highlights: bool = False
+    """Whether the body has a `highlight` of the harness, which marks words in the title and in *fields*."""
     unique_ids: bool = False
     """Whether an id identifies one document in all indexes searched."""
     id_field: str | None = None

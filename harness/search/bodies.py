@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from harness.model import Json, Ranking, SearchRequest, iterate_members
 from harness.search.fields import select_runtime_fields
+from harness.search.highlights import make_highlight
 from harness.search.msearch import INDEX_PARAMS, find_point
 from harness.search.protocol import IDS_ONLY, LookUpOptions
 
@@ -159,8 +160,20 @@ def deepen(request: SearchRequest, size: int) -> SearchRequest:
 def make_ids_request(request: SearchRequest, ids: Sequence[str], options: LookUpOptions = IDS_ONLY) -> SearchRequest:
     """A search for the documents *ids* themselves, in the indexes or the point in time that *request* searches."""
     size = len(ids) if options.size is None else options.size
-    look_up = _look_up(request, {"query": make_ids_query(ids, request.id_field), "size": size})
-    return replace(look_up, title_field=options.title_field, snippet=options.snippet, fields=options.fields)
+    body: dict[str, Json] = {"query": make_ids_query(ids, request.id_field), "size": size}
+    highlight = None
+    if options.highlights:
+        titles = [options.title_field] if options.title_field is not None else []
+        highlight = make_highlight(request, dict.fromkeys([*titles, *options.fields]))
+    if highlight is not None:
+        body["highlight"] = highlight
+    return replace(
+        _look_up(request, body),
+        title_field=options.title_field,
+        snippet=options.snippet,
+        fields=options.fields,
+        highlights=highlight is not None,
+    )
 
 
 def make_sample_request(request: SearchRequest, size: int) -> SearchRequest:

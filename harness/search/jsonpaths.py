@@ -29,13 +29,12 @@ from harness.search.hits import (
     describe_kind,
     describe_value,
     drop_repeated_hits,
-    find_url,
     is_text,
     make_printable,
-    make_text,
     read_score,
     read_total,
 )
+from harness.search.texts import find_url, make_text
 from harness.words import count
 
 SECONDS_TO_MATCH = 2.0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.metrics.score import failure_text
-from harness.model import Failure, Hit, Ranking, Response, SearchRequest
+from harness.model import Failure, FailureKind, Hit, Ranking, Response, SearchRequest
 from harness.search import find_dialect
 from harness.search.answers import exceeds_window
 from harness.search.batches import split_into_batches
@@ -52,10 +52,19 @@ class KnownDocuments:
 
 
 @dataclass(frozen=True, slots=True)
-class _LookedUp:
-    """The *response* to a look-up of *ids*, for which *size* hits were requested."""
+class LookUp:
+    """Documents to look up, by their *ids*, in what *request* searches, and what is returned of them."""
 
+    request: SearchRequest
     ids: Sequence[str]
+    options: LookUpOptions = IDS_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedUp:
+    """The *response* to a look-up, for which *size* hits were requested."""
+
+    look_up: LookUp
     size: int
     response: Response
 
@@ -72,9 +81,9 @@ def find_documents(search: Search, request: SearchRequest, ids: Sequence[str]) -
     found: set[str] = set()
     repeated: set[str] = set()
     possible_ids = _select_possible_ids(search, request, ids)
-    for looked_up in _look_up(search, request, possible_ids, IDS_ONLY):
+    for looked_up in _look_up(search, [LookUp(request, possible_ids)]):
         ranking = _check_complete(looked_up, request.index)
-        found.update({hit.id for hit in ranking.hits} & set(looked_up.ids))
+        found.update({hit.id for hit in ranking.hits} & set(looked_up.look_up.ids))
         repeated.update(ranking.duplicates)
     return KnownDocuments(frozenset(found), frozenset(repeated))
 
@@ -93,56 +102,84 @@ def find_texts(
     Raises:
         SearchError: Nothing could be sent at all.
     """
-    hits: dict[str, Hit] = {}
+    found, reasons = find_texts_by_query(search, [LookUp(request, ids, options)], budget=budget)
+    return found.get(request.query, {}), reasons
+
+
+def find_texts_by_query(
+    search: Search, look_ups: Sequence[LookUp], *, budget: float | None = None
+) -> tuple[dict[str, dict[str, Hit]], list[str]]:
+    """
+    As `find_texts`, for the requests of several queries at once.
+
+    Returns:
+        The documents by query, then by id; and why look-ups failed.
+
+    Raises:
+        SearchError: Nothing could be sent at all.
+    """
+    hits: dict[str, dict[str, Hit]] = {}
     reasons: dict[str, None] = {}
-    for looked_up in _look_up(search, request, ids, options, budget):
+    for looked_up in _look_up(search, look_ups, budget):
         response = looked_up.response
         if isinstance(response, Failure):
             reasons[failure_text(response)] = None
         else:
-            hits |= {hit.id: hit for hit in reversed(response.hits)}
+            found = hits.setdefault(looked_up.look_up.request.query, {})
+            found |= {hit.id: hit for hit in reversed(response.hits)}
     return hits, list(reasons)
 
 
-def _look_up(
-    search: Search,
-    request: SearchRequest,
-    ids: Sequence[str],
-    options: LookUpOptions,
-    budget: float | None = None,
-) -> Iterator[_LookedUp]:
+def _look_up(search: Search, look_ups: Sequence[LookUp], budget: float | None = None) -> Iterator[_LookedUp]:
     """
-    Look up *ids* in several requests, and yield the response to each.
+    Send *look_ups* in several requests, and yield the response to each.
 
-    A request whose size the engine refuses is sent again with half of it. After a response that is cut, those of both
-    halves of its ids follow.
+    A request whose size the engine refuses is sent again with half of it, and one with highlights that it refuses is
+    sent again without these. After a response that is cut, those of both halves of its ids follow.
     """
     dialect = find_dialect(search.service)
     largest_size = HITS_AT_ONCE
-    reads_texts = options.snippet is not None or bool(options.fields)
-    pending = split_into_batches(ids, TEXTS_AT_ONCE if reads_texts else IDS_AT_ONCE)
+    pending: list[LookUp] = []
+    for look_up in look_ups:
+        reads_texts = look_up.options.snippet is not None or bool(look_up.options.fields)
+        pending += _split(look_up, TEXTS_AT_ONCE if reads_texts else IDS_AT_ONCE)
     while pending:
-        sizes = [_choose_size(part, options, largest_size) for part in pending]
-        requests = [
-            dialect.request_documents(request, part, replace(options, size=size))
-            for part, size in zip(pending, sizes, strict=True)
-        ]
+        sizes = [_choose_size(look_up, largest_size) for look_up in pending]
+        requests = []
+        for look_up, size in zip(pending, sizes, strict=True):
+            options = replace(look_up.options, size=size)
+            requests.append(dialect.request_documents(look_up.request, look_up.ids, options))
         responses = search.search(requests, budget=budget)
-        following: list[list[str]] = []
-        for part, size, response in zip(pending, sizes, responses, strict=True):
+        following: list[LookUp] = []
+        for look_up, request, size, response in zip(pending, requests, sizes, responses, strict=True):
             if exceeds_window(response) and size > 1:
                 largest_size = min(largest_size, size // 2)
-                following.append(part)
+                following.append(look_up)
                 continue
-            yield _LookedUp(part, size, response)
-            if len(part) > 1 and isinstance(response, Ranking) and _is_cut(response, size):
-                following += split_into_batches(part, (len(part) + 1) // 2)
+            if request.highlights and _is_refused(response):
+                following.append(replace(look_up, options=replace(look_up.options, highlights=False)))
+                continue
+            yield _LookedUp(look_up, size, response)
+            if len(look_up.ids) > 1 and isinstance(response, Ranking) and _is_cut(response, size):
+                following += _split(look_up, (len(look_up.ids) + 1) // 2)
         pending = following
 
 
-def _choose_size(ids: Sequence[str], options: LookUpOptions, largest_size: int) -> int:
+def _split(look_up: LookUp, size: int) -> list[LookUp]:
+    """*look_up* in parts of at most *size* ids."""
+    return [replace(look_up, ids=ids) for ids in split_into_batches(look_up.ids, size)]
+
+
+def _choose_size(look_up: LookUp, largest_size: int) -> int:
     """How many hits are requested: as many as may be, but for texts no more than a few copies of each document."""
-    return largest_size if options == IDS_ONLY else min(largest_size, len(ids) * COPIES)
+    if look_up.options == IDS_ONLY:
+        return largest_size
+    return min(largest_size, len(look_up.ids) * COPIES)
+
+
+def _is_refused(response: Response) -> bool:
+    """Whether the server refused a search itself; one that it did not get to would fail again."""
+    return isinstance(response, Failure) and response.kind in (FailureKind.ERROR, FailureKind.SHARDS)
 
 
 def _select_possible_ids(search: Search, request: SearchRequest, ids: Sequence[str]) -> Sequence[str]:

@@ -61,6 +61,8 @@ class Entry:
     """That of a search which is sent by itself; its lines are the body then."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are read."""
+    highlights: bool = False
+    """Whether words are marked in the title and in *fields*."""
     sort_places: tuple[int, ...] | None = ()
     """The places in a hit's `sort` of the values that order it: none if its score does; None if they are unknown."""
     index: str | None = None
@@ -105,6 +107,7 @@ def _make_body_entry(place: int, request: SearchRequest, body: Mapping[str, Json
         title_field=request.title_field,
         snippet=request.snippet,
         fields=request.fields,
+        highlights=request.highlights,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
         may_stop_early=may_stop_early,

@@ -63,6 +63,8 @@ class LookUpOptions:
     """The field for the snippet, or `ANY_TEXT`."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are returned."""
+    highlights: bool = False
+    """Whether words of the query are marked in the title and in *fields*, where the request has a query of words."""
 
 
 IDS_ONLY = LookUpOptions()

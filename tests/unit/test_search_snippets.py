@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.model import ANY_TEXT, SearchRequest
-from harness.search.hits import SNIPPET_LENGTH, make_snippet, read_ranking
+from harness.search.hits import read_ranking
 from harness.search.msearch import Entry, make_entry
+from harness.search.texts import SNIPPET_LENGTH, make_snippet
 
 DOCUMENT = {
     "title": "A very long title that has many more words in it than any other text here",
@@ -30,7 +31,7 @@ DOCUMENT = {
         ("body", "Light shoes for long runs. · on roads · on [31mtrails"),
         ("price", "79.5"),
         ("sizes", "40 · 41"),
-        ("new", None),
+        ("new", "true"),
         ("nothing", None),
         ("absent", None),
     ],

@@ -16,8 +16,8 @@ from builders.pages import JudgingPage
 from harness.cli import main
 from harness.errors import EngineUnreachable
 from harness.model import Hit, Ranking
-from harness.search.hits import make_snippet, read_texts
 from harness.search.testing import FakeSearch
+from harness.search.texts import make_snippet, read_texts
 
 SUITE = """\
 suite: shop
