@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import os
 import webbrowser
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from harness.agreement import Pair, ResolutionRule, compute_agreement, resolve
+from harness.agreement import ResolutionRule, compute_agreement
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.judge_serve import ServeOptions, Serving, revoke_links, serve_judges
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
     OutputType,
@@ -29,7 +31,6 @@ from harness.errors import UsageError
 from harness.files.judge_files import (
     JudgeFile,
     build_judge_path,
-    collect_given,
     describe_outdated,
     fingerprint_questions,
     read_judge_files,
@@ -38,24 +39,32 @@ from harness.judging import PoolOptions, TextOptions, read_judged
 from harness.judging.findings import Scale, parse_scale
 from harness.judging.judge_lock import hold_judge_file
 from harness.judging.server import JudgingServer, require_installed
-from harness.judging.session import JudgeOptions, check_on_scale, list_choices, open_views
-from harness.judging.writing import GradedFiles, check_output, format_csv, format_json_lines
+from harness.judging.server.access import OneJudge
+from harness.judging.server.addresses import Address
+from harness.judging.server.views import ServedJudges
+from harness.judging.session import JudgeOptions, JudgeView, check_on_scale, list_choices, open_views
+from harness.judging.targets import WRITERS, GradeTarget
+from harness.judging.writing import GradedFiles
 from harness.model import Suite
-from harness.report.outputs import Output, is_same_file, refuse_twins, write_output
+from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
 from harness.report.terminal.judgments import dump_agreement, print_agreement
-from harness.words import count, did_you_mean, format_exactly
+from harness.words import count, did_you_mean
 
 SOMEBODY = "judge"
 """The name of a judge who gives none."""
 
-WRITERS = {"csv": format_csv, "jsonl": format_json_lines}
 RULES = [str(rule) for rule in ResolutionRule]
 
 
 @click.command("judge")
 @click.argument("suite", metavar="SUITE", type=click.Path(path_type=Path))
-@click.option("--judge", metavar="NAME", help=f"Whose grades these are; by default {SOMEBODY}.")
+@click.option(
+    "--judge",
+    metavar="NAME",
+    multiple=True,
+    help=f"Whose grades these are; may be repeated with --serve; by default {SOMEBODY}.",
+)
 @click.option("--blind", is_flag=True, help="Hide ranks, requests and existing grades, and shuffle documents.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order.")
 @click.option("--fields", metavar="NAME,…", help="The fields to show; by default the longest text except the title.")
@@ -90,6 +99,21 @@ RULES = [str(rule) for rule in ResolutionRule]
     is_flag=True,
     help="Grade only documents on which other judges differ; these grades are written. Needs --judge.",
 )
+@click.option("--serve", metavar="HOST:PORT", help="Serve the page to several judges, and print a link for each.")
+@click.option("--public-url", metavar="URL", help="The https address of the proxy in front of --serve.")
+@click.option(
+    "--overlap",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Give each document to N of the judges of --serve; by default to all.",
+)
+@click.option(
+    "--settler",
+    metavar="NAME",
+    help="One more judge of --serve, who decides documents on which the others differ, and writes the grades.",
+)
+@click.option("--keep-links", is_flag=True, help="Let the links of the last --serve hold, and print new ones only.")
+@click.option("--revoke", metavar="NAME", multiple=True, help="End the link of a judge, also while the page is served.")
 @click.option("--agreement", is_flag=True, help="Print how far the judges agree, and open no page.")
 @click.option("--json", "as_json", is_flag=True, help="Print the agreement as JSON.")
 @click.option("--write", "only_write", is_flag=True, help="Write the grades that are kept, and open no page.")
@@ -106,7 +130,7 @@ RULES = [str(rule) for rule in ResolutionRule]
 def command(
     suite: Path,
     folder: Path | None,
-    judge: str | None,
+    judge: tuple[str, ...],
     scale: str | None,
     outputs: tuple[Output, ...],
     rule: str,
@@ -115,6 +139,7 @@ def command(
     agreement: bool,
     as_json: bool,
     only_write: bool,
+    revoke: tuple[str, ...],
     **arguments: Any,
 ) -> int:
     """
@@ -123,18 +148,21 @@ def command(
     Each grade is kept at once in a file beside the suite, one for each judge, so that judging goes on where it ended.
     Finishing on the page writes the grades to the suite, or to the judgment file that it names, and changes nothing
     else there. A file that changed meanwhile is not written unless the page is told to. Ctrl-C ends without writing.
+
+    With --serve several judges grade at the same time, each through a personal link, until Ctrl-C.
     """
-    if as_json and not agreement:
-        raise click.UsageError("--json prints the agreement; add --agreement")
-    if agreement and (only_write or settle):
-        raise click.UsageError(f"--agreement writes nothing; remove {'--write' if only_write else '--settle'}")
-    if settle and not judge:
-        raise click.UsageError("--settle needs --judge NAME, whose grades stand before those of all others")
-    if only_write and judge is not None and not settle:
-        raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
+    serve_names = ("serve", "public_url", "overlap", "settler", "keep_links")
+    judges_named = tuple(name for name in judge if name)
+    serve_options = ServeOptions(judges_named, **{name: arguments.pop(name) for name in serve_names})
+    _check_choice(
+        _Choice(agreement=agreement, as_json=as_json, only_write=only_write, settle=settle, revoke=bool(revoke)),
+        serve_options,
+    )
     if math.isnan(most_apart):
         raise click.UsageError("found nan for --most-apart, expected a number of at least 0")
     path = find_one_suite(suite, arguments["root"])
+    if revoke:
+        return revoke_links(path, folder, revoke)
     parsed_scale = None if scale is None else parse_scale(scale)
     config_arguments = {name: arguments[name] for name in ("config", "variables", "root")}
     configs = Configs.from_options(make_run_options(**config_arguments), os.environ)
@@ -144,24 +172,65 @@ def command(
     if agreement:
         return _print_agreement(judged_suite, judges, parsed_scale, as_json=as_json)
     if only_write and settle:
-        _check_has_graded(judge, judges)
-    name = judge or SOMEBODY
-    judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
-    target = _GradeTarget(
+        _check_has_graded(judges_named[0], judges)
+    serving = None
+    names = judges_named or (SOMEBODY,)
+    settler = names[0] if settle else None
+    if serve_options.serve is not None:
+        serving = serve_options.parse(path, folder, arguments["port"])
+        names, settler = serving.judges, serving.settler
+    for name in names:
+        judges.setdefault(name, JudgeFile(build_judge_path(path, name, folder), questions))
+    target = GradeTarget(
         files=GradedFiles.read(path, configs),
         folder=folder,
         rule=ResolutionRule(rule),
         most_apart=most_apart,
         outputs=outputs,
         scale=parsed_scale,
-        settler=name if settle else None,
+        settler=settler,
     )
     target.check(judges)
     if only_write:
         for line in target.write():
             click.echo(make_loggable(line))
         return 0
-    return _judge_alone(path, judges, target, judge=name, **arguments)
+    return _judge(path, judges, target, names, serving, **arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The options that say what is done in place of judging, or beside it."""
+
+    agreement: bool
+    as_json: bool
+    only_write: bool
+    settle: bool
+    revoke: bool
+
+
+def _check_choice(choice: _Choice, serve_options: ServeOptions) -> None:
+    """
+    Check that the options go together.
+
+    Raises:
+        click.UsageError: They do not.
+    """
+    judges = serve_options.judges
+    if choice.as_json and not choice.agreement:
+        raise click.UsageError("--json prints the agreement; add --agreement")
+    if choice.agreement and (choice.only_write or choice.settle):
+        raise click.UsageError(f"--agreement writes nothing; remove {'--write' if choice.only_write else '--settle'}")
+    if serve_options.serve is None:
+        serve_options.check_unused()
+    elif choice.settle:
+        raise click.UsageError("--settle is for one judge alone; name the judge who settles with --settler NAME")
+    elif choice.agreement or choice.only_write or choice.revoke:
+        raise click.UsageError("--serve opens the page; remove --agreement, --write and --revoke")
+    if choice.settle and not judges:
+        raise click.UsageError("--settle needs --judge NAME, whose grades stand before those of all others")
+    if choice.only_write and judges and not choice.settle:
+        raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
 
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:
@@ -193,72 +262,89 @@ def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | 
     return 0
 
 
-def _judge_alone(
-    path: Path, judges: dict[str, JudgeFile], target: _GradeTarget, *, judge: str, **arguments: Any
-) -> int:
-    """Judge while no other command grades as *judge*; the arguments are those of `_judge`."""
-    # Before queries are sent: what a judge grades could not be kept.
-    require_installed()
-    own_file = judges[judge]
-    own_file.check_writable()
-    with hold_judge_file(own_file.path, judge) as is_held:
-        if not is_held:
-            line = f"this system has no lock for {own_file.path}; grade as {judge} in this command only"
-            click.echo(make_loggable(f"harness: {line}"), err=True)
-        # A command that ended just now may have kept grades since the file was read.
-        judges[judge] = JudgeFile.read(own_file.path, own_file.questions)
-        return _judge(path, judges, target, judge=judge, **arguments)
-
-
 def _judge(
     path: Path,
     judges: dict[str, JudgeFile],
-    target: _GradeTarget,
+    target: GradeTarget,
+    names: tuple[str, ...],
+    serving: Serving | None,
+    *,
+    port: int,
+    no_open: bool,
+    **arguments: Any,
+) -> int:
+    """Judge while no other command grades as one of *names*; the arguments are those of `_open_views`."""
+    # Before queries are sent: what a judge grades could not be kept.
+    require_installed()
+    with ExitStack() as locks:
+        for name in names:
+            own_file = judges[name]
+            own_file.check_writable()
+            if not locks.enter_context(hold_judge_file(own_file.path, name)):
+                line = f"this system has no lock for {own_file.path}; grade as {name} in this command only"
+                click.echo(make_loggable(f"harness: {line}"), err=True)
+            # A command that ended just now may have kept grades since the file was read.
+            judges[name] = JudgeFile.read(own_file.path, own_file.questions)
+        overlap = None if serving is None else serving.overlap
+        views = _open_views(path, judges, target, names, overlap, **arguments)
+        task = views[names[0]].task
+        status = NO_ANSWER if task.unanswered else 0
+        has_documents = bool(views[names[0]].documents if serving is None else task.documents)
+        if not has_documents:
+            line = "nothing to judge"
+            # Without an answer nobody knows whether there is something.
+            if status == 0 and serving is None and target.settler is not None:
+                line += ": no hit has different grades of other judges"
+            elif status == 0:
+                line += ": every hit in the pool has a grade"
+            click.echo(line)
+            return status
+        if arguments["blind"]:
+            click.echo(f"blind order, seed {arguments['seed']}")
+        if serving is not None:
+            absent = {name: file for name, file in judges.items() if name not in names}
+            return serve_judges(views, absent, target, serving)
+        return _serve_alone(views[names[0]], target, port, opens=not no_open) or status
+
+
+def _open_views(
+    path: Path,
+    judges: dict[str, JudgeFile],
+    target: GradeTarget,
+    names: tuple[str, ...],
+    overlap: int | None,
     *,
     fields: str | None,
     depth: int | None,
-    judge: str,
     blind: bool,
     seed: int,
-    port: int,
-    no_open: bool,
     quiet: bool,
     **arguments: Any,
-) -> int:
-    """Collect what is to be judged, and serve the page; the arguments are those of the command."""
+) -> dict[str, JudgeView]:
+    """Collect what is to be judged by each of *names*; the other arguments are those of the command."""
     field_names = [name.strip() for name in fields.split(",")] if fields is not None else []
     run_options, matrix = make_run_choices(**arguments)
     shown = TextOptions(fields=tuple(name for name in field_names if name), highlights=True)
     pool_options = PoolOptions(run_options, matrix, depth, shown)
-    options = JudgeOptions(pool_options, (judge,), blind, seed, target.scale, target.settler)
+    options = JudgeOptions(pool_options, names, blind, seed, target.scale, target.settler, overlap)
     with run_progress(quiet=quiet) as progress:
-        view = open_views(path, judges, options, environ=os.environ, progress=progress)[judge]
-    for note in view.task.notes:
+        views = open_views(path, judges, options, environ=os.environ, progress=progress)
+    for note in views[names[0]].task.notes:
         click.echo(make_loggable(f"harness: {note}"), err=True)
-    status = NO_ANSWER if view.task.unanswered else 0
-    if not view.documents:
-        line = "nothing to judge"
-        # Without an answer nobody knows whether there is something.
-        if status == 0 and target.settler is not None:
-            line += ": no hit has different grades of other judges"
-        elif status == 0:
-            line += ": every hit in the pool has a grade"
-        click.echo(line)
-        return status
-    if blind:
-        click.echo(f"blind order, seed {seed}")
-    status_of_page = _serve(JudgingServer(view, target.write, target.reread, port), opens=not no_open)
-    return status_of_page or status
+    return views
 
 
-def _serve(server: JudgingServer, *, opens: bool) -> int:
-    """Serve the page until the judge finishes, or interrupts."""
-    view = server.view
+def _serve_alone(view: JudgeView, target: GradeTarget, port: int, *, opens: bool) -> int:
+    """Serve the page on this machine until the judge finishes, or interrupts."""
+    access = OneJudge(view.judge)
+    served = ServedJudges.from_views({view.judge: view})
+    server = JudgingServer(served, access, target, Address(port=port), ends=True)
     server.start()
+    link = server.address.build_link(access.token)
     try:
         documents = count(len(view.documents), "document")
-        click.echo(f"{documents} to judge, {view.graded_count:,} of them graded: {server.url}")
-        if opens and not _open_browser(server.url):
+        click.echo(f"{documents} to judge, {view.graded_count:,} of them graded: {link}")
+        if opens and not _open_browser(link):
             click.echo("harness: no browser could be opened; open the address above", err=True)
         server.finished.wait()
     except KeyboardInterrupt:
@@ -285,88 +371,3 @@ def _open_browser(url: str) -> bool:
     if type(browser) is webbrowser.GenericBrowser:
         return False
     return browser.open(url)
-
-
-@dataclass(slots=True)
-class _GradeTarget:
-    """Where grades are written, and which of several are."""
-
-    files: GradedFiles
-    """The suite and its files."""
-    folder: Path | None
-    """Has the files of the judges; they are beside the suite where None."""
-    rule: ResolutionRule
-    most_apart: float
-    outputs: Sequence[Output]
-    """Are written in place of *files*."""
-    scale: Scale | None
-    settler: str | None = None
-    """The judge whose grades take precedence over the rule."""
-
-    def check(self, judges: Mapping[str, JudgeFile]) -> None:
-        """
-        Check that no output holds grades of others than *judges*.
-
-        Raises:
-            UsageError: An output does, or two are one file.
-        """
-        refuse_twins(self.outputs)
-        for output in self.outputs:
-            if is_same_file(output.path, self.files.suite):
-                raise UsageError(f"{output.path} is the suite itself; write to another file")
-            check_output(output.path, collect_given(judges.values()))
-
-    def reread(self) -> None:
-        """Read the files again."""
-        self.files = GradedFiles.read(self.files.suite, self.files.configs)
-
-    def write(self) -> list[str]:
-        """
-        Write the resolved grades; returns sentences on them.
-
-        Raises:
-            HarnessError: Nothing was written.
-        """
-        suite = read_judged(self.files.suite, None, configs=self.files.configs)[0].suite
-        # Read again: others may have judged meanwhile.
-        judges = read_judge_files(self.files.suite, self.folder, fingerprint_questions(suite))
-        check_on_scale(judges.values(), suite, self.scale)
-        grades = {name: file.grades for name, file in judges.items()}
-        resolution = resolve(grades, self.rule, most_apart=self.most_apart, settler=self.settler)
-        lines = list(describe_outdated(judges))
-        if self.outputs:
-            lines += self._write_outputs(resolution.grades, judges)
-        else:
-            lines += self._write_to_suite(resolution.grades, judges)
-        if resolution.open:
-            documents = count(len(resolution.open), "document")
-            options = "harness judge SUITE --agreement, --settle or --resolve"
-            lines.append(f"no grade was written for {documents} on which judges differ; see {options}")
-        return lines
-
-    def _write_outputs(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> list[str]:
-        self.check(judges)
-        lines = []
-        for output in self.outputs:
-            write_output(output, WRITERS[output.kind](grades), "the grades")
-            lines.append(f"wrote {count(len(grades), 'grade')} to {output.path}")
-        return lines
-
-    def _write_to_suite(self, grades: Mapping[Pair, float], judges: Mapping[str, JudgeFile]) -> list[str]:
-        written = self.files.write(grades, collect_given(judges.values()))
-        # What was written is no change by somebody else when grades are written once more.
-        self.reread()
-        lines = []
-        if written.files:
-            changed = f", and {written.changed:,} changed" if written.changed else ""
-            files = " and ".join(map(str, written.files))
-            lines.append(f"wrote {count(written.added, 'new grade')}{changed} to {files}")
-        else:
-            lines.append("no grade is new; nothing was written")
-        for (query, document), grade in written.kept.items():
-            lines.append(
-                f"document {document} of query {query} keeps its grade {format_exactly(grade)}, which no judge gave"
-            )
-        if written.unknown:
-            lines.append(f"left out {count(written.unknown, 'grade')} for queries that the suite does not have")
-        return lines

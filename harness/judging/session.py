@@ -15,6 +15,7 @@ from harness.config import Configs
 from harness.errors import FormatError, Problem, UsageError
 from harness.files.judge_files import JudgeFile, describe_outdated
 from harness.judging import PoolOptions, pool_suites
+from harness.judging.assignment import assign_documents
 from harness.judging.findings import Scale, list_scales
 from harness.judging.writing import format_grade
 from harness.model import GainKind, JudgeAnswer, Pool, PooledDocument, Suite
@@ -201,6 +202,10 @@ class JudgeView:
     """What other judges say of the documents to be settled, by their names."""
     blind: bool = False
     """Whether grades that others gave, ranks and the names of requests are not shown."""
+    order_seed: str = ""
+    """Of the order where it is *blind*."""
+    settles: bool = False
+    """Whether the judge decides what others differ on."""
 
     def check_grade(self, pair: Pair, grade: object) -> None:
         """
@@ -218,11 +223,6 @@ class JudgeView:
         if isinstance(grade, bool) or grade not in [choice.grade for choice in self.task.choices]:
             found = shorten(repr(grade))
             raise RefusedGrade(f"found {found} as a grade, expected one of {describe_choices(self.task.choices)}")
-
-    @property
-    def settles(self) -> bool:
-        """Whether the judge decides what others differ on."""
-        return bool(self.others)
 
     @property
     def graded_count(self) -> int:
@@ -248,6 +248,8 @@ class JudgeOptions:
     """Of the grades."""
     settler: str | None = None
     """The one of *judges* who sees only documents on which all others differ."""
+    overlap: int | None = None
+    """To how many of the others each document is given; None for all."""
 
 
 def open_views(
@@ -300,22 +302,43 @@ def open_views(
         notes=tuple(notes),
         unanswered=any(pool.unanswered for pool in pools),
     )
+    assigned = _assign(documents, judges, options)
     views = {}
     for judge in options.judges:
+        order_seed = f"{options.seed}:{judge}"
         given = []
         for document in documents:
             pair = (document.query, document.document)
             if judge == options.settler:
                 is_given = pair in to_settle
             else:
-                is_given = pair not in existing or pair in reopened[judge]
+                is_given = pair in assigned[judge] and (pair not in existing or pair in reopened[judge])
             if is_given:
                 given.append(document)
         if options.blind:
-            given = shuffle_documents(given, seed=f"{options.seed}:{judge}")
-        others = to_settle if judge == options.settler else {}
-        views[judge] = JudgeView(task, judge, judges[judge], given, others, options.blind)
+            given = shuffle_documents(given, seed=order_seed)
+        views[judge] = JudgeView(
+            task=task,
+            judge=judge,
+            file=judges[judge],
+            documents=given,
+            others=to_settle if judge == options.settler else {},
+            blind=options.blind,
+            order_seed=order_seed,
+            settles=judge == options.settler,
+        )
     return views
+
+
+def _assign(
+    documents: Iterable[PooledDocument], judges: Mapping[str, JudgeFile], options: JudgeOptions
+) -> dict[str, set[Pair]]:
+    """The documents of each judge of *options* but the one who settles."""
+    names = [judge for judge in options.judges if judge != options.settler]
+    answered = {judge: judges[judge].answers.keys() for judge in names}
+    pairs = [(document.query, document.document) for document in documents]
+    overlap = len(names) if options.overlap is None else options.overlap
+    return assign_documents(pairs, names, answered, overlap=overlap, seed=options.seed)
 
 
 def find_differing_answers(judges: Mapping[str, JudgeFile], settler: str) -> dict[Pair, dict[str, JudgeAnswer]]:
@@ -324,7 +347,7 @@ def find_differing_answers(judges: Mapping[str, JudgeFile], settler: str) -> dic
     differing: dict[Pair, dict[str, JudgeAnswer]] = {}
     for disagreement in find_disagreements({name: file.grades for name, file in others.items()}):
         pair = (disagreement.query, disagreement.document)
-        differing[pair] = {name: others[name].answers[pair] for name in disagreement.grades}
+        differing[pair] = {name: others[name].answers[pair] for name in sorted(disagreement.grades)}
     return differing
 
 

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from builders.golden import hold
-from builders.judging import make_view
+from builders.judging import link_of, make_server, make_view
 from builders.pages import contrasts
 from builders.reports import HOSTILE
 from harness.files.judge_files import JudgeFile
-from harness.judging.server import JudgingServer
 from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
 from harness.model import JudgeAnswer, PooledDocument, Query, Suite, Target
@@ -44,15 +43,15 @@ def serve(browser):
     servers, contexts, complaints = [], [], []
 
     def open_page(session, write=lambda: ["wrote 3 new grades to shop.relevance.yaml"], reread=lambda: None, **options):
-        servers.append(JudgingServer(session, write, reread))
+        servers.append(make_server(session, write, reread))
         servers[-1].start()
         contexts.append(browser.new_context(**options))
         page = contexts[-1].new_page()
         page.on("console", lambda message: complaints.append(message.text))
         page.on("pageerror", lambda error: complaints.append(str(error)))
-        own = f"http://127.0.0.1:{servers[-1].port}/"
+        own = f"{servers[-1].address.url}/"
         page.on("request", lambda one: complaints.append(one.url) if not one.url.startswith((own, "data:")) else None)
-        page.goto(servers[-1].url)
+        page.goto(link_of(servers[-1]))
         page.wait_for_selector("#item:not([hidden])")
         return page
 

@@ -1,5 +1,11 @@
-"""What a judge sees, for tests of the judging page."""
+"""What a judge sees and the server of the page, for tests of the judging page."""
 
+from types import SimpleNamespace
+
+from harness.judging.server import JudgingServer
+from harness.judging.server.access import OneJudge
+from harness.judging.server.addresses import Address
+from harness.judging.server.views import ServedJudges
 from harness.judging.session import JudgeView, JudgingTask
 
 
@@ -7,3 +13,15 @@ def make_view(suite, documents, choices, kept, *, judge="anna", existing=None, *
     """The view of a judge who is given all *documents*, with grades kept in the file *kept*."""
     task = JudgingTask(suite, documents, choices, existing or {})
     return JudgeView(task, judge, kept, documents, **details)
+
+
+def make_server(view, write=list, reread=lambda: None, port=0):
+    """The server of one judge, as that of `harness judge` without ``--serve``."""
+    target = SimpleNamespace(write=write, reread=reread)
+    judges = ServedJudges.from_views({view.judge: view})
+    return JudgingServer(judges, OneJudge(view.judge), target, Address(port=port), ends=True)
+
+
+def link_of(server):
+    """The link of the one judge of *server*."""
+    return server.address.build_link(server.access.token)

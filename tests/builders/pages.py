@@ -2,6 +2,7 @@
 
 import http.client
 import json
+from contextlib import closing
 from urllib.parse import parse_qs, urlsplit
 
 
@@ -63,13 +64,11 @@ class JudgingPage:
         self.parts = urlsplit(url)
 
     def ask(self, path, body=None):
-        connection = http.client.HTTPConnection(self.parts.netloc)
-        [token] = parse_qs(self.parts.query)["token"]
+        [token] = parse_qs(self.parts.fragment)["token"]
         headers = {"X-Judging-Token": token, "Content-Type": "application/json"}
-        connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
-        answer = json.loads(connection.getresponse().read())
-        connection.close()
-        return answer
+        with closing(http.client.HTTPConnection(self.parts.netloc)) as connection:
+            connection.request("GET" if body is None else "POST", path, body and json.dumps(body), headers)
+            return json.loads(connection.getresponse().read())
 
     @property
     def documents(self):

@@ -3,6 +3,7 @@
 import pytest
 
 pytest.importorskip("werkzeug")
+pytest.importorskip("waitress")
 
 import http.client
 import json
@@ -10,10 +11,10 @@ import socket
 import time
 from dataclasses import replace
 
-from builders.judging import make_view
+from builders.judging import link_of, make_server, make_view
 from harness.errors import UsageError
 from harness.files.judge_files import JudgeFile
-from harness.judging.server import HEADERS, JudgingServer
+from harness.judging.server import HEADERS
 from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
 from harness.model import PooledDocument, Query, Suite, Target
@@ -30,10 +31,16 @@ A, B = ("q", "a"), ("q", "b")
 def server(tmp_path):
     choices = (GradeChoice(0.0, "bad", "0"), GradeChoice(2.0, "good", "2"))
     view = make_view(SUITE, DOCUMENTS, choices, JudgeFile(tmp_path / "shop.judged-by.anna.jsonl"))
-    server = JudgingServer(view, lambda: ["wrote 1 new grade to s.yaml"], lambda: None)
+    server = make_server(view, lambda: ["wrote 1 new grade to s.yaml"])
     server.start()
     yield server
     server.close()
+
+
+@pytest.fixture
+def kept(server):
+    """The file of the judge."""
+    return server.judges.by_name["anna"].view.file
 
 
 @pytest.fixture
@@ -41,11 +48,15 @@ def ask(server):
     """Sends a request as the page does, with other headers where they are given; status, headers and content."""
 
     def send(method, path, body=None, **headers):
-        own = {"Host": f"127.0.0.1:{server.port}", "X-Judging-Token": server.token, "Sec-Fetch-Site": "same-origin"}
+        own = {
+            "Host": f"127.0.0.1:{server.address.port}",
+            "X-Judging-Token": server.access.token,
+            "Sec-Fetch-Site": "same-origin",
+        }
         if method == "POST":
-            own |= {"Origin": f"http://127.0.0.1:{server.port}", "Content-Type": "application/json"}
+            own |= {"Origin": f"http://127.0.0.1:{server.address.port}", "Content-Type": "application/json"}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", server.address.port, timeout=10)
         connection.putrequest(method, path, skip_host=True)
         data = b"" if body is None else body if isinstance(body, bytes) else json.dumps(body).encode()
         for name, value in (own | {"Content-Length": str(len(data))}).items():
@@ -60,16 +71,17 @@ def ask(server):
     return send
 
 
-def test_the_page_is_at_the_address_with_the_token_and_nowhere_else(server, ask):
-    status, headers, page = ask("GET", server.url.removeprefix(f"http://127.0.0.1:{server.port}"), X_Judging_Token=None)
+def test_the_page_holds_no_secret_and_the_token_counts_as_a_header_only(server, ask):
+    status, headers, page = ask("GET", "/", X_Judging_Token=None)
     assert (status, b"<h1" in page) == (200, True)
     assert headers.items() >= HEADERS.items()
     assert "no-store" in headers["Cache-Control"]
-    for path in ("/", "/?token=", "/?token=x", f"/?token={server.token}x"):
+    token = server.access.token
+    assert link_of(server) == f"http://127.0.0.1:{server.address.port}/#token={token}"
+    assert len(token) >= 32
+    assert make_server(server.judges.by_name["anna"].view).access.token != token
+    for path in (f"/session?token={token}", f"/session#token={token}"):
         assert ask("GET", path, X_Judging_Token=None)[0] == 403
-    assert server.url.startswith("http://127.0.0.1:")
-    assert len(server.token) >= 32
-    assert replace(server, token="x").token != JudgingServer(server.view, list, list).token != server.token
 
 
 @pytest.mark.parametrize(
@@ -88,37 +100,37 @@ def test_the_page_is_at_the_address_with_the_token_and_nowhere_else(server, ask)
     ],
 )
 @pytest.mark.parametrize(("method", "path"), [("GET", "/session"), ("POST", "/grade"), ("POST", "/finish")])
-def test_another_page_gets_nothing_and_changes_nothing(server, ask, method, path, headers):
+def test_another_page_gets_nothing_and_changes_nothing(server, ask, method, path, headers, kept):
     body = {"query": "q", "document": "a", "grade": 2}
     assert ask(method, path, body if method == "POST" else None, **headers)[0] == 403
-    assert not server.view.file.path.exists()
+    assert not kept.path.exists()
     assert not server.finished.is_set()
 
 
 def test_a_name_that_somebody_points_at_this_machine_leads_nowhere(server, ask):
-    assert ask("GET", f"/?token={server.token}", Host=f"evil.example:{server.port}")[0] == 403
-    assert ask("GET", "/judge.js", Host=f"evil.example:{server.port}")[0] == 403
+    assert ask("GET", "/", Host=f"evil.example:{server.address.port}")[0] == 403
+    assert ask("GET", "/judge.js", Host=f"evil.example:{server.address.port}")[0] == 403
 
 
-def test_a_grade_is_kept_before_the_answer_and_undone(server, ask):
+def test_a_grade_is_kept_before_the_answer_and_undone(server, ask, kept):
     assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})[0] == 200
-    assert JudgeFile.read(server.view.file.path).grades == {A: 2.0}
+    assert JudgeFile.read(kept.path).grades == {A: 2.0}
     shown = json.loads(ask("GET", "/session")[2])
     assert [(one["document"], one["grade"]) for one in shown["documents"]] == [("a", 2.0), ("b", None)]
     undone = {"query": "q", "document": "a", "grade": None, "cannot_tell": False, "comment": ""}
     assert json.loads(ask("POST", "/undo", {})[2]) == undone
     assert json.loads(ask("POST", "/undo", {})[2]) == {}
-    assert JudgeFile.read(server.view.file.path).grades == {}
+    assert JudgeFile.read(kept.path).grades == {}
 
 
 @pytest.mark.parametrize("grade", [1, 3, -1, "2", 1e300, float("nan"), float("inf"), True, [2], {}, "9" * 60_000])
-def test_a_grade_off_the_scale_is_refused_with_the_scale(server, ask, grade):
+def test_a_grade_off_the_scale_is_refused_with_the_scale(server, ask, grade, kept):
     status, _, content = ask("POST", "/grade", {"query": "q", "document": "a", "grade": grade})
     answer = json.loads(content)
     assert (status, answer["scale"]) == (400, [0, 2])
     assert answer["error"].endswith(" as a grade, expected one of 0 (bad), 2 (good)")
     assert len(answer["error"]) < 200
-    assert not server.view.file.path.exists()
+    assert not kept.path.exists()
 
 
 @pytest.mark.parametrize(
@@ -132,11 +144,11 @@ def test_a_grade_off_the_scale_is_refused_with_the_scale(server, ask, grade):
         ({"query": "q", "document": "a"}, "found no grade, expected a number, or null to take the grade away"),
     ],
 )
-def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body, said):
+def test_what_is_no_grade_of_the_pool_is_refused(server, ask, body, said, kept):
     status, _, content = ask("POST", "/grade", body)
     assert status == 400
     assert said in json.loads(content)["error"]
-    assert not server.view.file.path.exists()
+    assert not kept.path.exists()
 
 
 def test_nothing_else_is_served(ask):
@@ -145,11 +157,11 @@ def test_nothing_else_is_served(ask):
     assert ask("POST", "/grade", b" " * 100_000)[0] == 413
 
 
-def test_a_grade_that_could_not_be_kept_is_said_and_does_not_count(server, ask):
-    server.view.file.path.mkdir()
+def test_a_grade_that_could_not_be_kept_is_said_and_does_not_count(server, ask, kept):
+    kept.path.mkdir()
     status, _, content = ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})
     assert (status, json.loads(content)) == (500, {"error": "the grade could not be kept: Is a directory"})
-    assert server.view.file.grades == {}
+    assert kept.grades == {}
 
 
 def test_finishing_says_what_was_written_and_ends(server, ask):
@@ -166,7 +178,8 @@ def test_a_file_that_changed_meanwhile_is_written_only_where_the_judge_says_so(s
             raise FilesChanged("s.yaml was changed")
         return ["wrote it"]
 
-    server.write, server.reread = write, lambda: changed.__setitem__(0, False)
+    server.target.write = write
+    server.target.reread = lambda: changed.__setitem__(0, False)
     status, _, content = ask("POST", "/finish", {})
     assert (status, json.loads(content)) == (409, {"error": "s.yaml was changed", "changed": True})
     assert not server.finished.is_set()
@@ -184,21 +197,25 @@ def test_what_is_no_json_object_is_a_bad_request_and_finishes_nothing(server, as
 
 
 def test_a_body_that_does_not_arrive_keeps_nobody_waiting(server, ask):
-    head = f"POST /grade HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Judging-Token: {server.token}\r\n"
-    with socket.create_connection(("127.0.0.1", server.port)) as waiting:
+    head = (
+        f"POST /grade HTTP/1.1\r\nHost: 127.0.0.1:{server.address.port}\r\nX-Judging-Token: {server.access.token}\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.address.port)) as waiting:
         waiting.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 50\r\n\r\n".encode())
         time.sleep(0.2)
         assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": 2})[0] == 200
 
 
-def test_truth_is_no_grade(server, ask):
+def test_truth_is_no_grade(server, ask, kept):
     choices = (GradeChoice(0.0, "", "0"), GradeChoice(1.0, "", "1"))
-    server.view = replace(server.view, task=replace(server.view.task, choices=choices))
+    served = server.judges.by_name["anna"]
+    served.view = replace(served.view, task=replace(served.view.task, choices=choices))
     for given in (True, False):
         assert ask("POST", "/grade", {"query": "q", "document": "a", "grade": given})[0] == 400
-    assert not server.view.file.path.exists()
+    assert not kept.path.exists()
 
 
 def test_a_port_that_is_taken_is_named(server):
-    with pytest.raises(UsageError, match=f"port {server.port} cannot be used: Address already in use"):
-        replace(server, port=server.port).start()
+    port = server.address.port
+    with pytest.raises(UsageError, match=f"port {port} cannot be used: Address already in use"):
+        make_server(server.judges.by_name["anna"].view, port=port).start()

@@ -9,7 +9,7 @@ if (given) {
 }
 // Another link that is opened in this tab changes the fragment only.
 addEventListener("hashchange", () => location.reload());
-const token = sessionStorage.getItem("token") || new URLSearchParams(location.search).get("token") || "";
+const token = sessionStorage.getItem("token") || "";
 
 /** The answer to a request; with *sent* it is a POST. Throws an error with the sentence of the command. */
 export const ask = async (path, sent) => {

@@ -1,41 +1,49 @@
 """
-The server of the judging page, for one judge on this machine.
+The server of the judging page, for one judge on this machine or for several.
 
-It answers only the page itself. A token, new with each start, is part of the page's address, and the page sends it as a
-header, which a page of another origin cannot. The ``Host`` has to be the server's own, against DNS rebinding, and so
-have ``Origin`` and ``Sec-Fetch-Site`` where a browser sends them.
+Whoever asks for what is judged, or grades, sends a secret token as a header, which a page of another origin cannot. The
+token is in the fragment of a judge's link, which browsers send to nobody and servers log nowhere; the page and its
+files hold no secret. The ``Host`` has to be one of the server's own, against DNS rebinding, and so have ``Origin`` and
+``Sec-Fetch-Site`` where a browser sends them.
 """
 
 from __future__ import annotations
 
-import hmac
 import json
-import secrets
-import socket
+import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from harness.errors import HarnessError, UsageError, missing_package
-from harness.judging.server.actions import ACTIONS
-from harness.judging.session import JudgeView, RefusedGrade
+from harness.errors import HarnessError, missing_package
+from harness.judging.server.access import Access
+from harness.judging.server.actions import ACTIONS, describe_grade
+from harness.judging.server.addresses import Address
+from harness.judging.server.views import ServedJudge, ServedJudges
+from harness.judging.session import RefusedGrade
 from harness.judging.writing import FilesChanged
+from harness.words import count
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
+    from waitress.server import BaseWSGIServer
     from werkzeug import Request
-    from werkzeug.serving import BaseWSGIServer
 
 __all__ = ["JudgingServer", "require_installed"]
 
-HOST = "127.0.0.1"
 TOKEN = "X-Judging-Token"
 MOST_BYTES = 64 * 1024
 """Bytes of a request, which holds one grade."""
+THREADS = 16
+"""Requests that are answered at the same time: a grade waits for the disk, not for the processor."""
+LONGEST_FLUSH = 2.0
+"""Seconds that closing waits for the last answers to be sent."""
 
 FINISH = ("POST", "/finish")
+CHANGES = ("GET", "/changes")
 
 SCRIPTS = (
     "judge.js",
@@ -50,6 +58,7 @@ SCRIPTS = (
 """The first one loads the others."""
 
 ASSETS = {
+    "/": ("text/html", ("harness.judging.page", "judge.html")),
     "/judge.css": ("text/css", ("harness.judging.page", "judge.css")),
     **{f"/{name}": ("text/javascript", ("harness.judging.page", name)) for name in SCRIPTS},
     "/report.css": ("text/css", ("harness.report.html", "templates/report.css")),
@@ -74,71 +83,96 @@ def require_installed() -> None:
     Check that the page can be served, before any search is sent for it.
 
     Raises:
-        UsageError: The package werkzeug is not installed.
+        UsageError: A package is not installed.
     """
     try:
         import werkzeug  # noqa: F401
     except ImportError:
         raise missing_package("the judging page needs", "werkzeug", "judge") from None
+    try:
+        import waitress  # noqa: F401
+    except ImportError:
+        raise missing_package("the judging page needs", "waitress", "judge") from None
+
+
+class Target(Protocol):
+    """Where grades are written."""
+
+    def write(self) -> list[str]:
+        """Write the grades to their files; returns sentences on that."""
+
+    def reread(self) -> None:
+        """Accept files that changed meanwhile, as they are now."""
 
 
 @dataclass(slots=True)
 class JudgingServer:
     """
-    Serves *view* until it is closed; *write* writes the grades to their files and returns sentences on that.
+    Serves *judges* until it is closed, each to whoever has the token that *access* knows.
 
-    *finished* is set when the judge has finished. With *port* 0 the system chooses the port.
+    A judge who finishes is done. If *ends* is set, the grades are written then, *finished* is set, and nothing more is
+    kept; else only the judge who settles writes grades, and judging goes on.
     """
 
-    view: JudgeView
-    write: Callable[[], list[str]]
-    reread: Callable[[], None]
-    """Accepts files that changed meanwhile, as they are now."""
-    port: int = 0
-    token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
+    judges: ServedJudges
+    access: Access
+    target: Target
+    address: Address = field(default_factory=Address)
+    ends: bool = False
+    tell: Callable[[str], object] = str
+    """Receives a sentence on each judge who is done; does nothing with it by default."""
     finished: threading.Event = field(default_factory=threading.Event)
     said: list[str] = field(default_factory=list)
-    """The last sentences of *write*."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-    _http: BaseWSGIServer | None = None
+    """The last sentences on the grades that were written."""
     _over: bool = False
-
-    @property
-    def url(self) -> str:
-        """The address of the page, with the token."""
-        return f"http://{HOST}:{self.port}/?token={self.token}"
+    _write_lock: threading.Lock = field(default_factory=threading.Lock)
+    _http: BaseWSGIServer | None = None
+    _thread: threading.Thread | None = None
+    _channels: dict[int, Any] = field(default_factory=dict)
+    """The connections of *_http*, and what it listens on."""
 
     def start(self) -> None:
         """
         Start to answer requests.
 
         Raises:
-            UsageError: The port is taken.
+            UsageError: The address cannot be used.
         """
-        from werkzeug.serving import WSGIRequestHandler, make_server
+        from waitress.server import create_server
 
-        class Quiet(WSGIRequestHandler):
-            """Logs no requests, whose addresses hold the token."""
-
-            def log(self, type: str, message: str, *args: Any) -> None:
-                """Nothing."""
-
-        try:
-            server = socket.create_server((HOST, self.port))
-        except (OSError, OverflowError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"port {self.port} cannot be used: {reason}; choose another --port") from None
-        # werkzeug exits the process where it cannot bind a port, so it gets a socket that is bound already.
-        with server:
-            self.port = server.getsockname()[1]
-            self._http = make_server(HOST, 0, self, threaded=True, request_handler=Quiet, fd=server.fileno())
-        threading.Thread(target=self._http.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+        # It warns where requests wait for a thread, which is no matter for who reads the terminal.
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
+        listening, self.address = self.address.listen()
+        self._http = create_server(
+            self,
+            map=self._channels,
+            sockets=[listening],
+            threads=THREADS,
+            ident=None,
+            max_request_body_size=MOST_BYTES,
+            clear_untrusted_proxy_headers=True,
+        )
+        self._thread = threading.Thread(target=self._http.run, daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        """Stop answering."""
-        if self._http is not None:
-            self._http.shutdown()
-            self._http.server_close()
+        """Stop answering, after the last answers were sent."""
+        if self._http is None or self._thread is None:
+            return
+        deadline = time.monotonic() + LONGEST_FLUSH
+        while time.monotonic() < deadline:
+            channels = list(self._channels.values())
+            if not any(getattr(channel, "total_outbufs_len", 0) for channel in channels):
+                break
+            time.sleep(0.01)
+        self._http.task_dispatcher.shutdown(timeout=LONGEST_FLUSH)
+        # In the thread that reads from the connections, which ends when there is none.
+        self._http.trigger.pull_trigger(self._close_channels)
+        self._thread.join(LONGEST_FLUSH)
+
+    def _close_channels(self) -> None:
+        for channel in list(self._channels.values()):
+            channel.close()
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Answer one request, as a WSGI application."""
@@ -159,65 +193,106 @@ class JudgingServer:
 
     def _answer(self, request: Request) -> tuple[int, str, str]:
         """Status, media type and content."""
-        refusal = self._explain_refusal(request)
-        if refusal:
-            return 403, "text/plain", f"{refusal}\n"
+        if self._is_from_elsewhere(request):
+            return 403, "text/plain", "the request comes from another page, or is for another host\n"
         if request.method == "GET" and request.path in ASSETS:
             kind, (package, name) = ASSETS[request.path]
             return 200, kind, (resources.files(package) / name).read_text(encoding="utf-8")
-        if request.method == "GET" and request.path == "/":
-            return (
-                200,
-                "text/html",
-                (resources.files("harness.judging.page") / "judge.html").read_text(encoding="utf-8"),
-            )
+        judge = self.access.find_judge(request.headers.get(TOKEN, ""))
+        # A link may have been granted by an earlier command, which served other judges.
+        if judge is None or judge not in self.judges.by_name:
+            return 403, "text/plain", "the link is not complete, or does not hold any more; ask for a new one\n"
         place = (request.method, request.path)
-        if place not in ACTIONS and place != FINISH:
+        if place not in ACTIONS and place not in (FINISH, CHANGES):
             return 404, "text/plain", "there is no such page\n"
-        # Read before the lock is taken: a body may never arrive.
-        given = _read_body(request)
-        with self._lock:
-            status, answer = self._act(place, given)
+        given = _read_body(request) if request.method == "POST" else dict(request.args)
+        status, answer = self._act(judge, place, given)
         return status, "application/json", json.dumps(answer)
 
-    def _explain_refusal(self, request: Request) -> str:
-        """Why the request is not from the page; empty if it is."""
-        hosts = (f"{HOST}:{self.port}", f"localhost:{self.port}")
-        if request.headers.get("Host") not in hosts:
-            return "the host is not this page's"
-        origins = [f"http://{host}" for host in hosts]
-        if request.headers.get("Origin", origins[0]) not in origins:
-            return "the request comes from another page"
-        # The address of the page may be opened from anywhere, such as a terminal or a mail; all else is the page's own.
-        opens = request.method == "GET" and request.path == "/"
-        if request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not opens:
-            return "the request comes from another page"
-        token = request.args.get("token", "") if opens else request.headers.get(TOKEN, "")
-        if request.path not in ASSETS and not hmac.compare_digest(token.encode(), self.token.encode()):
-            return "the token is missing or wrong; open the address that the command printed"
-        return ""
+    def _is_from_elsewhere(self, request: Request) -> bool:
+        """Whether the request is for another host, or comes from another page than this server's."""
+        if request.headers.get("Host") not in self.address.hosts:
+            return True
+        origin = request.headers.get("Origin")
+        if origin is not None and origin not in self.address.origins:
+            return True
+        # A link may be opened from anywhere, such as a terminal or a mail; all else is the page's own.
+        is_opened = request.method == "GET" and request.path == "/"
+        return request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none") and not is_opened
 
-    def _act(self, place: tuple[str, str], given: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
+    def _act(self, name: str, place: tuple[str, str], given: Mapping[str, Any]) -> tuple[int, dict[str, Any]]:
         try:
             if place == FINISH:
-                return 200, self._finish(given)
-            return 200, ACTIONS[place](self.view, given)
+                return 200, self._finish(name, given)
+            if place == CHANGES:
+                return 200, self._show_changes(name, given)
+            return 200, self._act_on_view(name, place, given)
         except FilesChanged as error:
             return 409, {"error": str(error), "changed": True}
         except RefusedGrade as error:
-            scale = [choice.grade for choice in self.view.task.choices]
+            scale = [choice.grade for choice in self.judges.by_name[name].view.task.choices]
             return 400, {"error": str(error), "scale": scale}
         except HarnessError as error:
             return 422, {"error": str(error)}
         except OSError as error:
             return 500, {"error": f"the grade could not be kept: {error.strerror or error}"}
 
-    def _finish(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        if given.get("reread") is True:
-            self.reread()
-        self.said = self.write()
-        self._over = True
-        return {"said": self.said}
+    def _act_on_view(self, name: str, place: tuple[str, str], given: Mapping[str, Any]) -> dict[str, Any]:
+        is_shown = place == ("GET", "/session")
+        if is_shown and name == self.judges.settler:
+            self.judges.refresh_settler()
+        # Before anything is read: what changes meanwhile is told once more.
+        since = self.judges.since
+        with self.judges.work_as(name) as judge:
+            answer = ACTIONS[place](judge.view, given)
+            if is_shown:
+                answer |= {
+                    "since": since,
+                    "finish": self._choose_finish(name),
+                    "progress": self.judges.build_progress(),
+                }
+            elif "query" in answer:
+                self.judges.add_change(name, (answer["query"], answer["document"]))
+        return answer
+
+    def _choose_finish(self, name: str) -> str:
+        """What finishing does: it writes the grades and ends the command, writes the grades, or says no more."""
+        if self.ends:
+            return "end"
+        return "write" if name == self.judges.settler else "done"
+
+    def _show_changes(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """What other pages of the judge, or other judges, changed since a page looked last."""
+        if name == self.judges.settler:
+            self.judges.refresh_settler()
+        since = self.judges.since
+        pairs = self.judges.list_changes(name, str(given.get("since", "")))
+        answer: dict[str, Any] = {"since": since, "reload": pairs is None, "progress": self.judges.build_progress()}
+        with self.judges.work_as(name) as judge:
+            answer["changes"] = [describe_grade(judge.view, pair) for pair in pairs or ()]
+        return answer
+
+    def _finish(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        if self._choose_finish(name) != "done":
+            # One after the other: each compares the files with what it read before.
+            with self._write_lock:
+                if given.get("reread") is True:
+                    self.target.reread()
+                self.said = self.target.write()
+            self._over = self.ends
+            said = self.said
+        else:
+            said = ["Thank you. The grades are kept, and will be written to the suite by who asked you."]
+        with self.judges.work_as(name) as judge:
+            judge.is_done = True
+        self.tell(_describe_done(judge))
+        return {"said": said}
+
+
+def _describe_done(judge: ServedJudge) -> str:
+    """A sentence for the terminal."""
+    view = judge.view
+    return f"{view.judge} is done: graded {view.graded_count:,} of {count(len(view.documents), 'document')}"
 
 
 def _read_body(request: Request) -> dict[str, Any]:

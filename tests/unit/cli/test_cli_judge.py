@@ -12,45 +12,11 @@ import webbrowser
 from types import SimpleNamespace
 
 import harness.search
+from builders.judged_shop import RANKINGS, SUITE, Index
 from builders.pages import JudgingPage
 from harness.cli import main
 from harness.errors import EngineUnreachable
-from harness.model import Hit, Ranking
 from harness.search.testing import FakeSearch
-from harness.search.texts import make_snippet, read_texts
-
-SUITE = """\
-suite: shop
-target: {index: products}
-display: {title: title}
-requests:
-  current: {query: {match: {title: "{{text}}"}}}
-measures: ["nDCG@3"]
-queries:
-  - {id: shoes, text: red shoes, judgments: {a: 2, b: 0}}   # two
-  - {id: boots, text: rubber boots, judgments: {d: 1}}
-"""
-
-DOCUMENTS = {
-    name: {"title": f"Title of {name}", "text": f"The words of {name}.", "shop": {"city": "Bern"}} for name in "abdxyz"
-}
-RANKINGS = {"shoes": ["x", "a", "y", "b"], "boots": ["d", "z"]}
-
-
-class Index(FakeSearch):
-    """Ranks queries, and finds documents by id with the fields that are asked for."""
-
-    def _respond(self, request):
-        ids = request.body["query"].get("ids", {}).get("values")
-        if ids is None:
-            return Ranking(tuple(map(Hit, RANKINGS.get(request.query, DOCUMENTS)))[: request.body["size"]])
-        return Ranking(tuple(self._hit(one, request) for one in ids if one in DOCUMENTS))
-
-    def _hit(self, document, request):
-        source = DOCUMENTS[document]
-        snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
-        title = source["title"] if request.title_field else None
-        return Hit(document, title=title, snippet=snippet, texts=read_texts(source, request.fields))
 
 
 @pytest.fixture
@@ -105,13 +71,13 @@ def test_the_page_has_what_the_pool_has(judge):
         ("shoes", "y", {"current": 3}),
         ("boots", "z", {"current": 2}),
     ]
-    assert (seen[0]["text"], seen[0]["title"], seen[0]["snippet"]) == ("red shoes", "Title of x", "The words of x.")
+    assert (seen[0]["title"], seen[0]["snippet"]) == ("Title of x", "The words of x.")
 
 
 def test_the_fields_that_were_asked_for_are_shown_and_a_missing_one_is_named(judge, capsys):
     seen = []
     assert judge("--fields", "shop.city,text,colour", act=lambda page: seen.extend(page.documents) or finish(page)) == 0
-    assert seen[0]["fields"] == {"shop.city": "Bern", "text": "The words of x."}
+    assert {one["name"]: one["text"] for one in seen[0]["fields"]} == {"shop.city": "Bern", "text": "The words of x."}
     assert seen[0]["snippet"] is None
     assert "harness: none of 3 documents has a text in colour\n" in capsys.readouterr().err
 
@@ -333,7 +299,8 @@ def test_another_judge_settles_what_they_differ_on(two_judges, judge, folder, ca
     seen = []
     act = lambda page: (seen.extend(page.documents), finish(page))  # noqa: E731
     assert judge("--judge", "carol", "--settle", act=act, shoes__y=1, boots__z=2) == 0
-    assert [(one["document"], one["others"]) for one in seen] == [
+    grades = [(one["document"], {other["judge"]: other["grade"] for other in one["others"]}) for one in seen]
+    assert grades == [
         ("y", {"anna": 0.0, "bob": 2.0}), ("z", {"anna": 1.0, "bob": 2.0}),
     ]  # fmt: skip
     assert [line.split("judgments: {")[1].split("}")[0] for line in suite_lines(folder)] == [

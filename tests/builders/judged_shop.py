@@ -1,0 +1,38 @@
+"""A suite of two queries with documents to judge, and the index that it searches."""
+
+from harness.model import Hit, Ranking
+from harness.search.testing import FakeSearch
+from harness.search.texts import make_snippet, read_texts
+
+SUITE = """\
+suite: shop
+target: {index: products}
+display: {title: title}
+requests:
+  current: {query: {match: {title: "{{text}}"}}}
+measures: ["nDCG@3"]
+queries:
+  - {id: shoes, text: red shoes, judgments: {a: 2, b: 0}}   # two
+  - {id: boots, text: rubber boots, judgments: {d: 1}}
+"""
+
+DOCUMENTS = {
+    name: {"title": f"Title of {name}", "text": f"The words of {name}.", "shop": {"city": "Bern"}} for name in "abdxyz"
+}
+RANKINGS = {"shoes": ["x", "a", "y", "b"], "boots": ["d", "z"]}
+
+
+class Index(FakeSearch):
+    """Ranks queries, and finds documents by id with the fields that are asked for."""
+
+    def _respond(self, request):
+        ids = request.body["query"].get("ids", {}).get("values")
+        if ids is None:
+            return Ranking(tuple(map(Hit, RANKINGS.get(request.query, DOCUMENTS)))[: request.body["size"]])
+        return Ranking(tuple(self._hit(one, request) for one in ids if one in DOCUMENTS))
+
+    def _hit(self, document, request):
+        source = DOCUMENTS[document]
+        snippet = request.snippet and make_snippet(source, request.snippet, request.title_field)
+        title = source["title"] if request.title_field else None
+        return Hit(document, title=title, snippet=snippet, texts=read_texts(source, request.fields))

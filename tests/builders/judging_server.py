@@ -1,0 +1,39 @@
+"""
+Serves the judging page to many judges until it is killed: FOLDER JUDGES DOCUMENTS.
+
+Prints a line of JSON: the port, and the token of each judge.
+"""
+
+import json
+import sys
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+
+from harness.files.judge_files import JudgeFile
+from harness.judging.server import JudgingServer
+from harness.judging.server.access import AccessFile
+from harness.judging.server.views import ServedJudges
+from harness.judging.session import GradeChoice, JudgeView, JudgingTask
+from harness.model import PooledDocument, Query, Suite, Target
+
+
+def serve(folder, judges, documents):
+    suite = Suite("shop", "s.yaml", Target(), {}, (), (Query("q", "red shoes"),))
+    pooled = [PooledDocument("q", "red shoes", f"d{number}", {"current": number + 1}) for number in range(documents)]
+    task = JudgingTask(suite, pooled, (GradeChoice(0.0, "", "0"), GradeChoice(1.0, "", "1")))
+    names = [f"judge{number}" for number in range(judges)]
+    views = {}
+    for name in names:
+        views[name] = JudgeView(task, name, JudgeFile(folder / f"shop.judged-by.{name}.jsonl"), pooled)
+    access = AccessFile.start_anew(folder / ".shop.judges.json")
+    tokens = access.grant(names)
+    target = SimpleNamespace(write=list, reread=lambda: None)
+    server = JudgingServer(ServedJudges.from_views(views), access, target)
+    server.start()
+    print(json.dumps([server.address.port, tokens]), flush=True)
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
