@@ -84,7 +84,7 @@ def pool_suites(
     """
     run = replace(options.run, depth=options.depth, unjudged=True)
     configs = Configs.from_options(run, environ)
-    loaded = load_suites(paths, environ, needs_judgments=False, configs=configs)
+    loaded = load_suites(paths, environ, needs_judgments=False, machines=False, configs=configs)
     suites = [_reopen(suite, options.reopened) for suite in loaded]
     pools = []
     with Runner(environ, progress) as runner:

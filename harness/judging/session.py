@@ -277,7 +277,7 @@ def open_views(
         EngineStartError: The embedded node could not be started.
     """
     configs = Configs.from_options(options.pooling.run, environ)
-    [suite] = load_suites([path], environ, needs_judgments=False, configs=configs)
+    [suite] = load_suites([path], environ, needs_judgments=False, machines=False, configs=configs)
     check_on_scale(judges.values(), suite, options.scale)
     existing: dict[Pair, float] = {}
     for query in suite.queries:

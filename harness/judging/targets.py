@@ -67,7 +67,9 @@ class GradeTarget:
         """
         suite = read_judged(self.files.suite, None, configs=self.files.configs)[0].suite
         # Read again: others may have judged meanwhile.
-        judges = read_judge_files(self.files.suite, self.folder, fingerprint_questions(suite))
+        everybody = read_judge_files(self.files.suite, self.folder, fingerprint_questions(suite))
+        # The grades of machines count from their own files, where the suite names them in `judges`.
+        judges = {name: file for name, file in everybody.items() if not file.is_machine}
         check_on_scale(judges.values(), suite, self.scale)
         grades = {name: file.grades for name, file in judges.items()}
         resolution = resolve(grades, self.rule, most_apart=self.most_apart, settler=self.settler)

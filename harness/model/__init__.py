@@ -94,6 +94,7 @@ from harness.model.run import (
 )
 from harness.model.scores import Outcome, Score, ScoreTable, index_scores
 from harness.model.suite import (
+    PEOPLE,
     AgreementCondition,
     BaselineCondition,
     Before,
@@ -140,6 +141,7 @@ from harness.model.verification import (
 
 __all__ = [
     "ANY_TEXT",
+    "PEOPLE",
     "Absence",
     "AddressOrigin",
     "Agreement",

@@ -68,6 +68,10 @@ def find_placeholders(value: Json) -> set[str]:
     return set()
 
 
+PEOPLE = "people"
+"""Among `Suite.judges`: all judges who are no machine."""
+
+
 class GainKind(StrEnum):
     """How a grade becomes a gain."""
 
@@ -342,6 +346,12 @@ class Query:
     """Its weight in a mean, above 0; 1 if the suite has no weights."""
     need: str = ""
     """What would satisfy the user, in sentences, for those who judge; empty if the suite does not say it."""
+    people_grades: Mapping[str, float] | None = None
+    """Document id to grade by people; None where no machine judges, so that all of *judgments* are theirs."""
+    machine_grades: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Document id to grade by each machine that the suite's `judges` name, by the name of the machine."""
+    machine_graded: frozenset[str] = frozenset()
+    """The documents whose grade in *judgments* is a machine's."""
     masked: Json = field(default=None, repr=False)
     """
     Text and params with ``${NAME}`` instead of values of environment variables that may be secret, and *values*: the
@@ -478,6 +488,10 @@ class Suite:
     profile: Profile = Profile.STANDARD
     grades: Mapping[str, float] = field(default_factory=dict)
     """Name to grade."""
+    judges: tuple[str, ...] = (PEOPLE,)
+    """Whose grades are the judgments, the first that graded a document before others: people, or machines by name."""
+    judge_notes: tuple[str, ...] = ()
+    """Sentences on grades of machines that do not count."""
     grade_descriptions: Mapping[float, str] = field(default_factory=dict)
     """Grade to what it means, for those who judge."""
     guidelines: str = ""

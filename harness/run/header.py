@@ -213,13 +213,26 @@ def _fingerprint(values: Iterable[Json], mask: Callable[[str], str]) -> str:
     return chained
 
 
+_DESCRIBED_ELSEWHERE = frozenset(
+    {"judgments", "people_grades", "machine_grades", "machine_graded", "thresholds", "skip"}
+    | {"need", "mark", "params", "masked"}
+)
+"""The fields of a query that its description leaves out: other parts have them, or they change nothing that is sent."""
+
+
+_DESCRIBED_ELSEWHERE = frozenset(
+    {"judgments", "people_grades", "machine_grades", "machine_graded", "thresholds", "skip"}
+    | {"need", "mark", "params", "masked"}
+)
+"""The fields of a query that its description leaves out: other parts have them, or they change nothing that is sent."""
+
+
 def _describe_query(query: Query, used: UsedValues) -> Json:
     """
     The parts of *query* that decide what is sent and how it counts, without judgments and thresholds: of its params
     and vectors those that are *used*.
     """
-    left_out = ("need", "judgments", "thresholds", "skip", "mark", "params", "masked")
-    values = [getattr(query, value.name) for value in fields(query) if value.name not in left_out]
+    values = [getattr(query, value.name) for value in fields(query) if value.name not in _DESCRIBED_ELSEWHERE]
     return [*values, used.fingerprint(query)]
 
 

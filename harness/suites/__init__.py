@@ -21,6 +21,7 @@ def load_suite(
     environ: Mapping[str, str] | None,
     *,
     needs_judgments: bool = True,
+    machines: bool = True,
     configs: Configs | None = None,
     body: GivenBody | None = None,
 ) -> Suite:
@@ -34,6 +35,7 @@ def load_suite(
         environ: The source of `${VARIABLES}`. None is for collecting and checking: a variable without a default stays
             as written, and conditions with variables become `UnresolvedCondition`.
         needs_judgments: Whether it is an error that a suite that scores has no judgment at all.
+        machines: Whether grades of the machines that `judges` name are judgments; not where people are to judge.
         configs: Say which configuration counts; those of the working directory and the environment where None.
         body: Replaces the body of one of its requests.
 
@@ -44,15 +46,18 @@ def load_suite(
         SuiteError: With everything that is wrong in the suite and in the files that it names.
         UsageError: *body* does not fit.
     """
+    from harness.suites.judges import add_machine_grades, read_machine_files
     from harness.suites.loading import load_unchecked
 
     loaded = load_unchecked(path, environ, configs=configs, body=body)
+    machine_files = read_machine_files(loaded, is_required=needs_judgments) if machines else {}
+    has_machine_grades = any(file.grades for file in machine_files.values())
     problems = loaded.judgments.problems.found
-    if not needs_judgments:
+    if has_machine_grades or not needs_judgments:
         problems = [problem for problem in problems if problem.kind != "no judgments"]
     loaded.reading.problems.extend(problems)
     loaded.require_sound()
-    return loaded.suite
+    return add_machine_grades(loaded.suite, machine_files)
 
 
 def load_suites(
@@ -60,6 +65,7 @@ def load_suites(
     environ: Mapping[str, str] | None,
     *,
     needs_judgments: bool = True,
+    machines: bool = True,
     configs: Configs | None = None,
     body: GivenBody | None = None,
 ) -> tuple[Suite, ...]:
@@ -74,7 +80,9 @@ def load_suites(
     problems: list[Problem] = []
     for path in dict.fromkeys(paths):
         try:
-            suite = load_suite(path, environ, needs_judgments=needs_judgments, configs=configs, body=body)
+            suite = load_suite(
+                path, environ, needs_judgments=needs_judgments, machines=machines, configs=configs, body=body
+            )
             suites.append(suite)
         except SuiteError as error:
             problems.extend(error.problems)

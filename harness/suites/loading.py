@@ -43,6 +43,7 @@ from harness.suites.grades import (
     read_grade_descriptions,
     read_grade_names,
 )
+from harness.suites.judges import read_judges
 from harness.suites.placeholders import check_placeholders
 from harness.suites.queries import add_vectors, list_queries
 from harness.suites.reading import Reading, read_suite_file
@@ -71,8 +72,13 @@ class LoadedSuite:
 
     reading: Reading
     path: Path
-    root: Path | None = None
-    """The folder into which links may lead, beside the suite's own root."""
+    configs: Configs
+    """Say which configuration counts."""
+
+    @property
+    def root(self) -> Path | None:
+        """The folder into which links may lead, beside the suite's own root."""
+        return self.configs.root
 
     @cached_property
     def suite(self) -> Suite:
@@ -92,6 +98,7 @@ class LoadedSuite:
             gain=self._gain,
             profile=self._profile,
             grades=self._grade_names,
+            judges=read_judges(shape.judges, reading.problems),
             grade_descriptions=read_grade_descriptions(shape.grades),
             guidelines=read_guidelines(reading, self._files),
             depth=choose_depth(reading, self._templates.values(), self._measures, self.all_thresholds),
@@ -111,6 +118,12 @@ class LoadedSuite:
         # Each file is found when what is in it is read, so this comes last.
         files = dict.fromkeys([self.path, *self.reading.request_files, *self._files.found])
         return replace(suite, files=tuple(map(str, files)))
+
+    def find_as_written(self) -> Suite:
+        """The suite with its variables as they are written, which is what those who judge are asked."""
+        if self.reading.checking or not self.reading.used:
+            return self.suite
+        return LoadedSuite(read_suite_file(self.path, None, self.configs), self.path, self.configs).suite
 
     def require_sound(self, *, but: Collection[Problem] = ()) -> None:
         """
@@ -359,7 +372,7 @@ def load_unchecked(
         configs.read_trusted()
     except ConfigError as error:
         raise SuiteError(error.problems) from None
-    loaded = LoadedSuite(read_suite_file(path, environ, configs, body), path, configs.root)
+    loaded = LoadedSuite(read_suite_file(path, environ, configs, body), path, configs)
     _check(loaded)
     check_own_address(loaded.reading, path.parent, configs)
     return loaded

@@ -349,6 +349,9 @@ class SuiteShape(Shape):
     suite: Text = Field(None, description="The suite's name.")
     target: TargetShape | None = Field(None, description="The cluster and the index.")
     grades: dict[Key, NamedGrade] = Field({}, description="Names for grades.")
+    judges: list[Name] = Field(
+        [], description="Whose grades count, in this order: people, or the name of a machine. Default: people."
+    )
     guidelines: Text = Field(None, description="The path of a Markdown file for those who judge.")
     gain: GainValue | None = Field(None, description="The gain of a grade.")
     profile: Annotated[str, accept_words([profile.value for profile in Profile])] = Field(
