@@ -11,6 +11,8 @@ from harness.gate.inputs import GateInputs
 from harness.gate.judge_agreements import judge_agreement
 from harness.gate.judge_answers import judge_expectation, judge_latency, read_requested_depth
 from harness.gate.judge_drops import judge_pairs
+from harness.gate.judge_estimates import judge_estimate
+from harness.gate.judge_machines import judge_machine
 from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
 from harness.gate.pairs import pair_scores, suggest_tie_remedy
 from harness.gate.selection import (
@@ -30,7 +32,10 @@ from harness.model import (
     AgreementCondition,
     BaselineCondition,
     Condition,
+    DropCondition,
+    KappaCondition,
     LatencyCondition,
+    MachineShareCondition,
     Query,
     Reference,
     Run,
@@ -133,8 +138,12 @@ def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
     """Find out whether the condition of *threshold* is met, before waivers."""
     condition, suite, run = threshold.condition, inputs.suite, inputs.run
     queries = select_scope(threshold, suite)
+    if threshold.threshold.is_estimated and isinstance(condition, ScoreCondition | DropCondition):
+        return judge_estimate(condition, queries, inputs)
     if isinstance(condition, ScoreCondition):
         return _judge_score_condition(condition, queries, inputs)
+    if isinstance(condition, MachineShareCondition | KappaCondition):
+        return judge_machine(condition, queries, inputs)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, inputs.today)
     if isinstance(condition, AgreementCondition):

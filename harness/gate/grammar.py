@@ -8,6 +8,8 @@ The text of a threshold or of a rank expectation, read into its condition, and w
               | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
               | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
               | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
+              | "machine" measure "<=" number "%" [ "for" tag ]                            of a suite only
+              | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           of a suite only
               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
@@ -36,7 +38,9 @@ from harness.model import (
     Gain,
     HitCount,
     InTop,
+    KappaCondition,
     LatencyCondition,
+    MachineShareCondition,
     Measure,
     Operator,
     Profile,
@@ -177,6 +181,8 @@ _BY = re.compile(r"by(?!\S)")
 _EVERY = re.compile(r"every(?!\S)")
 _IS = re.compile(r"is(?!\S)")
 _NOT_SIGNIFICANT = re.compile(r"is\s+not\s+significant\s+at(?!\S)")
+_OVER = re.compile(r"over(?!\S)")
+_DOCUMENTS = re.compile(r"documents(?!\S)")
 _PER_CENT = re.compile("%")
 _QUERIES = re.compile(r"quer(?:y|ies)(?!\S)")
 
@@ -242,6 +248,51 @@ def _read_worse(cursor: Cursor, *, of_query: bool) -> WorseCondition:
     return WorseCondition(measure, by, allowed)
 
 
+def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondition:
+    """Read the threshold on a machine's share of the grades at *cursor*, without its tag."""
+    if of_query:
+        cursor.fail("found 'machine', which is a share over queries; move the threshold to the suite")
+    cursor.take(WORD)
+    measure = cursor.read_measure()
+    cursor.expect_at_most("a machine's share of the grades")
+    start = cursor.position
+    allowed = cursor.read_number("a share such as 30%")
+    if cursor.take(_PER_CENT) is None:
+        cursor.fail(f"{cursor.describe_next()}, expected '%' after the share")
+    if not 0 <= allowed <= 100:
+        cursor.fail(f"found {allowed:g}%, expected a share from 0% to 100%", start)
+    return MachineShareCondition(measure, allowed / 100)
+
+
+FEWEST_SHARED = 50
+"""The documents that people and a machine must both have graded, if a threshold on their kappa says no other number."""
+
+
+def _read_kappa(cursor: Cursor, *, of_query: bool) -> KappaCondition:
+    """Read the threshold on a machine's agreement with people at *cursor*, without its tag."""
+    if of_query:
+        cursor.fail("found 'kappa', which one query is too little for; move the threshold to the suite")
+    cursor.take(WORD)
+    start = cursor.position
+    name = cursor.take(WORD)
+    if name is None or _COMPARISON.match(name.group()):
+        cursor.fail("expected the name of a machine after 'kappa', as in 'kappa gpt >= 0.6'", start)
+    start = cursor.position
+    operator = cursor.read_operator()
+    if operator not in (Operator.AT_LEAST, Operator.ABOVE):
+        cursor.fail(f"found {operator.value!r}, but a kappa takes only '>=' or '>'", start)
+    start = cursor.position
+    required = cursor.read_number("a number such as 0.6")
+    if not -1 <= required <= 1:
+        cursor.fail(f"found {required:g}, expected a kappa from -1 to 1", start)
+    fewest = FEWEST_SHARED
+    if cursor.take(_OVER) is not None:
+        fewest = cursor.read_whole_number("a number of documents such as 50", least=2)
+        if cursor.take(_DOCUMENTS) is None:
+            cursor.fail(f"{cursor.describe_next()}, expected 'documents'")
+    return KappaCondition(name.group(), operator, required, fewest)
+
+
 TOLERANCE = 1e-9
 """Two numbers that differ by no more are equal wherever a threshold compares."""
 
@@ -289,6 +340,10 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
         condition = _read_drop(cursor, of_query=of_query)
     elif first == "worse":
         condition = _read_worse(cursor, of_query=of_query)
+    elif first == "machine":
+        condition = _read_machine_share(cursor, of_query=of_query)
+    elif first == "kappa":
+        condition = _read_kappa(cursor, of_query=of_query)
     elif second == "latency":
         condition = _read_latency(cursor)
         cursor.expect_end("nothing after 'ms'")

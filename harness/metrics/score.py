@@ -31,6 +31,7 @@ from harness.model import (
     Failure,
     FailureKind,
     Gain,
+    MachineShareCondition,
     Measure,
     Outcome,
     Profile,
@@ -144,6 +145,21 @@ class _Scorer:
                 return 0.0
             raise
         return check_bounds(self._measure, value)
+
+    def find_machine_share(self, ranking: GradedRanking, query: Query) -> float | None:
+        """
+        The share of a machine's grades among those that the score of *ranking* reads: of its hits, and for a measure
+        with an ideal of as many of the best judged documents.
+
+        None where no machine judges *query*; 0 where no grade is read.
+        """
+        if query.people_grades is None:
+            return None
+        read = {name for name, grade in zip(ranking.ids, ranking.grades, strict=True) if grade is not None}
+        if self._definition.needs is not Needs.NOTHING:
+            best_first = sorted(ranking.judgments, key=lambda name: (-ranking.judgments[name], name))
+            read.update(best_first[: self.depth[0]])
+        return len(read & query.machine_graded) / len(read) if read else 0.0
 
 
 _scorer = lru_cache(maxsize=512)(_Scorer)
@@ -366,12 +382,13 @@ def _score_query(suite: Suite, query: Query, measures: Iterable[Measure], respon
             if scorer.is_built_in:
                 graded[scorer.depth] = ranking
             value = scorer.score(ranking)
+            machine_share = scorer.find_machine_share(ranking, query)
         except UndefinedScore as error:
             yield Score(query.id, measure.text, None, Outcome.UNDEFINED, str(error))
         except MeasureError as error:
             yield Score(query.id, measure.text, None, Outcome.ERROR, str(error))
         else:
-            yield Score(query.id, measure.text, value, outcome, reason)
+            yield Score(query.id, measure.text, value, outcome, reason, machine_share)
 
 
 def outcome_of(query: Query, response: Response | None) -> tuple[Outcome, str]:
@@ -402,7 +419,9 @@ def failure_text(failure: Failure) -> str:
 def get_measure(threshold: Threshold) -> Measure | None:
     """The measure whose scores *threshold* is about; None where it is about something else."""
     condition = threshold.condition
-    return condition.measure if isinstance(condition, ScoreCondition | BaselineCondition) else None
+    if isinstance(condition, ScoreCondition | BaselineCondition | MachineShareCondition):
+        return condition.measure
+    return None
 
 
 def _list_distinct(measures: Iterable[Measure | None]) -> tuple[Measure, ...]:

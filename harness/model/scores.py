@@ -33,6 +33,8 @@ class Score:
     value: float | None
     outcome: Outcome
     reason: str = ""
+    machine_share: float | None = None
+    """The share of a machine's grades among those that the score reads; None where no machine judges the query."""
 
 
 ScoreTable: TypeAlias = Mapping[str, Mapping[str, Score]]

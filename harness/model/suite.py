@@ -229,6 +229,30 @@ class AgreementCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class MachineShareCondition:
+    """``machine nDCG@10 <= 30%``: how much of the grades that the measure reads may be a machine's."""
+
+    measure: Measure
+    allowed: float
+    """A fraction in [0, 1]."""
+
+
+@dataclass(frozen=True, slots=True)
+class KappaCondition:
+    """
+    ``kappa gpt >= 0.6 over 50 documents``: how far a machine's grades must agree with people's.
+
+    It compares Cohen's kappa with quadratic weights over the documents that both graded.
+    """
+
+    machine: str
+    operator: Operator
+    required: float
+    fewest: int
+    """The documents below whose number nothing is decided."""
+
+
+@dataclass(frozen=True, slots=True)
 class LatencyCondition:
     """``p95 latency <= 200 ms`` over the engine's own `took`; *percentile* is 50, 95, 99 or 100 (max)."""
 
@@ -276,6 +300,8 @@ Condition: TypeAlias = (
     ScoreCondition
     | BaselineCondition
     | AgreementCondition
+    | MachineShareCondition
+    | KappaCondition
     | LatencyCondition
     | InTop
     | Before
@@ -322,6 +348,19 @@ class Threshold:
     """Whether a failure is a warning: ``severity: warn``."""
     requests: tuple[str, ...] = ()
     """The names of the requests that it is for; empty for all requests."""
+    is_estimated: bool = False
+    """Whether it is decided by an estimate from people's grades of a sample and a machine's of all queries."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySample:
+    """The queries that people grade where a machine grades all: drawn at random before anything was graded."""
+
+    seed: int
+    queries: tuple[str, ...]
+    """Their ids, in the order in which they were drawn."""
+    population: str
+    """A fingerprint of the ids of all queries from which they were drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -492,6 +531,8 @@ class Suite:
     """Whose grades are the judgments, the first that graded a document before others: people, or machines by name."""
     judge_notes: tuple[str, ...] = ()
     """Sentences on grades of machines that do not count."""
+    sample: QuerySample | None = None
+    """The queries that people grade; None if none were drawn, or no threshold is estimated."""
     grade_descriptions: Mapping[float, str] = field(default_factory=dict)
     """Grade to what it means, for those who judge."""
     guidelines: str = ""

@@ -37,6 +37,7 @@ def describe_run(
     """How the suite was run: over the connection to *server*, on which index, and what was left out."""
     suite = selection.whole_suite
     yield from describe_connection(server, run.engine)
+    yield from suite.judge_notes
     yield from _describe_hooks(options)
     yield from _describe_single_searches(suite, run)
     yield from _describe_body(run, options)

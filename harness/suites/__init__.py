@@ -46,18 +46,21 @@ def load_suite(
         SuiteError: With everything that is wrong in the suite and in the files that it names.
         UsageError: *body* does not fit.
     """
-    from harness.suites.judges import add_machine_grades, read_machine_files
+    from dataclasses import replace
+
+    from harness.suites.judges import add_machine_grades, read_machine_files, read_needed_sample
     from harness.suites.loading import load_unchecked
 
     loaded = load_unchecked(path, environ, configs=configs, body=body)
     machine_files = read_machine_files(loaded, is_required=needs_judgments) if machines else {}
+    sample = read_needed_sample(loaded, is_required=needs_judgments)
     has_machine_grades = any(file.grades for file in machine_files.values())
     problems = loaded.judgments.problems.found
     if has_machine_grades or not needs_judgments:
         problems = [problem for problem in problems if problem.kind != "no judgments"]
     loaded.reading.problems.extend(problems)
     loaded.require_sound()
-    return add_machine_grades(loaded.suite, machine_files)
+    return replace(add_machine_grades(loaded.suite, machine_files), sample=sample)
 
 
 def load_suites(

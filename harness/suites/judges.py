@@ -1,6 +1,6 @@
 """
 Whose grades are the judgments of a suite: those of people, which stand in its files of judgments, and those of
-machines, each in a file of its own beside the suite.
+machines, each in a file of its own beside the suite; and the sample of queries that people grade.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from harness.files.judge_files import (
     describe_outdated,
     fingerprint_questions,
 )
-from harness.model import PEOPLE, GainKind, Query, Suite
+from harness.files.query_samples import build_sample_path, fingerprint_population, read_sample
+from harness.model import PEOPLE, GainKind, KappaCondition, Mark, Query, QuerySample, Suite
 from harness.suites.yaml import Problems, ScalarNode
 from harness.words import format_exactly, list_repeated
 
@@ -35,35 +36,48 @@ def read_judges(written: Sequence[ScalarNode], problems: Problems) -> tuple[str,
 
 def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, JudgeFile]:
     """
-    The files of the machines that *loaded* names, by name; what is wrong with them is added to its problems.
+    The files of the machines that *loaded* names in `judges` or whose kappa it requires, by name.
 
-    *is_required*: whether a machine must have graded something.
+    What is wrong with them is added to the problems of *loaded*. *is_required*: whether a machine must have graded
+    something.
     """
     files: dict[str, JudgeFile] = {}
-    machines = [name for name in loaded.reading.shape.judges if name != PEOPLE]
+    machines = _find_machines(loaded)
     if not machines or not loaded.knows_queries:
         return files
+    problems = loaded.reading.problems
     questions = fingerprint_questions(loaded.find_as_written())
-    for name in machines:
-        problems = loaded.reading.problems
+    for name, mark in machines.items():
         try:
             file = JudgeFile.read(build_judge_path(loaded.path, name), questions)
         except UsageError as error:
-            problems.note(name.mark, str(error))
+            problems.note(mark, str(error))
             continue
         except InputError as error:
             problems.extend(error.problems)
             continue
         if file.answers and not file.is_machine:
-            message = f"the grades of {str(name)!r} in {file.path} are a person's, who counts under '{PEOPLE}'"
-            problems.note(name.mark, message)
+            message = f"the grades of {name!r} in {file.path} are a person's, who counts under '{PEOPLE}'"
+            problems.note(mark, message)
         elif is_required and not file.grades and not file.outdated:
             command = f"`harness judge {loaded.path} --machine {name}`"
-            problems.note(name.mark, f"the machine {str(name)!r} has graded nothing in {file.path}; {command} asks it")
+            problems.note(mark, f"the machine {name!r} has graded nothing in {file.path}; {command} asks it")
         else:
             problems.extend(_find_off_scale(file, loaded.suite))
-            files[str(name)] = file
+            files[name] = file
     return files
+
+
+def _find_machines(loaded: LoadedSuite) -> dict[str, Mark]:
+    """The machines that *loaded* names, each with its first place."""
+    machines: dict[str, Mark] = {}
+    for name in loaded.reading.shape.judges:
+        if name != PEOPLE:
+            machines.setdefault(str(name), name.mark)
+    for threshold in loaded.all_thresholds:
+        if isinstance(threshold.condition, KappaCondition):
+            machines.setdefault(threshold.condition.machine, threshold.mark)
+    return machines
 
 
 def _find_off_scale(file: JudgeFile, suite: Suite) -> list[Problem]:
@@ -115,3 +129,32 @@ def _combine_grades(query: Query, judges: Sequence[str], by_machine: Mapping[str
         machine_grades=by_machine,
         machine_graded=frozenset(by_machines),
     )
+
+
+def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample | None:
+    """
+    The sample of queries from which thresholds of *loaded* are estimated; None if none is.
+
+    What is wrong is added to the problems of *loaded*. *is_required*: whether a sample must have been drawn.
+    """
+    estimated = next((threshold for threshold in loaded.all_thresholds if threshold.is_estimated), None)
+    if estimated is None or not loaded.knows_queries or not loaded.is_whole("judges"):
+        return None
+    problems, suite = loaded.reading.problems, loaded.suite
+    if all(judge == PEOPLE for judge in suite.judges):
+        problems.note(estimated.mark, "an estimate needs a machine's grades of all queries; name one in 'judges'")
+    path = build_sample_path(loaded.path)
+    command = f"`harness judge {loaded.path} --sample N --seed S`"
+    if not path.exists():
+        if is_required:
+            problems.note(estimated.mark, f"an estimate needs a sample, and {path} does not exist; {command} draws one")
+        return None
+    try:
+        sample = read_sample(path)
+    except InputError as error:
+        problems.extend(error.problems)
+        return None
+    if is_required and sample.population != fingerprint_population(query.id for query in suite.queries):
+        message = f"the sample was drawn from other queries than the suite has now; draw another with {command}"
+        problems.extend([Problem(str(path), 0, 0, message)])
+    return sample

@@ -167,6 +167,11 @@ class ThresholdShape(LineShape):
     skip: WaiverShape | None = Field(None, description="Skipped.")
     markers: Markers = Field([], description="pytest markers of its test.")
     severity: Severity = Field("fail", description="Whether a failure fails the run or is a warning. Default: fail.")
+    estimate: Annotated[Literal["prediction-powered"] | None, accept_words(["prediction-powered"])] = Field(
+        None,
+        description="How it is estimated from people's grades of a sample of the queries and a machine's of all. "
+        "Default: it is not estimated.",
+    )
     requests: list[Name] | None = Field(
         None, description="The names of the requests that it is for. Default: all.", json_schema_extra={"minItems": 1}
     )
@@ -189,7 +194,7 @@ ThresholdLine = Annotated[
     Annotated[Text, Tag("<text>")] | Annotated[ThresholdShape, Tag("<mapping>")],
     select_branch(
         "a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, markers, severity, "
-        "requests"
+        "requests, estimate"
     ),
 ]
 ExpectationLine = Annotated[

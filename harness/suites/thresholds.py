@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
 from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
+from harness.gate.judge_estimates import explain_not_estimable
 from harness.metrics import is_of_novelty, parse_measure
 from harness.model import (
     Condition,
@@ -136,7 +137,19 @@ class ThresholdReader:
             markers=tuple(map(str, line.markers)),
             warns=line.severity == "warn",
             requests=self._read_requests(line, problems),
+            is_estimated=self._is_estimated(line, condition, problems),
         )
+
+    def _is_estimated(self, line: ThresholdShape | ExpectationShape, condition: Condition, problems: Problems) -> bool:
+        """Whether *line* is decided by an estimate; notes a problem if it cannot be."""
+        if not isinstance(line, ThresholdShape) or line.estimate is None:
+            return False
+        sentence = explain_not_estimable(condition)
+        if sentence and not isinstance(condition, UnresolvedCondition):
+            problems.note(
+                line.estimate.mark if isinstance(line.estimate, ScalarNode) else _find_text(line).mark, sentence
+            )
+        return True
 
     def _read_requests(self, line: ThresholdShape | ExpectationShape, problems: Problems) -> tuple[str, ...]:
         """The names of the requests that *line* is for, each checked."""

@@ -1,0 +1,71 @@
+"""
+The random sample of a suite's queries that people grade, in a JSON file beside the suite.
+
+It is drawn before anything is graded: queries that somebody chose say nothing of the others.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Collection, Iterable
+from pathlib import Path
+
+from harness.errors import FormatError, UsageError
+from harness.files.writing import write_whole
+from harness.masking import fingerprint
+from harness.model import QuerySample
+
+
+def build_sample_path(suite: Path) -> Path:
+    """
+    The file of the sample of *suite*.
+
+    >>> str(build_sample_path(Path("shop.relevance.yaml")))
+    'shop.sample.json'
+    """
+    return suite.with_name(f"{suite.name.removesuffix('.yaml').removesuffix('.relevance')}.sample.json")
+
+
+def draw_sample(queries: Collection[str], size: int, seed: int) -> QuerySample:
+    """
+    Draw *size* of *queries*, each with the same chance; a larger size with the same *seed* adds to a smaller one.
+
+    Raises:
+        UsageError: There are fewer queries.
+    """
+    if not 1 <= size <= len(queries):
+        raise UsageError(
+            f"found {size} queries to draw, expected 1 to {len(queries)}, the number of the suite's queries"
+        )
+    shuffled = sorted(queries)
+    random.Random(seed).shuffle(shuffled)
+    return QuerySample(seed, tuple(shuffled[:size]), fingerprint_population(queries))
+
+
+def fingerprint_population(queries: Iterable[str]) -> str:
+    """A fingerprint of the ids *queries*, whatever their order."""
+    return fingerprint(sorted(queries))
+
+
+def write_sample(path: Path, sample: QuerySample) -> None:
+    """Write *sample* to *path*."""
+    content = {"seed": sample.seed, "population": sample.population, "queries": sample.queries}
+    write_whole(path, json.dumps(content, ensure_ascii=False, indent=2).encode() + b"\n")
+
+
+def read_sample(path: Path) -> QuerySample:
+    """
+    Read the sample in *path*.
+
+    Raises:
+        FormatError: The file cannot be read, or is none that was written here.
+    """
+    try:
+        content = json.loads(path.read_bytes())
+        return QuerySample(int(content["seed"]), tuple(map(str, content["queries"])), str(content["population"]))
+    except OSError as error:
+        raise FormatError.at(path, 0, 0, f"the file cannot be read: {error.strerror or error}") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        message = "this is no sample of queries, expected an object with seed, population and queries"
+        raise FormatError.at(path, 0, 0, f"{message}; draw one with `harness judge SUITE --sample N`") from None
