@@ -12,7 +12,7 @@ from harness.gate.judge_agreements import judge_agreement
 from harness.gate.judge_answers import judge_expectation, judge_latency, read_requested_depth
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_estimates import judge_estimate
-from harness.gate.judge_machines import judge_machine
+from harness.gate.judge_machines import add_machine_share, judge_machine
 from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
 from harness.gate.pairs import pair_scores, suggest_tie_remedy
 from harness.gate.selection import (
@@ -174,6 +174,7 @@ def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], 
     gain = gain_text(condition.measure, inputs.suite)
     finding = judge_scores(condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
     finding = add_ties(finding, condition, scope, inputs.bands.list_extremes(condition.measure, scope.counted))
+    finding = add_machine_share(finding, scope, condition.measure.text, inputs.scores)
     finding = add_short_rankings(finding, condition, scope, inputs)
     return add_unjudged(finding, condition, queries, inputs.run.responses)
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from harness.agreement import Weights, cohen_kappa
-from harness.gate.finding import Finding, format_number, is_met, scope_scores
+from harness.gate.finding import Finding, Scope, format_number, is_met, scope_scores
 from harness.gate.inputs import GateInputs
 from harness.means import mean_of
-from harness.model import KappaCondition, MachineShareCondition, Operator, Query, Status, Unit
+from harness.model import KappaCondition, MachineShareCondition, Operator, Query, ScoreTable, Status, Unit
 from harness.words import count, listed
 
 
@@ -58,6 +58,19 @@ def judge_machine_share(condition: MachineShareCondition, queries: Sequence[Quer
     most_first = sorted((query for query in shares if shares[query]), key=lambda query: (-shares[query], query))
     reason += f"; most in {listed(most_first)}"
     return replace(finding, reason=reason, observed=share)
+
+
+def add_machine_share(finding: Finding, scope: Scope, measure: str, scores: ScoreTable) -> Finding:
+    """Say in *finding*, which compares the scores of *scope*, how many of the grades are machines'."""
+    shares = {}
+    for query in scope.counted:
+        share = scores[query][measure].machine_share
+        if share is not None:
+            shares[query] = share
+    if not any(shares.values()):
+        return finding
+    share = mean_of(shares, scope.weights)
+    return replace(finding, reason=f"{finding.reason}; {share:.2%} of the grades are machines'")
 
 
 def judge_kappa(condition: KappaCondition, queries: Sequence[Query], scale: Collection[float]) -> Finding:

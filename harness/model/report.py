@@ -131,6 +131,8 @@ class QueryReport:
     500 queries with a ranking in each suite; queries that thresholds blame come first.
     """
     timing: QueryTiming = field(default_factory=QueryTiming)
+    machine_shares: Mapping[str, float] = field(default_factory=dict)
+    """The share of machines' grades among those that the score of each measure reads; empty where people judge."""
     need: str = ""
     """What would satisfy the user, as in the suite."""
 
@@ -165,6 +167,8 @@ class MeasureSummary:
     """Whether queries have different weights in the mean; the other figures ignore weights."""
     change: MeanChange | None = None
     """The change of the mean since the baseline; None if no query is compared with one."""
+    machine_share: float | None = None
+    """The mean share of machines' grades among those that the scores read; None where no machine judges."""
 
 
 @dataclass(frozen=True, slots=True)

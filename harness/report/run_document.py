@@ -76,6 +76,7 @@ from harness.report.run_sentences import (
     find_left_documents,
     find_old_ranks,
     format_grade,
+    format_machine_share,
     is_report_only,
     name_blaming_thresholds,
     suggest_command,
@@ -245,13 +246,19 @@ def describe_verdict(verdict: Verdict, *, command: str, is_explained: bool) -> T
 
 
 def build_measures_table(suite: SuiteReport) -> Table:
-    """A row for each measure; the gain only where it is not that of the suite."""
+    """
+    A row for each measure; the gain only where it is not that of the suite, and the share of machines' grades only
+    where machines judge.
+    """
     is_compared = any(summary.change for summary in suite.summaries)
+    has_machines = any(summary.machine_share is not None for summary in suite.summaries)
     has_gains = any(summary.gain not in (suite.gain, "") for summary in suite.summaries)
     headings = [name_mean_column(weighted=any(summary.weighted for summary in suite.summaries))]
     headings += ["median", "least", "greatest", "counted", "left out"]
     if is_compared:
         headings.append("vs baseline")
+    if has_machines:
+        headings.append("by machines")
     columns = [Column("measure"), *(Column(heading, SCORE) for heading in headings)]
     if has_gains:
         columns.append(Column("gain"))
@@ -263,6 +270,8 @@ def build_measures_table(suite: SuiteReport) -> Table:
         row += [make_words(f"{summary.counted:,}"), make_words(f"{summary.left_out:,}")]
         if is_compared:
             row.append(_make_change_cell(format_mean_change(summary) or "–"))
+        if has_machines:
+            row.append(make_words(format_machine_share(summary.machine_share)))
         if has_gains:
             row.append(make_words(summary.gain))
         rows.append(tuple(row))

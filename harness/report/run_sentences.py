@@ -346,12 +346,24 @@ def describe_query(query: QueryReport, measure: str | None = None) -> str:
             # The first one says what it is compared with.
             text += f" ({change} vs baseline)" if is_first_change else f" ({change})"
             is_first_change = False
+        if query.machine_shares.get(name):
+            text += f" ({format_machine_share(query.machine_shares[name])} of the grades by machines)"
         texts.append(text)
     facts = [", ".join(texts)] if texts else []
     facts.append(str(query.outcome))
     if query.total is not None:
         facts.append(f"{format_matching(query)} matching")
     return "; ".join(facts)
+
+
+def format_machine_share(share: float | None) -> str:
+    """The share of machines' grades in whole per cent, or a dash; never 0 % or 100 % where some are, or are not."""
+    if share is None:
+        return "–"
+    per_cent = round(100 * share)
+    if 0 < share < 1:
+        per_cent = min(max(per_cent, 1), 99)
+    return f"{per_cent}%"
 
 
 def format_query_change(query: QueryReport, measure: str) -> str:

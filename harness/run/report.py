@@ -284,9 +284,8 @@ def _assemble_queries(
     """The reports of all queries, in the order of the suite."""
     reports = []
     for query in shared.suite.queries:
-        values = {measure: score.value for measure, score in scores.get(query.id, {}).items()}
         response = run.responses.get(query.id)
-        reports.append(_assemble_query(query, response, outcomes[query.id], values, shared))
+        reports.append(_assemble_query(query, response, outcomes[query.id], scores.get(query.id, {}), shared))
     return tuple(reports)
 
 
@@ -294,17 +293,22 @@ def _assemble_query(
     query: Query,
     response: Response | None,
     outcome: tuple[Outcome, str],
-    scores: Mapping[str, float | None],
+    scores: Mapping[str, Score],
     shared: _SharedFacts,
 ) -> QueryReport:
     ranking = response if isinstance(response, Ranking) else Ranking()
+    machine_shares = {}
+    for measure, score in scores.items():
+        if score.machine_share is not None:
+            machine_shares[measure] = score.machine_share
     return QueryReport(
         id=query.id,
         text=query.text,
         outcome=outcome[0],
         reason=outcome[1],
         tags=query.tags,
-        scores=scores,
+        scores={measure: score.value for measure, score in scores.items()},
+        machine_shares=machine_shares,
         ranking=_describe_ranking(ranking, query, shared),
         ideal=_describe_ideal(query, shared),
         missing=_describe_missing(query, ranking, shared) if isinstance(response, Ranking) else (),

@@ -110,6 +110,7 @@ def _summarize_measure(
     queries: Sequence[Query], measure: str, gain: str, scores: ScoreTable, before: Mapping[str, QueryBaseline]
 ) -> MeasureSummary:
     values: dict[str, float] = {}
+    machine_shares: dict[str, float] = {}
     left_out = 0
     for query in queries:
         score = scores.get(query.id, {}).get(measure)
@@ -119,6 +120,8 @@ def _summarize_measure(
             left_out += 1
         else:
             values[query.id] = score.value
+            if score.machine_share is not None:
+                machine_shares[query.id] = score.machine_share
     weights = read_weights(queries, values)
     return MeasureSummary(
         measure=measure,
@@ -131,6 +134,7 @@ def _summarize_measure(
         left_out=left_out,
         weighted=bool(weights),
         change=_compute_change(queries, measure, values, before),
+        machine_share=mean_of(machine_shares, weights) if machine_shares else None,
     )
 
 

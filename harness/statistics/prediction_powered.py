@@ -152,8 +152,29 @@ def _bound_mean(scores: Floats, queries: int, *, level: float, tuning: float) ->
         return PoweredMean(mean, mean, mean, tuning)
     if are_equal(scores):
         return PoweredMean(mean, None, None, tuning)
-    # Of a finite population, what was drawn varies no more.
-    share_open = 1 - judged / queries
-    error = math.sqrt(share_open * float(scores.var(ddof=1)) / judged)
-    margin = float(stats.t.isf(level, judged - 1)) * error
-    return PoweredMean(mean, mean - margin, mean + margin, tuning)
+    # Of a finite population, what was drawn varies no more: neither in spread nor in skewness.
+    share = judged / queries
+    error = math.sqrt((1 - share) * float(scores.var(ddof=1)) / judged)
+    skewness = float(stats.skew(scores, bias=False)) * (1 - 2 * share) / math.sqrt(1 - share)
+    quantile = float(stats.t.isf(level, judged - 1))
+    low = mean - _correct_for_skewness(quantile, skewness, judged) * error
+    high = mean - _correct_for_skewness(-quantile, skewness, judged) * error
+    return PoweredMean(mean, low, high, tuning)
+
+
+def _correct_for_skewness(quantile: float, skewness: float, size: int) -> float:
+    """
+    The *quantile* of a mean over its error, for *size* scores of this *skewness*.
+
+    Scores of a good suite are skewed, most of them near 1: without it the lower bound of 60 queries fails in 9 of 100
+    samples, where 5 are promised (`scripts/bench/estimates`).
+
+    Source: Hall, "On the removal of skewness by transformation" (JRSS B 1992), solved for the quantile.
+
+    >>> round(_correct_for_skewness(1.7, 0.0, 30), 3), round(_correct_for_skewness(1.7, -2.0, 30), 3)
+    (1.7, 2.387)
+    """
+    scaled = skewness / math.sqrt(size)
+    if abs(scaled) < 1e-9:
+        return quantile
+    return 3 / scaled * (math.cbrt(1 + scaled * (quantile - scaled / 6)) - 1)

@@ -143,6 +143,7 @@ def read_needed_sample(loaded: LoadedSuite, *, is_required: bool) -> QuerySample
     problems, suite = loaded.reading.problems, loaded.suite
     if all(judge == PEOPLE for judge in suite.judges):
         problems.note(estimated.mark, "an estimate needs a machine's grades of all queries; name one in 'judges'")
+        return None
     path = build_sample_path(loaded.path)
     command = f"`harness judge {loaded.path} --sample N --seed S`"
     if not path.exists():

@@ -1,13 +1,15 @@
 """Whose grades are the judgments of a suite: people's, and those of machines in the order of `judges`."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.errors import SuiteError
+from harness.errors import SuiteError, UsageError
 from harness.files.judge_files import JudgeFile, build_judge_path, fingerprint_questions
+from harness.files.query_samples import build_sample_path, draw_sample, read_sample, write_sample
 from harness.model import JudgeAnswer, MachineAnswer, Suite
 from harness.suites import load_suite
 from harness.suites.loading import load_unchecked
@@ -148,3 +150,90 @@ def test_a_file_that_is_none_and_a_link_are_errors(tmp_path: Path) -> None:
 
 def test_a_machine_need_not_have_graded_where_it_is_to_be_asked(tmp_path: Path) -> None:
     assert list_judgments(load(write_suite(tmp_path), needs_judgments=False))["tents"] == {"sku-1": 2.0, "sku-2": 0.0}
+
+
+class TestWhatThresholdsNeed:
+    """A kappa needs the grades of its machine, an estimate needs a machine and a sample."""
+
+    def test_a_kappa_reads_the_grades_of_a_machine_that_does_not_count(self, tmp_path: Path) -> None:
+        text = SUITE.replace("judges: [people, gpt]", "thresholds: [kappa gpt >= 0.5]")
+        path = write_suite(tmp_path, text)
+        with pytest.raises(SuiteError, match=r"relevance\.yaml:4:14: the machine 'gpt' has graded nothing in"):
+            load(path)
+        answer(path, ("tents", "sku-1", 2.0), ("tents", "sku-3", 1.0))
+        [query, _] = load(path).queries
+        assert query.judgments == {"sku-1": 2.0, "sku-2": 0.0}
+        assert query.people_grades == query.judgments
+        assert query.machine_grades == {"gpt": {"sku-1": 2.0, "sku-3": 1.0}}
+
+    ESTIMATED = SUITE.replace(
+        "request:", 'thresholds:\n  - {threshold: "mean nDCG@10 >= 0.5", estimate: prediction-powered}\nrequest:'
+    )
+
+    def test_an_estimate_has_the_sample_that_was_drawn(self, tmp_path: Path) -> None:
+        path = write_suite(tmp_path, self.ESTIMATED)
+        answer(path, ("tents", "sku-3", 1.0))
+        sample = draw_sample(["boots", "tents"], 1, seed=3)
+        write_sample(build_sample_path(path), sample)
+        suite = load(path)
+        assert suite.sample == sample
+        assert suite.thresholds[0].is_estimated
+
+    def test_no_sample_is_read_where_nothing_is_estimated(self, tmp_path: Path) -> None:
+        path = write_suite(tmp_path)
+        answer(path, ("tents", "sku-3", 1.0))
+        build_sample_path(path).write_text("not a sample")
+        assert load(path).sample is None
+
+    @pytest.mark.parametrize(
+        ("old", "new", "content", "sentence"),
+        [
+            ("", "", None, "yaml:6:17: an estimate needs a sample, and "),
+            ("", "", "[1, 2]", "shop.sample.json: this is no sample of queries, expected an object with seed, "),
+            (
+                "",
+                "",
+                '{"seed": 1, "queries": ["tents"], "population": "x"}',
+                "was drawn from other queries than",
+            ),
+            ("[people, gpt]", "[people]", None, "yaml:6:17: an estimate needs a machine's grades of all queries"),
+            ("mean nDCG", "median nDCG", None, "yaml:6:17: only a mean or a drop of a mean can be estimated"),
+            ("prediction-powered", "predicted", None, "found 'predicted', expected prediction-powered"),
+        ],
+    )
+    def test_what_is_missing_is_named(
+        self, tmp_path: Path, old: str, new: str, content: str | None, sentence: str
+    ) -> None:
+        path = write_suite(tmp_path, self.ESTIMATED.replace(old, new, 1) if old else self.ESTIMATED)
+        answer(path, ("tents", "sku-3", 1.0))
+        if content is not None:
+            build_sample_path(path).write_text(content)
+        with pytest.raises(SuiteError) as caught:
+            load(path)
+        assert sentence in str(caught.value)
+
+
+class TestSamples:
+    QUERIES = tuple(f"q{number}" for number in range(200))
+
+    def test_a_larger_sample_adds_to_a_smaller_one_whatever_the_order_of_the_queries(self) -> None:
+        small, large = draw_sample(self.QUERIES, 20, seed=1), draw_sample(self.QUERIES[::-1], 50, seed=1)
+        assert large.queries[:20] == small.queries
+        assert small.population == large.population
+        assert draw_sample(self.QUERIES, 20, seed=2).queries != small.queries
+
+    def test_each_query_is_drawn_as_often(self) -> None:
+        drawn = Counter(query for seed in range(2000) for query in draw_sample(self.QUERIES, 20, seed=seed).queries)
+        # 200 each, with a standard deviation of 13.4.
+        assert 140 < min(drawn.values()) <= max(drawn.values()) < 260
+        assert len(drawn) == len(self.QUERIES)
+
+    @pytest.mark.parametrize("size", [0, 201])
+    def test_no_more_can_be_drawn_than_there_are(self, size: int) -> None:
+        with pytest.raises(UsageError, match=rf"found {size} queries to draw, expected 1 to 200"):
+            draw_sample(self.QUERIES, size, seed=1)
+
+    def test_what_was_written_is_read(self, tmp_path: Path) -> None:
+        sample = draw_sample(["Zelt „groß“", "b"], 2, seed=-7)
+        write_sample(tmp_path / "s.json", sample)
+        assert read_sample(tmp_path / "s.json") == sample
