@@ -1,4 +1,4 @@
-"""Judgments from the suite and from its files, joined to their queries; names of grades, and gains."""
+"""Judgments from the suite and from its files, joined to their queries; names of grades, gains, and who judges."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from harness.metrics import score_query
 from harness.metrics.profiles import profile_gain
 from harness.metrics.ranking import finite
 from harness.metrics.score import get_measure
-from harness.model import Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
+from harness.model import PEOPLE, Gain, GainKind, Mark, Measure, Profile, Query, Threshold, select_tagged
 from harness.suites.files import NamedFile
 from harness.suites.shape import GradeShape, JudgmentFilesShape
 from harness.suites.yaml import Problems, ScalarNode, describe, resolve_number
-from harness.words import did_you_mean, format_exactly, listed
+from harness.words import did_you_mean, format_exactly, list_repeated, listed
 
 _MOST_SHOWN = 20
 
@@ -221,6 +221,15 @@ def read_grade_descriptions(grades: Mapping[ScalarNode, float | GradeShape]) -> 
         if isinstance(written, GradeShape) and written.description is not None:
             descriptions.setdefault(written.grade, str(written.description))
     return descriptions
+
+
+def read_judges(written: Sequence[ScalarNode], problems: Problems) -> tuple[str, ...]:
+    """The value of `judges`; a name that stands there twice is a problem."""
+    names = [str(name) for name in written]
+    for repeated in list_repeated(names):
+        second = [name for name in written if name == repeated][1]
+        problems.note(second.mark, f"the judge {repeated!r} is named twice")
+    return tuple(names) or (PEOPLE,)
 
 
 def read_written_grade(written: ScalarNode, names: Mapping[str, float] | None, problems: Problems) -> float | None:

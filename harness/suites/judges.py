@@ -18,20 +18,10 @@ from harness.files.judge_files import (
 )
 from harness.files.query_samples import build_sample_path, fingerprint_population, read_sample
 from harness.model import PEOPLE, GainKind, KappaCondition, Mark, Query, QuerySample, Suite
-from harness.suites.yaml import Problems, ScalarNode
-from harness.words import format_exactly, list_repeated
+from harness.words import format_exactly
 
 if TYPE_CHECKING:
     from harness.suites.loading import LoadedSuite
-
-
-def read_judges(written: Sequence[ScalarNode], problems: Problems) -> tuple[str, ...]:
-    """The value of `judges`; a name that stands there twice is a problem."""
-    names = [str(name) for name in written]
-    for repeated in list_repeated(names):
-        second = [name for name in written if name == repeated][1]
-        problems.note(second.mark, f"the judge {repeated!r} is named twice")
-    return tuple(names) or (PEOPLE,)
 
 
 def read_machine_files(loaded: LoadedSuite, *, is_required: bool) -> dict[str, JudgeFile]:

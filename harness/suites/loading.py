@@ -42,8 +42,8 @@ from harness.suites.grades import (
     read_gain,
     read_grade_descriptions,
     read_grade_names,
+    read_judges,
 )
-from harness.suites.judges import read_judges
 from harness.suites.placeholders import check_placeholders
 from harness.suites.queries import add_vectors, list_queries
 from harness.suites.reading import Reading, read_suite_file

@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("numpy")
 
+import json
 import re
 from pathlib import Path
 
@@ -40,6 +41,18 @@ def load(text, folder):
 @pytest.mark.parametrize("text", SUITES, ids=lambda text: text.split("\n")[0].removeprefix("suite: "))
 def test_a_suite_of_the_reference_loads(tmp_path, text):
     (tmp_path / "guidelines.md").write_text("Think of the shopper.\n")
+    # What a machine graded for the suite that names one.
+    how = {
+        "model": "m",
+        "version": "",
+        "prompt": "p",
+        "shown": "s",
+        "reason": "",
+        "input_tokens": 1,
+        "output_tokens": 1,
+    }
+    grade = {"query": "tents", "document": "sku-3", "grade": 0, "machine": how}
+    (tmp_path / "shop.judged-by.gpt.jsonl").write_text(json.dumps(grade) + "\n")
     assert load(text, tmp_path).queries
 
 

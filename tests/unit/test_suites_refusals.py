@@ -24,8 +24,8 @@ queries:
     judgments: {sku-1: good, sku-2: bad}
 """
 TOP_KEYS = (
-    "suite, target, grades, guidelines, gain, profile, request, requests, measures, thresholds, queries, vectors, "
-    "judgments, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
+    "suite, target, grades, judges, guidelines, gain, profile, request, requests, measures, thresholds, queries, "
+    "vectors, judgments, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
 )
 
 
@@ -257,7 +257,7 @@ CASES = {
         changed('"mean nDCG@10 >= 0.8"', "[a]"),
         "8:5",
         "found a list, expected a threshold such as 'mean nDCG@10 >= 0.8', or a mapping with threshold, xfail, skip, "
-        "markers, severity, requests",
+        "markers, severity, requests, estimate",
         "  - [a]",
     ),
     "placeholder that is no name": (
