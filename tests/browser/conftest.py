@@ -12,15 +12,27 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 
 
 @pytest.fixture(scope="session")
-def browser():
+def launch():
+    """Starts one more browser, a process of its own."""
     playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     chromium = next(filter(None, map(shutil.which, BROWSERS)), None)
     if chromium is None:
         pytest.skip("there is no chromium on this machine")
     with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield browser
-        browser.close()
+        browsers = []
+
+        def start():
+            browsers.append(driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"]))
+            return browsers[-1]
+
+        yield start
+        for browser in browsers:
+            browser.close()
+
+
+@pytest.fixture(scope="session")
+def browser(launch):
+    return launch()
 
 
 @pytest.fixture

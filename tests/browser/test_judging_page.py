@@ -14,6 +14,8 @@ from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
 from harness.model import JudgeAnswer, PooledDocument, Query, Suite, Target
 
+pytest.importorskip("waitress")
+
 OUTPUTS = Path(__file__).parents[1] / "golden" / "outputs"
 
 QUERIES = (Query("shoes", "red shoes", {"season": "summer"}), Query("boots", "rubber boots" + HOSTILE))

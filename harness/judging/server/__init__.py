@@ -251,7 +251,7 @@ class JudgingServer:
                     "finish": self._choose_finish(name),
                     "progress": self.judges.build_progress(),
                 }
-            elif "query" in answer:
+            elif {"query", "document"} <= answer.keys():
                 self.judges.add_change(name, (answer["query"], answer["document"]))
         return answer
 

@@ -3,6 +3,7 @@
 import pytest
 
 pytest.importorskip("werkzeug")
+pytest.importorskip("waitress")
 
 import json
 import os

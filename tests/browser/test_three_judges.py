@@ -1,0 +1,211 @@
+"""Three judges in three browsers at the same time, with the command that serves them; a browser and the command die."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+
+import pytest
+
+from builders.pages import contrasts
+from harness.files.judge_files import JudgeFile
+
+pytest.importorskip("waitress")
+psutil = pytest.importorskip("psutil")
+
+SUITE = """\
+suite: shop
+target: {cluster: default}
+request:
+  http: {path: /search, params: {q: "{{text}}"}, ids: "$.hits[*].id", titles: "$.hits[*].title"}
+grades: {bad: 0, fair: 1, good: 2}
+measures: [nDCG@5]
+queries:
+  - {id: shoes, text: red shoes, need: "Shoes for women, to buy now."}
+  - {id: boots, text: rubber boots}
+"""
+
+NAMES = ("anna", "ben", "carol")
+
+
+class Command:
+    """`harness judge --serve`, as a process of its own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.links = {}
+        self.process = None
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.address = f"127.0.0.1:{free.getsockname()[1]}"
+
+    def start(self, *words):
+        command = [sys.executable, "-m", "harness", "judge", "shop.relevance.yaml", "-q", "--serve", self.address]
+        judges = ["--judge", "anna", "--judge", "ben", "--settler", "carol"]
+        self.process = subprocess.Popen([*command, *judges, *words], cwd=self.folder, stdout=subprocess.PIPE, text=True)
+        self.process.stdout.readline()
+        for name in NAMES:
+            line = self.process.stdout.readline()
+            assert line.startswith(f"{name} ")
+            if "#token=" in line:
+                self.links[name] = line.rpartition(": ")[2].strip()
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def command(tmp_path, httpserver):
+    hits = [{"id": name, "title": f"Title of {name}"} for name in "abcde"]
+    httpserver.expect_request("/search").respond_with_json({"hits": hits})
+    (tmp_path / "harness.toml").write_text(f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n')
+    (tmp_path / "shop.relevance.yaml").write_text(SUITE)
+    command = Command(tmp_path)
+    command.start()
+    yield command
+    command.kill()
+
+
+@pytest.fixture
+def open_page(command, launch):
+    """Opens the link of a judge in a browser of its own, or in *browser*."""
+    contexts = []
+
+    def open_link(judge, browser=None, **options):
+        contexts.append((browser or launch()).new_context(**options))
+        page = contexts[-1].new_page()
+        page.goto(command.links[judge])
+        page.wait_for_selector("#end:not([hidden])")
+        return page
+
+    yield open_link
+    for context in contexts:
+        if context.browser.is_connected():
+            context.close()
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def wait_for(page, selector, text):
+    page.locator(selector, has_text=text).wait_for(state="attached", timeout=15_000)
+
+
+def read_grades(command, judge):
+    grades = JudgeFile.read(command.folder / f"shop.judged-by.{judge}.jsonl").grades
+    return {f"{query}/{document}": grade for (query, document), grade in grades.items()}
+
+
+def test_three_judges_grade_at_the_same_time_and_nothing_is_lost(command, open_page, launch):
+    anna, carol = open_page("anna"), open_page("carol")
+    before = set(list_browsers())
+    crashing = launch()  # of which the processes are known
+    started = set(list_browsers()) - before
+    ben = open_page("ben", crashing)
+    wait_for(carol, "#said", "There is nothing to judge yet.")
+    press(anna, "2", "2", "0")
+    press(ben, "0", "2", "1")
+    wait_for(ben, "#count", "3 of 10 graded")
+    wait_for(anna, "#count", "3 of 10 graded")
+    wait_for(anna, "#team", "ben 3 of 10")
+    press(anna, "k")
+    for process in started:
+        with suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    assert list(read_grades(command, "ben").values()) == [0.0, 2.0, 1.0]
+
+    # Who settles has what they differ on, without a reload, and decides it.
+    wait_for(carol, "#count", "0 of 2 graded")
+    rows = carol.locator("#others-rows tr").all_inner_texts()
+    assert [row.split() for row in rows] == [["anna", "good", "(2)"], ["ben", "bad", "(0)"]]
+    press(carol, "1")
+    wait_for(carol, "#count", "1 of 2 graded")
+
+    # The command dies. A page says so, and goes on once it is there again.
+    command.kill()
+    wait_for(anna, "#said", "The command does not answer any more.")
+    command.start("--keep-links")
+    ben = open_page("ben")
+    assert ben.locator("#count").inner_text() == "3 of 10 graded"
+    press(ben, "2")
+    wait_for(ben, "#count", "4 of 10 graded")
+    wait_for(anna, "#team", "ben 4 of 10")
+    press(anna, "s", "2")
+    wait_for(anna, "#count", "4 of 10 graded")
+
+    press(carol, "0", "w", "Enter")
+    wait_for(carol, "#said", "to shop.relevance.yaml")
+    written = (command.folder / "shop.relevance.yaml").read_text()
+    assert len(re.findall(r"\b[abcde]: [a-z]+", written)) == 4
+    press(anna, "w", "Enter")
+    wait_for(anna, "#said", "Thank you. The grades are kept")
+    assert command.process.stdout.readline().startswith("carol is done")
+    assert command.process.stdout.readline() == "anna is done: graded 4 of 10 documents\n"
+
+
+def list_browsers():
+    """The processes of the browsers that tests started."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        # One may end meanwhile.
+        with suppress(psutil.Error):
+            if any(word.startswith("--remote-debugging") for word in process.cmdline()):
+                found.append(process.pid)
+    return found
+
+
+def test_two_windows_of_a_judge_show_the_same(command, open_page, browser):
+    first, second = open_page("anna", browser), open_page("anna", browser)
+    press(first, "2")
+    wait_for(first, "#count", "1 of 10 graded")
+    wait_for(second, "#said", "Another window changed a grade.")
+    assert second.locator("#count").inner_text() == "1 of 10 graded"
+    press(second, "u")
+    wait_for(first, "#count", "0 of 10 graded")
+
+
+def test_the_token_is_not_in_the_address_after_the_page_is_open(command, open_page, browser):
+    page = open_page("anna", browser)
+    assert page.url == f"http://{command.address}/"
+    page.reload()
+    wait_for(page, "#about", "Judge: anna")
+    # Another link in the same tab is that of another judge.
+    page.goto(command.links["ben"])
+    wait_for(page, "#about", "Judge: ben")
+    assert page.url == f"http://{command.address}/"
+    page.go_back()
+    assert "token" not in page.url
+
+
+def test_who_has_no_link_reads_why(command, browser):
+    page = browser.new_page()
+    page.goto(f"http://{command.address}/")
+    wait_for(page, "#said", "the link is not complete, or does not hold any more; ask for a new one")
+    page.close()
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_page_of_who_settles_is_accessible(command, open_page, browser, width, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    for judge, grade in (("anna", 2), ("ben", 0)):
+        lines = [{"query": "shoes", "document": "a", "grade": grade, "comment": f"As {judge} sees it."}]
+        path = command.folder / f"shop.judged-by.{judge}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    command.kill()
+    command.start("--keep-links")
+    page = open_page("carol", browser, color_scheme=scheme, viewport={"width": width, "height": 900})
+    wait_for(page, "#others-rows", "As ben sees it.")
+    found = axe.run(page).response["violations"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
+    assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    if os.environ.get("PICTURES"):
+        page.screenshot(path=f"{os.environ['PICTURES']}/settle-{width}-{scheme}.png", full_page=True)
