@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import webbrowser
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,7 @@ RULES = [str(rule) for rule in ResolutionRule]
 )
 @click.option("--blind", is_flag=True, help="Hide ranks, requests and existing grades, and shuffle documents.")
 @click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order.")
+@click.option("--regrade", is_flag=True, help="Grade again what the suite judges, too.")
 @click.option("--fields", metavar="NAME,…", help="The fields to show; by default the longest text except the title.")
 @click.option("--scale", metavar="LOW..HIGH", help="The grades to choose from, such as 0..3.")
 @depth_option
@@ -262,6 +263,18 @@ def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | 
     return 0
 
 
+def _has_work(views: Iterable[JudgeView]) -> bool:
+    """Whether there is a document to grade, or a query of which none is known: one may be found on the page."""
+    for view in views:
+        if view.documents:
+            return True
+        task = view.task
+        judged = {query.id for query in task.suite.queries if query.judgments}
+        if task.beyond is not None and not view.settles and not task.unanswered and set(task.queries) - judged:
+            return True
+    return False
+
+
 def _judge(
     path: Path,
     judges: dict[str, JudgeFile],
@@ -276,21 +289,20 @@ def _judge(
     """Judge while no other command grades as one of *names*; the arguments are those of `_open_views`."""
     # Before queries are sent: what a judge grades could not be kept.
     require_installed()
-    with ExitStack() as locks:
+    with ExitStack() as resources:
         for name in names:
             own_file = judges[name]
             own_file.check_writable()
-            if not locks.enter_context(hold_judge_file(own_file.path, name)):
+            if not resources.enter_context(hold_judge_file(own_file.path, name)):
                 line = f"this system has no lock for {own_file.path}; grade as {name} in this command only"
                 click.echo(make_loggable(f"harness: {line}"), err=True)
             # A command that ended just now may have kept grades since the file was read.
             judges[name] = JudgeFile.read(own_file.path, own_file.questions)
         overlap = None if serving is None else serving.overlap
-        views = _open_views(path, judges, target, names, overlap, **arguments)
+        views = _open_views(path, judges, target, _Shared(names, overlap, resources), **arguments)
         task = views[names[0]].task
         status = NO_ANSWER if task.unanswered else 0
-        has_documents = bool(views[names[0]].documents if serving is None else task.documents)
-        if not has_documents:
+        if not _has_work(views.values()):
             line = "nothing to judge"
             # Without an answer nobody knows whether there is something.
             if status == 0 and serving is None and target.settler is not None:
@@ -307,29 +319,47 @@ def _judge(
         return _serve_alone(views[names[0]], target, port, opens=not no_open) or status
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What the judges have in common: *overlap* as in `JudgeOptions`; *resources* closes the connections."""
+
+    judges: tuple[str, ...]
+    overlap: int | None
+    resources: ExitStack
+
+
 def _open_views(
     path: Path,
     judges: dict[str, JudgeFile],
     target: GradeTarget,
-    names: tuple[str, ...],
-    overlap: int | None,
+    shared: _Shared,
     *,
     fields: str | None,
     depth: int | None,
     blind: bool,
     seed: int,
+    regrade: bool,
     quiet: bool,
     **arguments: Any,
 ) -> dict[str, JudgeView]:
-    """Collect what is to be judged by each of *names*; the other arguments are those of the command."""
+    """Collect what is to be judged by each judge of *shared*; the other arguments are those of the command."""
     field_names = [name.strip() for name in fields.split(",")] if fields is not None else []
     run_options, matrix = make_run_choices(**arguments)
     shown = TextOptions(fields=tuple(name for name in field_names if name), highlights=True)
     pool_options = PoolOptions(run_options, matrix, depth, shown)
-    options = JudgeOptions(pool_options, names, blind, seed, target.scale, target.settler, overlap)
+    options = JudgeOptions(
+        pooling=pool_options,
+        judges=shared.judges,
+        blind=blind,
+        seed=seed,
+        scale=target.scale,
+        settler=target.settler,
+        overlap=shared.overlap,
+        regrades=regrade,
+    )
     with run_progress(quiet=quiet) as progress:
-        views = open_views(path, judges, options, environ=os.environ, progress=progress)
-    for note in views[names[0]].task.notes:
+        views = open_views(path, judges, options, environ=os.environ, resources=shared.resources, progress=progress)
+    for note in next(iter(views.values())).task.notes:
         click.echo(make_loggable(f"harness: {note}"), err=True)
     return views
 

@@ -1,8 +1,9 @@
 """
 What each judge says of documents, in a file of JSON lines: the last line of a document counts.
 
-A line is an object with `query`, `document` and `grade`, and perhaps `cannot_tell`, `comment`, `undo`, what was asked
-(`suite` and `question`), and for a language model `machine`, an object with the fields of `MachineAnswer`.
+A line is an object with `query`, `document` and `grade`, and perhaps `cannot_tell`, `comment`, `undo`, the grade that
+it `replaces` in the suite, what was asked (`suite` and `question`), and for a language model `machine`, an object with
+the fields of `MachineAnswer`.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class JudgeFile:
     answers: dict[Pair, JudgeAnswer] = field(default_factory=dict)
     """All that counts of each document: those with a grade, those of which the judge cannot tell, and comments."""
     given: dict[Pair, set[float]] = field(default_factory=dict)
-    """All grades that a document ever had."""
+    """All grades that a document ever had, and those of the suite that the judge replaced."""
     steps: list[tuple[Pair, JudgeAnswer | None]] = field(default_factory=list)
     """What can be undone: each a document and what the judge said of it before."""
     lines: dict[Pair, int] = field(default_factory=dict)
@@ -260,6 +261,9 @@ class JudgeFile:
         else:
             self.grades[pair] = answer.grade
             self.given.setdefault(pair, set()).add(answer.grade)
+        if answer.replaces is not None:
+            # The suite has it, and may be written another one.
+            self.given.setdefault(pair, set()).add(answer.replaces)
 
 
 def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
@@ -275,6 +279,8 @@ def _build_entry(answer: JudgeAnswer) -> dict[str, Any]:
         entry["comment"] = answer.comment
     if answer.undoes:
         entry["undo"] = True
+    if answer.replaces is not None:
+        entry["replaces"] = _shorten_number(answer.replaces)
     if answer.suite is not None:
         entry["suite"] = answer.suite
     if answer.question is not None:
@@ -341,6 +347,7 @@ def _parse_line(path: Path, number: int, line: bytes) -> JudgeAnswer:
             suite=None if entry.get("suite") is None else str(entry["suite"]),
             question=None if entry.get("question") is None else str(entry["question"]),
             machine=None if entry.get("machine") is None else _read_machine(entry["machine"]),
+            replaces=None if entry.get("replaces") is None else _read_grade(entry["replaces"]),
         )
         # JSON can hold lone surrogates, which no file of judgments can.
         "".join((answer.query, answer.document, answer.comment, answer.suite or "")).encode()

@@ -82,18 +82,34 @@ def pool_suites(
         UsageError: An option asks for what cannot be.
         EngineStartError: The embedded node could not be started.
     """
+    with Runner(environ, progress) as runner:
+        return [pooled.pool for pooled in answer_and_pool(paths, options, runner, environ=environ)]
+
+
+@dataclass(frozen=True, slots=True)
+class PooledSuite:
+    """The pool of a suite, and the cells that it is from, the first request on the first index first."""
+
+    pool: Pool
+    cells: tuple[AnsweredCell, ...]
+
+
+def answer_and_pool(
+    paths: Sequence[Path], options: PoolOptions, runner: Runner, *, environ: Mapping[str, str]
+) -> list[PooledSuite]:
+    """As `pool_suites`; the connections of the cells are open until *runner* ends."""
     run = replace(options.run, depth=options.depth, unjudged=True)
     configs = Configs.from_options(run, environ)
     loaded = load_suites(paths, environ, needs_judgments=False, machines=False, configs=configs)
     suites = [_reopen(suite, options.reopened) for suite in loaded]
-    pools = []
-    with Runner(environ, progress) as runner:
-        answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
-        selected = (cell for cell in answered if cell.cell.selection.selected.queries)
-        # The cells of a suite follow each other. Its connection, which has the texts, is open until the runner ends.
-        for _, cells in groupby(selected, key=lambda cell: cell.cell.selection.whole_suite.path):
-            pools.append(_pool_cells(list(cells), options))
-    return pools
+    answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
+    selected = (cell for cell in answered if cell.cell.selection.selected.queries)
+    pooled_suites = []
+    # The cells of a suite follow each other. Its connection, which has the texts, is open until the runner ends.
+    for _, group in groupby(selected, key=lambda cell: cell.cell.selection.whole_suite.path):
+        cells = tuple(group)
+        pooled_suites.append(PooledSuite(_pool_cells(cells, options), cells))
+    return pooled_suites
 
 
 def _reopen(suite: Suite, pairs: frozenset[tuple[str, str]]) -> Suite:

@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from harness.agreement import Pair, find_disagreements
 from harness.config import Configs
-from harness.errors import FormatError, Problem, UsageError
+from harness.errors import FormatError, HarnessError, Problem, UsageError
 from harness.files.judge_files import JudgeFile, describe_outdated
-from harness.judging import PoolOptions, pool_suites
+from harness.judging import PoolOptions, answer_and_pool
 from harness.judging.assignment import assign_documents
+from harness.judging.beyond_pool import BeyondPool
 from harness.judging.findings import Scale, list_scales
 from harness.judging.writing import format_grade
 from harness.model import GainKind, JudgeAnswer, Pool, PooledDocument, Suite
 from harness.report.sentences import describe_unanswered, describe_zero_hits
+from harness.run import Runner
 from harness.run.cell import Progress
 from harness.suites import load_suites
-from harness.words import count, format_exactly, listed, shorten
+from harness.words import count, format_exactly, grouped, listed, shorten
 
 # The grades to choose from.
 
@@ -184,9 +187,20 @@ class JudgingTask:
     """The suite's own grades."""
     queries: Sequence[str] = ()
     """The ids of the queries that are judged, in the order of the suite; some may have no documents."""
+    beyond: BeyondPool | None = None
+    """Finds other documents; None where the target cannot be asked any more."""
+    found: dict[Pair, PooledDocument] = field(default_factory=dict)
+    """The documents that *beyond* found. Each judge may grade them."""
+    regraded: Set[Pair] = frozenset()
+    """The documents that are graded by choice although the suite judges them."""
     notes: tuple[str, ...] = ()
     unanswered: bool = False
     """Whether a query had no ranking, so that its documents are missing."""
+
+    def add_found(self, documents: Iterable[PooledDocument]) -> None:
+        """Let judges grade *documents*, which were found beyond the pool."""
+        for document in documents:
+            self.found[document.query, document.document] = document
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +229,8 @@ class JudgeView:
             RefusedGrade: It is not.
         """
         query, document = pair
-        if pair not in [(pooled.query, pooled.document) for pooled in self.documents]:
+        is_pooled = pair in [(pooled.query, pooled.document) for pooled in self.documents]
+        if not is_pooled and pair not in self.task.found:
             raise RefusedGrade(f"found document {document!r} of query {query!r}, expected a document of this pool")
         if grade is None:
             return
@@ -228,11 +243,29 @@ class JudgeView:
     def graded_count(self) -> int:
         """The number of documents that the judge has graded, or cannot grade."""
         answered = 0
-        for document in self.documents:
+        for document in self.list_documents():
             answer = self.file.answers.get((document.query, document.document))
             if answer is not None and (answer.grade is not None or answer.cannot_tell):
                 answered += 1
         return answered
+
+    def list_documents(self) -> list[PooledDocument]:
+        """The documents of the judge, with those found beyond the pool of which the judge says something."""
+        documents = {(document.query, document.document): document for document in self.documents}
+        for pair, document in list(self.task.found.items()):
+            if pair in self.file.answers:
+                documents.setdefault(pair, document)
+        return list(documents.values())
+
+    def find_replaced_grade(self, pair: Pair) -> float | None:
+        """
+        The suite's grade of a document that the judge grades although the suite judges it.
+
+        One of the pool was graded here before. Its grade in the suite may be a correction, which stays.
+        """
+        if pair not in self.task.found and pair not in self.task.regraded:
+            return None
+        return self.task.existing.get(pair)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +283,8 @@ class JudgeOptions:
     """The one of *judges* who sees only documents on which all others differ."""
     overlap: int | None = None
     """To how many of the others each document is given; None for all."""
+    regrades: bool = False
+    """Whether they see what the suite judges too."""
 
 
 def open_views(
@@ -258,17 +293,21 @@ def open_views(
     options: JudgeOptions,
     *,
     environ: Mapping[str, str],
+    resources: ExitStack,
     progress: Progress | None = None,
 ) -> dict[str, JudgeView]:
     """
     What each judge of *options* sees of the suite *path*: its pool, and documents that a judge graded before, unless
     the suite has the grade that this judge gave.
 
+    The target can be searched for other documents until *resources* are closed.
+
     Args:
         path: The suite.
         judges: The grades kept so far, by the name of each judge, including the judges of *options*.
         options: What the user asked for.
         environ: Where variables and logins are looked up.
+        resources: Closes the connections.
         progress: Receives how far the run is.
 
     Raises:
@@ -285,20 +324,35 @@ def open_views(
     to_settle: dict[Pair, dict[str, JudgeAnswer]] = {}
     if options.settler is not None:
         to_settle = find_differing_answers(judges, options.settler)
-    reopened = {judge: _find_reopened(judges, judge, existing) for judge in options.judges}
+    regraded = frozenset(existing) if options.regrades else frozenset()
+    reopened = {judge: _find_reopened(judges, judge, existing) | regraded for judge in options.judges}
     pooling = replace(options.pooling, reopened=frozenset(to_settle).union(*reopened.values()))
     documents: list[PooledDocument] = []
     notes = describe_outdated(judges)
-    pools = pool_suites([path], pooling, environ=environ, progress=progress)
-    for pool in pools:
-        documents += sort_by_query(pool)
-        notes += _list_notes(pool, options.pooling.shown.fields or suite.display.fields, to_settle.keys())
+    runner = resources.enter_context(Runner(environ, progress))
+    pooled_suites = answer_and_pool([path], pooling, runner, environ=environ)
+    pools = [pooled.pool for pooled in pooled_suites]
+    beyond = None
+    for pooled in pooled_suites:
+        beyond = BeyondPool(pooled.cells[0], options.pooling.shown)
+        documents += sort_by_query(pooled.pool)
+        notes += _list_notes(pooled.pool, options.pooling.shown.fields or suite.display.fields)
+    # What is settled, or was graded, need not be a hit today: a judge may have found it beyond the pool.
+    for pairs, needs_text in ((to_settle.keys(), False), (pooling.reopened, True)):
+        shown = {(document.query, document.document) for document in documents}
+        documents += _find_unpooled(pairs - shown, beyond, needs_text=needs_text)
+    shown = {(document.query, document.document) for document in documents}
+    answered = {pair for judge in options.judges for pair in _find_open_answers(judges[judge], existing)}
+    found = _find_unpooled(answered - shown, beyond)
     task = JudgingTask(
         suite=suite,
         documents=documents,
         choices=list_choices(suite, options.scale),
         existing=existing,
         queries=[query for pool in pools for query in pool.selected],
+        beyond=beyond,
+        found={(document.query, document.document): document for document in found},
+        regraded=regraded,
         notes=tuple(notes),
         unanswered=any(pool.unanswered for pool in pools),
     )
@@ -366,14 +420,41 @@ def _find_reopened(judges: Mapping[str, JudgeFile], judge: str, existing: Mappin
     return reopened
 
 
-def _list_notes(pool: Pool, fields: Sequence[str], to_settle: Set[Pair]) -> Iterator[str]:
+def _find_open_answers(file: JudgeFile, existing: Mapping[Pair, float]) -> Iterator[Pair]:
+    """The documents of which a judge says something that the suite does not have."""
+    for pair, answer in file.answers.items():
+        if answer.grade is None or existing.get(pair) != answer.grade:
+            yield pair
+
+
+def _find_unpooled(pairs: Set[Pair], beyond: BeyondPool | None, *, needs_text: bool = False) -> list[PooledDocument]:
+    """
+    The documents *pairs* of selected queries, which are in no pool.
+
+    One that cannot be looked up has only its id; it is left out where *needs_text*, as nobody could grade it.
+    """
+    if beyond is None:
+        return []
+    texts = {query.id: query.text for query in beyond.suite.queries}
+    documents: list[PooledDocument] = []
+    for query, ids in grouped(sorted(pairs)).items():
+        if query not in texts:
+            continue
+        found: dict[str, PooledDocument] = {}
+        with suppress(HarnessError):
+            found = {document.document: document for document in beyond.find_ids(query, ids)}
+        for document in ids:
+            if document in found:
+                documents.append(found[document])
+            elif not needs_text:
+                documents.append(PooledDocument(query, texts[query], document, {}))
+    return documents
+
+
+def _list_notes(pool: Pool, fields: Sequence[str]) -> Iterator[str]:
     yield from pool.notes
     yield from describe_zero_hits(pool)
     yield from describe_unanswered(pool)
-    pooled = {(document.query, document.document) for document in pool.documents}
-    absent = len(to_settle - pooled)
-    if absent:
-        yield f"not among the hits: {count(absent, 'document')} on which judges differ"
     missing = [name for name in fields if not any(name in document.texts for document in pool.documents)]
     if missing and pool.documents and not pool.notes:
         yield f"none of {count(len(pool.documents), 'document')} has a text in {listed(missing)}"

@@ -252,6 +252,8 @@ class JudgeAnswer:
     """The fingerprint of what the page shows of the query; None where the line does not say it."""
     machine: MachineAnswer | None = None
     """None for the answer of a person."""
+    replaces: float | None = None
+    """The suite's own grade, which the judge replaces by choice; None where the suite had none."""
 
     @property
     def is_empty(self) -> bool:

@@ -1,5 +1,7 @@
 """The judging page in a browser: graded by keyboard, told to screen readers, at any width."""
 
+import http.client
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +11,12 @@ from builders.golden import hold
 from builders.judging import link_of, make_server, make_view
 from builders.pages import contrasts
 from builders.reports import HOSTILE
+from harness.errors import SearchError
 from harness.files.judge_files import JudgeFile
+from harness.judging.page.session_json import build_session
 from harness.judging.session import GradeChoice
 from harness.judging.writing import FilesChanged
-from harness.model import JudgeAnswer, PooledDocument, Query, Suite, Target
+from harness.model import Display, Highlight, JudgeAnswer, PooledDocument, Query, Suite, Target
 
 pytest.importorskip("waitress")
 
@@ -233,6 +237,75 @@ def test_queries_are_listed_by_state_and_those_that_are_listed_are_graded(serve,
     assert page.locator("#answers").is_hidden()
 
 
+class Beyond:
+    """A target that finds one tent, and has one document."""
+
+    id_remedy = ""
+
+    def search_words(self, query, words):
+        if words == "broken":
+            raise SearchError("the engine does not answer")
+        titles = {"x1": "Tent Duo" + HOSTILE, "x2": "Tent Trio"} if words == "Tent" else {}
+        return [PooledDocument(query, "", name, {}, title) for name, title in titles.items()]
+
+    def find_ids(self, query, ids):
+        return [PooledDocument(query, "", name, {}, "Known by its id") for name in ids if name == "x9"]
+
+
+def test_a_query_without_hits_is_graded_by_what_a_search_finds(serve, asked):
+    page = serve(replace(asked, task=replace(asked.task, beyond=Beyond())))
+    page.get_by_role("button", name="tent for 2").click()
+    assert page.locator("#find").is_visible()
+    press(page, "f", *"broken", "Enter")
+    wait_for(page, "the engine does not answer")
+    page.fill("#find-words", "nothing")
+    press(page, "Enter")
+    wait_for(page, "No documents found.")
+    page.fill("#find-words", "Tent")
+    press(page, "Enter")
+    wait_for(page, "2 documents found.")
+    assert page.locator("main img").count() == 0
+    page.get_by_role("button", name="Grade Tent Trio").click()
+    wait_for(page, "Added. Query 3 of 3, document 1 of 1: tent for 2. Tent Trio, not graded")
+    press(page, "3")
+    wait_for(page, "Graded perfect (3)")
+    assert asked.file.grades == {("tents", "x2"): 3.0}
+    assert page.inner_text("#count") == "1 of 4 graded"
+    page.get_by_role("button", name="tent for 2").click()
+    press(page, "f", *"x9")
+    page.get_by_role("button", name="Look up the id").click()
+    wait_for(page, "1 document found.")
+    assert "Known by its id" in page.inner_text("#found")
+    page.fill("#find-words", "x8")
+    page.get_by_role("button", name="Look up the id").click()
+    wait_for(page, "found no document with the id 'x8'")
+
+
+def test_pictures_come_from_the_hosts_that_the_suite_names_and_links_tell_nobody(serve, session):
+    shown = replace(
+        DOCUMENTS[0],
+        image="https://images.invalid/red.png",
+        link="https://shop.invalid/red",
+        highlights={"title": Highlight("Red running shoes", ((0, 3), (12, 17)))},
+    )
+    display = Display(title="title", image="image", image_hosts=("images.invalid",))
+    task = replace(session.task, suite=replace(session.task.suite, display=display))
+    view = replace(session, task=task, documents=[shown, replace(shown, document="b", image="https://evil.invalid/a")])
+    server = make_server(view)
+    document, other = build_session(view)["documents"]
+    assert (document["image"], other["image"]) == (shown.image, None)
+    page = serve(replace(view, documents=[replace(shown, image=None)]))
+    link = page.get_by_role("link", name="Red running shoes")
+    assert (link.get_attribute("href"), link.get_attribute("rel")) == (shown.link, "noreferrer noopener")
+    assert page.locator("#title mark").all_inner_texts() == ["Red", "shoes"]
+    server.start()
+    with closing(http.client.HTTPConnection("127.0.0.1", server.address.port)) as connection:
+        connection.request("GET", "/")
+        policy = connection.getresponse().headers["Content-Security-Policy"]
+    server.close()
+    assert "; img-src data: images.invalid; " in policy
+
+
 def test_the_grades_and_comments_of_others_stand_side_by_side(serve, session):
     others = {
         "ben": JudgeAnswer("shoes", "b", 0.0, comment="These are blue." + HOSTILE),
@@ -343,15 +416,24 @@ def test_no_window_needs_to_be_scrolled_sideways(serve, session, width):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("state", ["graded", "help", "changed"])
-def test_axe_finds_nothing_and_every_text_has_contrast_enough(serve, session, scheme, state):
+@pytest.mark.parametrize("state", ["graded", "help", "changed", "found"])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_axe_finds_nothing_and_every_text_has_contrast_enough(serve, asked, scheme, state, width):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
 
     def write():
         raise FilesChanged("shop.relevance.yaml was changed since judging began; nothing was written")
 
-    page = serve(session, write, color_scheme=scheme, viewport={"width": 400, "height": 800})
-    press(page, *{"graded": ("2", "k"), "help": ("?",), "changed": ("w", "Enter")}[state])
+    others = {("shoes", "a"): {"ben": JudgeAnswer("shoes", "a", 0.0), "carla": JudgeAnswer("shoes", "a", 3.0)}}
+    view = replace(asked, task=replace(asked.task, beyond=Beyond()), others=others)
+    page = serve(view, write, color_scheme=scheme, viewport={"width": width, "height": 800})
+    keys = {
+        "graded": ("2", "k"),
+        "help": ("?",),
+        "changed": ("w", "Enter"),
+        "found": ("t", "k", "g", "f", *"Tent", "Enter"),
+    }
+    press(page, *keys[state])
     page.wait_for_timeout(100)
     found = axe.run(page).response["violations"]
     assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []

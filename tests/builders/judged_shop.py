@@ -22,12 +22,19 @@ DOCUMENTS = {
 RANKINGS = {"shoes": ["x", "a", "y", "b"], "boots": ["d", "z"]}
 
 
+OTHER_WORDS = {"wellies": ["z", "d"]}
+"""What other words than those of the queries find."""
+
+
 class Index(FakeSearch):
-    """Ranks queries, and finds documents by id with the fields that are asked for."""
+    """Ranks queries and other words, and finds documents by id with the fields that are asked for."""
 
     def _respond(self, request):
         ids = request.body["query"].get("ids", {}).get("values")
         if ids is None:
+            words = request.body["query"]["match"]["title"]
+            if words in OTHER_WORDS:
+                return Ranking(tuple(map(Hit, OTHER_WORDS[words])))
             return Ranking(tuple(map(Hit, RANKINGS.get(request.query, DOCUMENTS)))[: request.body["size"]])
         return Ranking(tuple(self._hit(one, request) for one in ids if one in DOCUMENTS))
 

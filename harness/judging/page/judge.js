@@ -2,6 +2,7 @@
 
 import { showDocument } from "./document.js";
 import { at, complain, fillFacts, make, say } from "./elements.js";
+import { showFound, showSearch } from "./find.js";
 import { makeLists } from "./lists.js";
 import { ask } from "./server.js";
 import { describeAnswer, isAnswered, nameGrade } from "./states.js";
@@ -50,12 +51,16 @@ const showProgress = () => {
   document.title = `${words} – judging ${session.suite}`;
 };
 
+let searched;
+
 const show = () => {
   at("lists").hidden = at("item").hidden = !query;
   showProgress();
   if (!query) return;
   showDocument(session, query, document_);
   lists.show(query, document_);
+  showSearch(query, query !== searched);
+  searched = query;
   const place = places().findIndex(([, document]) => document === document_);
   at("previous").disabled = place === 0;
   at("next").disabled = place === places().length - 1;
@@ -183,6 +188,43 @@ const comment = () => {
   });
 };
 
+/** Adds a document that was found to the page, and shows it. */
+const add = (document) => {
+  if (!query.documents.includes(document)) {
+    query.documents.push(document);
+    session.documents.push(document);
+  }
+  at("find-fold").open = false;
+  go(query, document, "Added. ");
+  at("query").focus();
+};
+
+/** Asks the target for documents of the query that is shown. */
+const find = (given) =>
+  act(async () => {
+    say("Searching …");
+    const { documents, missing } = await ask("search", { query: query.id, ...given });
+    showFound(choices, documents, query.documents, add);
+    const absent = missing ? ` ${missing} of those that the suite judges cannot be shown.` : "";
+    say(`${documents.length || "No"} ${documents.length === 1 ? "document" : "documents"} found.${absent}`);
+  });
+
+const findWords = (event) => {
+  event.preventDefault();
+  const words = at("find-words").value.trim();
+  if (words) find({ words });
+};
+
+const findId = () => {
+  const document = at("find-words").value.trim();
+  if (document) find({ document });
+};
+
+const openSearch = () => {
+  at("find-fold").open = true;
+  at("find-words").focus();
+};
+
 const skip = () =>
   act(() => {
     const to = findOpen(places());
@@ -284,6 +326,7 @@ const moves = {
   s: ["skip to the next document without a grade", skip],
   t: ["cannot tell; again: take it away", cannotTell],
   c: ["comment on this document; Enter keeps the comment", () => document_ && at("comment").focus()],
+  f: ["find other documents for this query; Escape leaves the search", openSearch],
   u: ["undo the last grade, also one of an earlier session", undo],
   "/": ["search in the list of queries; Escape leaves it", searchList],
   g: ["read the guidelines", readGuidelines],
@@ -291,6 +334,8 @@ const moves = {
   "?": ["list these keys", () => at("help").showModal()],
 };
 if (at("guide").hidden) delete moves.g;
+if (!session.searches) delete moves.f;
+at("find-fold").hidden = !session.searches;
 const arrows = { ArrowRight: "j", ArrowDown: "j", ArrowLeft: "k", ArrowUp: "k" };
 
 const keys = choices
@@ -308,6 +353,9 @@ at("finish").addEventListener("click", () => finish(false));
 at("reread").addEventListener("click", () => finish(true));
 at("help-closes").addEventListener("click", () => at("help").close());
 at("comment").addEventListener("change", comment);
+at("find").addEventListener("submit", findWords);
+at("find-id").addEventListener("click", findId);
+at("find-judged").addEventListener("click", () => find({ judged: true }));
 
 const leave = () => {
   document.activeElement.blur();

@@ -29,8 +29,9 @@ def build_session(view: JudgeView) -> dict[str, Any]:
         "notes": list(task.notes),
         "guidelines": suite.guidelines.strip(),
         "choices": choices,
+        "searches": task.beyond is not None and not view.settles,
         "queries": [build_query(view, query) for query in list_queries(view)],
-        "documents": [build_document(view, document) for document in view.documents],
+        "documents": [build_document(view, document) for document in view.list_documents()],
     }
 
 
@@ -41,7 +42,7 @@ def list_queries(view: JudgeView) -> list[Query]:
     A judge who settles differences has none but those with documents.
     """
     queries = {query.id: query for query in view.task.suite.queries}
-    ids = dict.fromkeys(document.query for document in view.documents)
+    ids = dict.fromkeys(document.query for document in view.list_documents())
     if not view.settles:
         ids |= dict.fromkeys(view.task.queries)
     return [queries[query] for query in ids]

@@ -50,6 +50,7 @@ SCRIPTS = (
     "adjudicate.js",
     "document.js",
     "elements.js",
+    "find.js",
     "lists.js",
     "server.js",
     "states.js",
@@ -65,12 +66,14 @@ ASSETS = {
 }
 """The colors and the type are those of the reports."""
 
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; {images}; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy: pictures come from the hosts that the suite names, all else from the server itself."""
+
 HEADERS = {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Referrer-Policy": "no-referrer",
@@ -185,7 +188,10 @@ class JudgingServer:
             status, kind, content = self._answer(request)
         except HTTPException as error:
             status, kind, content = error.code or 400, "text/plain", f"{error.name}\n"
-        response = Response(content, status=status, content_type=f"{kind}; charset=utf-8", headers=HEADERS)
+        view = next(iter(self.judges.by_name.values())).view
+        images = " ".join(("img-src data:", *view.task.suite.display.image_hosts))
+        headers = {**HEADERS, "Content-Security-Policy": POLICY.format(images=images)}
+        response = Response(content, status=status, content_type=f"{kind}; charset=utf-8", headers=headers)
         # The process may end once the judge has finished, but not before the page knows it.
         if self._over:
             response.call_on_close(self.finished.set)

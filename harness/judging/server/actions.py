@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from harness.agreement import Pair
-from harness.judging.page.session_json import build_answer, build_session
+from harness.errors import UsageError
+from harness.judging.page.session_json import build_answer, build_document, build_session
 from harness.judging.session import JudgeView, RefusedGrade
 from harness.model import JudgeAnswer
+from harness.words import shorten
 
 
 def show_session(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
@@ -37,9 +39,41 @@ def give_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
     comment = given.get("comment", "" if before is None else before.comment)
     if not isinstance(comment, str) or len(comment) > LONGEST_COMMENT:
         raise RefusedGrade(f"expected a text of at most {LONGEST_COMMENT:,} characters as a comment")
-    answer = JudgeAnswer(*pair, None if grade is None else float(grade), cannot_tell=cannot_tell, comment=comment)
+    answer = JudgeAnswer(
+        *pair,
+        None if grade is None else float(grade),
+        cannot_tell=cannot_tell,
+        comment=comment,
+        replaces=None if grade is None else view.find_replaced_grade(pair),
+    )
     view.file.record(answer)
     return describe_grade(view, pair)
+
+
+def find_documents(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:
+    """
+    Documents of a query, wherever they rank: the hits for other `words`, the one with the id `document`, or those that
+    the suite judges. They can be graded from then on.
+    """
+    query, words, document = str(given.get("query")), given.get("words"), given.get("document")
+    beyond = view.task.beyond
+    if beyond is None or query not in view.task.queries:
+        raise UsageError("no documents can be searched for this query")
+    missing = 0
+    if given.get("judged") is True:
+        ids = [judged for asked, judged in view.task.existing if asked == query]
+        found = beyond.find_ids(query, ids)
+        missing = len(ids) - len(found)
+    elif isinstance(document, str):
+        found = beyond.find_ids(query, [document])
+        if not found:
+            raise UsageError(f"found no document with the id {shorten(document)!r}{beyond.id_remedy}")
+    elif isinstance(words, str):
+        found = beyond.search_words(query, words)
+    else:
+        raise UsageError("expected words to search, or the id of a document")
+    view.task.add_found(found)
+    return {"documents": [build_document(view, document) for document in found], "missing": missing}
 
 
 def undo_grade(view: JudgeView, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ARG001
@@ -57,5 +91,6 @@ ACTIONS: dict[tuple[str, str], Callable[[JudgeView, Mapping[str, Any]], dict[str
     ("GET", "/session"): show_session,
     ("POST", "/grade"): give_grade,
     ("POST", "/undo"): undo_grade,
+    ("POST", "/search"): find_documents,
 }
 """By method and path; each is called while the judge's lock is held."""

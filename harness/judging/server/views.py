@@ -29,7 +29,7 @@ class ServedJudge:
         return {
             "judge": view.judge,
             "graded": view.graded_count,
-            "documents": len(view.documents),
+            "documents": len(view.list_documents()),
             "done": self.is_done,
         }
 
@@ -116,7 +116,8 @@ class ServedJudges:
         settler = self.by_name[self.settler]
         with settler.lock:
             task = settler.view.task
-            documents = [document for document in task.documents if (document.query, document.document) in differing]
+            known = [*task.documents, *list(task.found.values())]
+            documents = [document for document in known if (document.query, document.document) in differing]
             if settler.view.blind:
                 documents = shuffle_documents(documents, seed=settler.view.order_seed)
             if differing != settler.view.others:

@@ -13,7 +13,7 @@ import webbrowser
 from types import SimpleNamespace
 
 import harness.search
-from builders.judged_shop import RANKINGS, SUITE, Index
+from builders.judged_shop import DOCUMENTS, RANKINGS, SUITE, Index
 from builders.pages import JudgingPage
 from harness.cli import main
 from harness.errors import EngineUnreachable
@@ -337,10 +337,109 @@ def test_who_has_graded_nothing_settles_nothing(two_judges, judge, folder, capsy
     assert (capsys.readouterr().err, suite_lines(folder)) == (f"harness: {said}\n", before)
 
 
-def test_what_is_to_be_settled_and_no_hit_any_more_is_counted(two_judges, judge, capsys, monkeypatch):
+def test_what_is_to_be_settled_is_shown_though_it_is_no_hit_any_more(two_judges, judge, monkeypatch):
     monkeypatch.setitem(RANKINGS, "boots", ["d"])
-    assert judge("--judge", "carol", "--settle", shoes__y=1) == 0
-    assert "harness: not among the hits: 1 document on which judges differ\n" in capsys.readouterr().err
+    monkeypatch.delitem(DOCUMENTS, "y")
+    monkeypatch.setitem(RANKINGS, "shoes", ["x"])
+    seen = []
+    assert judge("--judge", "carol", "--settle", act=lambda page: seen.extend(page.documents) or finish(page)) == 0
+    assert [(one["document"], one["title"]) for one in seen] == [("z", "Title of z"), ("y", None)]
+
+
+# ------------------------------------------------------------------------------------------------- beyond the pool
+
+
+def find(page, **given):
+    return page.ask("/search", given)
+
+
+def test_a_query_with_zero_hits_is_judged_with_what_other_words_find(folder, judge, monkeypatch, capsys):
+    monkeypatch.setitem(RANKINGS, "boots", [])
+    monkeypatch.setitem(RANKINGS, "shoes", ["a"])
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(SUITE.replace(", judgments: {d: 1}", ""))
+    found = []
+
+    def search(page):
+        session = page.ask("/session")
+        assert [query["id"] for query in session["queries"]] == ["shoes", "boots"]
+        found.extend(find(page, query="boots", words="wellies")["documents"])
+        page.grade({"boots/z": 2})
+        assert [one["document"] for one in page.documents] == ["z"]
+        interrupt(page)
+
+    assert judge(act=search) == 130
+    assert [(one["document"], one["title"], one["snippet"], one["ranks"]) for one in found] == [
+        ("z", "Title of z", "The words of z.", {}),
+        ("d", "Title of d", "The words of d.", {}),
+    ]
+    # It is there after a restart, and written.
+    seen = []
+    assert judge(act=lambda page: seen.extend(page.documents) or finish(page)) == 0
+    assert [(one["document"], one["title"], one["grade"]) for one in seen] == [("z", "Title of z", 2)]
+    assert suite_lines(folder)[1].endswith("judgments: {z: 2}}")
+
+
+def test_a_document_is_found_by_its_id_and_a_missing_one_is_a_sentence(judge):
+    def search(page):
+        [found] = find(page, query="boots", document="y")["documents"]
+        assert (found["document"], found["title"], found["grade"]) == ("y", "Title of y", None)
+        assert find(page, query="boots", document="nobody") == {"error": "found no document with the id 'nobody'"}
+        assert find(page, query="nothing", words="x") == {"error": "no documents can be searched for this query"}
+        assert "expected words to search" in find(page, query="boots")["error"]
+        refused = page.ask("/grade", {"query": "shoes", "document": "d", "grade": 1})
+        assert "expected a document of this pool" in refused["error"]
+        finish(page)
+
+    assert judge(act=search) == 0
+
+
+def test_a_search_that_fails_is_a_sentence_without_secrets(folder, judge, monkeypatch):
+    monkeypatch.setenv("RELEVANCE_TOKEN", "s3cret-word")
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(SUITE.replace('"{{text}}"}}}', '"{{text}}"}}, stats: ["${RELEVANCE_TOKEN}"]}'))
+    index = Index({})
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: index)
+
+    def search(page):
+        index._error = EngineUnreachable("no answer to s3cret-word")
+        assert find(page, query="boots", words="wellies") == {"error": "no answer to ${RELEVANCE_TOKEN}"}
+        finish(page)
+
+    assert judge(act=search) == 0
+
+
+def test_what_the_suite_judges_is_graded_again_by_choice_and_a_later_correction_stays(folder, judge, capsys):
+    def regrade(page):
+        judged = find(page, query="shoes", judged=True)
+        assert [(one["document"], one["existing"]) for one in judged["documents"]] == [("a", 2), ("b", 0)]
+        page.grade({"shoes/a": 0})
+        finish(page)
+
+    assert judge(act=regrade) == 0
+    assert "judgments: {a: 0, b: 0" in suite_lines(folder)[0]
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(suite.read_text().replace("{a: 0,", "{a: 1,"))
+    assert judge() == 0
+    assert "document a of query shoes keeps its grade 1, which no judge gave" in capsys.readouterr().out
+    assert "judgments: {a: 1, b: 0" in suite_lines(folder)[0]
+
+
+def test_regrade_shows_all_that_the_suite_judges(folder, judge):
+    suite = folder / "shop.relevance.yaml"
+    suite.write_text(SUITE.replace("{d: 1}", "{d: 1, x: 0, gone: 1}"))
+    seen = []
+    assert judge("--regrade", boots__d=0, act=lambda page: seen.extend(page.documents) or finish(page)) == 0
+    assert [(one["query"], one["document"]) for one in seen] == [
+        ("shoes", "x"),
+        ("shoes", "a"),
+        ("shoes", "y"),
+        ("boots", "d"),
+        ("boots", "z"),
+        ("boots", "x"),
+        ("shoes", "b"),
+    ]
+    assert suite_lines(folder)[1].endswith("judgments: {d: 0, x: 0, gone: 1}}")
 
 
 def test_where_judges_agree_there_is_nothing_to_settle(judge, capsys):
