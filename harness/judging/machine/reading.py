@@ -15,6 +15,9 @@ from typing import Any
 
 from harness.words import format_exactly, shorten
 
+MALFORMED = "malformed"
+"""How an answer ended that is none of a chat, such as a page of HTML."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
@@ -73,12 +76,19 @@ def read_completion(completion: Completion, grades: Collection[float]) -> GivenG
         return NoGrade("the model refused", completion.refusal or text)
     if completion.ended == "length":
         return NoGrade("the answer was cut", text)
+    if completion.ended == MALFORMED:
+        return NoGrade("the server did not answer as in a chat", text)
     if completion.ended != "stop":
         return NoGrade(f"the answer ended with {shorten(completion.ended or 'nothing')}, not with stop", text)
+    return _read_object(text, grades)
+
+
+def _read_object(text: str, grades: Collection[float]) -> GivenGrade | NoGrade:
+    """The grade in *text*, which must be one JSON object with just a reason and a grade."""
     try:
-        content = json.loads(_unwrap(text), object_pairs_hook=_read_object, parse_constant=_refuse_constant)
+        content = json.loads(_unwrap(text), object_pairs_hook=_make_object, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        return NoGrade("the answer is not one JSON object", text)
+        content = None
     if not isinstance(content, dict):
         return NoGrade("the answer is not one JSON object", text)
     if content.keys() != {"grade", "reason"}:
@@ -104,7 +114,7 @@ def _unwrap(text: str) -> str:
     return fenced[1] if fenced else stripped
 
 
-def _read_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
+def _make_object(members: list[tuple[str, Any]]) -> dict[str, Any]:
     content = dict(members)
     # Of two grades, Python would take the last one.
     if len(content) < len(members):
