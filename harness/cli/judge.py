@@ -15,6 +15,13 @@ import click
 
 from harness.agreement import ResolutionRule, compute_agreement
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.judge_machine import (
+    MACHINE_ARGUMENTS,
+    JudgedFiles,
+    judge_by_machine,
+    machine_options,
+    read_machine_options,
+)
 from harness.cli.judge_serve import ServeOptions, Serving, revoke_links, serve_judges
 from harness.cli.run import make_run_choices
 from harness.cli.shared_options import (
@@ -66,7 +73,7 @@ RULES = [str(rule) for rule in ResolutionRule]
     help=f"Whose grades these are; may be repeated with --serve; by default {SOMEBODY}.",
 )
 @click.option("--blind", is_flag=True, help="Hide ranks, requests and existing grades, and shuffle documents.")
-@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The seed of the blind order, or of --sample.")
 @click.option("--regrade", is_flag=True, help="Grade again what the suite judges, too.")
 @click.option("--fields", metavar="NAME,…", help="The fields to show; by default the longest text except the title.")
 @click.option("--scale", metavar="LOW..HIGH", help="The grades to choose from, such as 0..3.")
@@ -125,6 +132,7 @@ RULES = [str(rule) for rule in ResolutionRule]
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="The folder where grades are kept; by default the suite's.",
 )
+@machine_options
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The page's port; by default a free one.")
 @click.option("--no-open", is_flag=True, help="Do not open the page in a browser.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress of the searches.")
@@ -152,6 +160,8 @@ def command(
 
     With --serve several judges grade at the same time, each through a personal link, until Ctrl-C.
     """
+    machine = read_machine_options(click.get_current_context().params)
+    arguments = {name: value for name, value in arguments.items() if name not in MACHINE_ARGUMENTS}
     serve_names = ("serve", "public_url", "overlap", "settler", "keep_links")
     judges_named = tuple(name for name in judge if name)
     serve_options = ServeOptions(judges_named, **{name: arguments.pop(name) for name in serve_names})
@@ -170,6 +180,10 @@ def command(
     judged_suite = read_judged(path, None, configs=configs)[0].suite
     questions = fingerprint_questions(judged_suite)
     judges = read_judge_files(path, folder, questions)
+    if machine is not None:
+        chosen = {name: value for name, value in arguments.items() if name not in PAGE_ARGUMENTS}
+        files = JudgedFiles(path, questions, judges, folder, configs)
+        return judge_by_machine(files, machine, make_run_choices(**chosen), parsed_scale)
     if agreement:
         return _print_agreement(judged_suite, judges, parsed_scale, as_json=as_json)
     if only_write and settle:
@@ -197,6 +211,10 @@ def command(
             click.echo(make_loggable(line))
         return 0
     return _judge(path, judges, target, names, serving, **arguments)
+
+
+PAGE_ARGUMENTS = frozenset({"fields", "depth", "blind", "seed", "regrade", "port", "no_open", "quiet"})
+"""The arguments of the command that say nothing of how suites run."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from harness.files.judgments import read_grade
 from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_format
 from harness.files.records import check_ids, read_records
 from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, check_judgments, list_scales
-from harness.judging.pool import PooledRun, add_texts, find_pooling_depth, pool_runs
+from harness.judging.pool import PooledRun, add_documents, add_texts, find_pooling_depth, pool_runs
 from harness.judging.texts import TextOptions, list_shown_fields, read_pooled_texts
 from harness.masking import Masker, redact
 from harness.model import (
@@ -60,6 +60,10 @@ class PoolOptions:
     """What is shown of the documents."""
     reopened: frozenset[tuple[str, str]] = frozenset()
     """Queries and documents that are pooled although judged."""
+    added: frozenset[tuple[str, str]] = frozenset()
+    """Queries and documents that are pooled although judged, and although no request may return them."""
+    only_added: bool = False
+    """Whether nothing but *added* is pooled."""
 
 
 def pool_suites(
@@ -101,7 +105,7 @@ def answer_and_pool(
     run = replace(options.run, depth=options.depth, unjudged=True)
     configs = Configs.from_options(run, environ)
     loaded = load_suites(paths, environ, needs_judgments=False, machines=False, configs=configs)
-    suites = [_reopen(suite, options.reopened) for suite in loaded]
+    suites = [_reopen(suite, options.reopened | options.added) for suite in loaded]
     answered = runner.answer(suites, run, matrix=options.matrix, configs=configs)
     selected = (cell for cell in answered if cell.cell.selection.selected.queries)
     pooled_suites = []
@@ -135,6 +139,8 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
         names = [f"{cell.run.request} on {cell.run.index}" for cell in cells]
     runs = [PooledRun(name, cell.run) for name, cell in zip(names, cells, strict=True)]
     pool = pool_runs(suite, runs, options.depth or find_pooling_depth(suite))
+    if options.added or options.only_added:
+        pool = add_documents(pool, suite, options.added, only_added=options.only_added)
     notes = []
     for name in sorted({cell.run.request for cell in cells}):
         size = find_size(suite.requests[name])

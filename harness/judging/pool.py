@@ -5,7 +5,7 @@ them. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from harness.means import are_weighted, mean_of
@@ -203,6 +203,20 @@ def _pool_query(query: Query, runs: Sequence[PooledRun], depth: int) -> list[Poo
         PooledDocument(query.id, query.text, name, ranks[name], titles[name], need=query.need) for name in ranks
     ]
     return sorted(documents, key=lambda document: (document.best, document.document))
+
+
+def add_documents(pool: Pool, suite: Suite, added: Set[tuple[str, str]], *, only_added: bool) -> Pool:
+    """*pool* with those of *added*, queries and documents, that no run returns; without all others if *only_added*."""
+    documents = list(pool.documents)
+    if only_added:
+        documents = [document for document in documents if (document.query, document.document) in added]
+    pooled = {(document.query, document.document) for document in documents}
+    texts = {query.id: query.text for query in suite.queries}
+    for query, document in sorted(added - pooled):
+        if query in texts:
+            documents.append(PooledDocument(query, texts[query], document, {}))
+    # Sorted by query only, so that those of a query stay in the order of their ranks.
+    return replace(pool, documents=tuple(sorted(documents, key=lambda document: document.query)))
 
 
 def add_texts(pool: Pool, texts: Mapping[tuple[str, str], Hit], display: Display, fields: Sequence[str]) -> Pool:

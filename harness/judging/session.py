@@ -407,13 +407,14 @@ def find_differing_answers(judges: Mapping[str, JudgeFile], settler: str) -> dic
 
 def _find_reopened(judges: Mapping[str, JudgeFile], judge: str, existing: Mapping[Pair, float]) -> set[Pair]:
     """
-    The documents that any judge graded, but those of which the suite has the grade that *judge* gave.
+    The documents that a person graded, but those of which the suite has the grade that *judge* gave.
 
     They are shown again, so that grades can be changed.
     """
     own_grades = judges[judge].grades
     reopened = set()
-    for file in judges.values():
+    people = [file for file in judges.values() if not file.is_machine]
+    for file in people:
         for pair in file.grades:
             if pair not in existing or own_grades.get(pair) != existing[pair]:
                 reopened.add(pair)

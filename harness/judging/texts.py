@@ -81,6 +81,8 @@ def _collect_hits(pool: Pool, runs: Sequence[PooledRun]) -> HitsByPlace:
     responses = {pooled.name: pooled.run.responses for pooled in runs}
     hits: HitsByPlace = {}
     for document in pool.documents:
+        if not document.ranks:
+            continue
         best = _find_best_run(document)
         ranking = responses[best].get(document.query)
         if isinstance(ranking, Ranking):
@@ -133,8 +135,13 @@ def _look_up_texts(
 
 
 def _group_by_best_run(pool: Pool, runs: Sequence[PooledRun]) -> list[tuple[PooledRun, list[PooledDocument]]]:
-    """The documents by the run in which they rank best: each is looked up where the request found it."""
+    """
+    The documents by the run in which they rank best: each is looked up where the request found it.
+
+    A document that no request returns is looked up with the first.
+    """
     documents_by_run: dict[str, list[PooledDocument]] = {}
     for document in pool.documents:
-        documents_by_run.setdefault(_find_best_run(document), []).append(document)
+        best = _find_best_run(document) if document.ranks else runs[0].name
+        documents_by_run.setdefault(best, []).append(document)
     return [(pooled, documents_by_run[pooled.name]) for pooled in runs if pooled.name in documents_by_run]

@@ -102,7 +102,7 @@ class PooledDocument:
     text: str
     document: str
     ranks: Mapping[str, int]
-    """Name of each run that returns the document in the top k to its rank there, from 1."""
+    """Name of each run that returns the document in the top k to its rank there, from 1; empty if none does."""
     title: str | None = None
     snippet: str | None = None
     texts: Mapping[str, str] = field(default_factory=dict)

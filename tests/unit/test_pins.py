@@ -66,7 +66,8 @@ def test_a_lock_has_what_the_project_needs_in_versions_that_it_allows(name):
 @pytest.mark.parametrize("path", sorted(LOCKS.glob("*.txt")), ids=lambda path: path.stem)
 def test_each_package_of_a_lock_has_a_hash(path):
     entries = re.split(r"^(?=\w)", path.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    assert len(entries) > 20
+    # That of the language model has the model and its server.
+    assert len(entries) > (1 if path.stem == "model" else 20)
     for entry in entries:
         assert re.match(r"\S+==\S+(?: ;.*)? \\\n    --hash=sha256:[0-9a-f]{64}", entry), entry[:60]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from threading import Event, Lock, Thread
@@ -85,7 +85,7 @@ class Asking:
     _failures: int = 0
     """Consecutive documents without an answer."""
 
-    def ask_all(self, pairs: Sequence[ShownPair]) -> Iterator[PairResult]:
+    def ask_all(self, pairs: Sequence[ShownPair]) -> Generator[PairResult]:
         """
         Ask for the grades of *pairs*, and yield what comes of each, in the order in which it comes.
 
