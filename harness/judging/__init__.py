@@ -16,7 +16,7 @@ from harness.files.opening import JUDGMENTS, FileFormat, FileProblems, detect_fo
 from harness.files.records import check_ids, read_records
 from harness.judging.findings import IndexKnowledge, JudgedSuite, PlacedJudgment, Scale, check_judgments, list_scales
 from harness.judging.pool import PooledRun, add_documents, add_texts, find_pooling_depth, pool_runs
-from harness.judging.texts import TextOptions, list_shown_fields, read_pooled_texts
+from harness.judging.texts import TextOptions, read_pooled_texts
 from harness.masking import Masker, redact
 from harness.model import (
     FindingKind,
@@ -35,6 +35,7 @@ from harness.search import find_dialect
 from harness.search.lookup import find_documents
 from harness.suites import load_suites
 from harness.suites.depth import find_size
+from harness.suites.display import list_shown_fields
 from harness.suites.files import NamedFile
 from harness.suites.fixtures import FixtureFile
 from harness.suites.grades import list_judgment_files, read_written_grade
@@ -157,7 +158,7 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
         notes += map(mask, text_notes)
     unanswered = {place: mask(reason) for place, reason in pool.unanswered.items()}
     texts = {place: redact(hit, mask) for place, hit in texts.items()}
-    shown = list_shown_fields(suite, [cell.run.request for cell in cells], options.shown)
+    shown = options.shown.fields or list_shown_fields(suite, [cell.run.request for cell in cells])
     return add_texts(replace(pool, unanswered=unanswered, notes=tuple(notes)), texts, suite.display, shown)
 
 

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field, replace
 
 from harness.errors import HarnessError, SearchError, UsageError
 from harness.judging.pool import PooledRun, add_texts, pool_runs
-from harness.judging.texts import TextOptions, list_shown_fields, read_pooled_texts
+from harness.judging.texts import TextOptions, read_pooled_texts
 from harness.masking import Masker, redact
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, PooledDocument, Query, Ranking, Response, Suite, select_by_id
 from harness.run.cell import AnsweredCell
 from harness.run.plan import make_requests
 from harness.search import find_dialect
+from harness.suites.display import list_shown_fields
 from harness.suites.requests import choose_template
 
 SECONDS = 30.0
@@ -109,7 +110,8 @@ class BeyondPool:
                 raise SearchError(notes[0])
             pool = replace(pool, documents=tuple(one for one in pool.documents if (query.id, one.document) in texts))
         texts = {place: redact(hit, self.answered.cell.masker.mask) for place, hit in texts.items()}
-        pool = add_texts(pool, texts, suite.display, list_shown_fields(suite, [run.request], self.shown))
+        shown = self.shown.fields or list_shown_fields(suite, [run.request])
+        pool = add_texts(pool, texts, suite.display, shown)
         return [replace(document, ranks={}) for document in pool.documents]
 
 

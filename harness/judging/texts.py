@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -33,24 +33,6 @@ class TextOptions:
 
 HitsByPlace: TypeAlias = dict[tuple[str, str], Hit]
 """Hits with texts, by query and document."""
-
-
-def list_shown_fields(suite: Suite, requests: Iterable[str], options: TextOptions) -> tuple[str, ...]:
-    """
-    The fields whose texts are shown: those of *options*, else those of the suite.
-
-    Else all that *requests* over HTTP read from an answer, since they are named for nothing but that. None for an
-    engine, which has too many; there the longest text is shown.
-    """
-    display = suite.display
-    if options.fields or display.fields:
-        return options.fields or display.fields
-    fields: dict[str, None] = {}
-    for request in requests:
-        http = suite.requests[request].http
-        if http is not None:
-            fields |= dict.fromkeys(http.fields)
-    return tuple(field for field in fields if field not in (display.title, display.image, display.link))
 
 
 def read_pooled_texts(
@@ -99,7 +81,7 @@ def _look_up_texts(
 ) -> tuple[HitsByPlace, list[str]]:
     """As `read_pooled_texts`, for an engine."""
     display = suite.display
-    shown = list_shown_fields(suite, (), options)
+    shown = options.fields or suite.display.fields
     snippet = options.snippet
     if snippet is None and not shown:
         snippet = ANY_TEXT

@@ -16,6 +16,27 @@ from harness.model.timing import QueryTiming, ReportTiming, SuiteTiming
 
 
 @dataclass(frozen=True, slots=True)
+class FieldText:
+    """What a document has in a field that the suite displays."""
+
+    field: str
+    text: str
+    """Shortened."""
+    spans: tuple[tuple[int, int], ...] = ()
+    """Where words of the query are in *text*, as in `Highlight`."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTexts:
+    """What a report shows of a document beside its id, its title and its grade."""
+
+    fields: tuple[FieldText, ...]
+    """In the order of the suite, without those that the document lacks."""
+    title_spans: tuple[tuple[int, int], ...] = ()
+    """Where words of the query are in the title."""
+
+
+@dataclass(frozen=True, slots=True)
 class RankedDocument:
     """A hit with its judgment."""
 
@@ -31,6 +52,8 @@ class RankedDocument:
     """Whether it ties with a neighbor: nothing orders the two."""
     sort: tuple[Json, ...] | None = None
     """The values that the engine sorted it by; None if it sorted by the score only."""
+    texts: DocumentTexts | None = None
+    """None if they were not looked up, which they are for the first hits of the queries that need attention."""
 
 
 class Absence(StrEnum):

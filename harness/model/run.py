@@ -16,8 +16,21 @@ class Highlight:
     """The text of a field, and where the words of the query are in it."""
 
     text: str
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[tuple[int, int], ...] = ()
     """The first character of each, and that behind its last one; in order, and apart from each other."""
+
+    def shorten(self, length: int) -> Highlight:
+        """
+        It, with its text cut to *length* characters.
+
+        >>> Highlight("red running shoes", ((0, 3), (4, 11))).shorten(8)
+        Highlight(text='red run…', spans=((0, 3), (4, 7)))
+        """
+        if len(self.text) <= length:
+            return self
+        end = length - 1
+        spans = [(start, min(following, end)) for start, following in self.spans if start < end]
+        return Highlight(f"{self.text[:end]}…", tuple(spans))
 
 
 @dataclass(frozen=True, slots=True)

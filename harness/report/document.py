@@ -8,7 +8,7 @@ No text in here is escaped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TypeAlias
@@ -65,9 +65,26 @@ def make_words(text: str, tone: Tone = Tone.PLAIN) -> Cell:
     return (Span(text, tone),)
 
 
-def make_title(text: str | None) -> Cell:
-    """A cell of the title of a document, empty where it has none."""
-    return (Span(text, is_title=True),) if text else ()
+def make_title(text: str | None, marked: Sequence[tuple[int, int]] = ()) -> Cell:
+    """A cell of the title of a document, empty where it has none, with the places of words that are *marked* in it."""
+    parts = split_marked(text or "", marked)
+    return tuple(Span(part, Tone.STRONG if is_marked else Tone.PLAIN, is_title=True) for part, is_marked in parts)
+
+
+def split_marked(text: str, marked: Iterable[tuple[int, int]]) -> list[tuple[str, bool]]:
+    """
+    The parts of *text*, none of them empty, and whether each is marked.
+
+    >>> split_marked("a red tent", [(2, 5)])
+    [('a ', False), ('red', True), (' tent', False)]
+    """
+    parts = []
+    end = 0
+    for start, following in marked:
+        parts += [(text[end:start], False), (text[start:following], True)]
+        end = following
+    parts.append((text[end:], False))
+    return [(part, is_marked) for part, is_marked in parts if part]
 
 
 def join_spans(cell: Cell) -> str:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Container, Iterator, Sequence
 
 from harness.model import (
+    DocumentTexts,
+    FieldText,
+    Highlight,
     MissingDocument,
     MovedDocument,
     QueryReport,
@@ -46,6 +49,7 @@ from harness.report.document import (
     make_notes,
     make_title,
     make_words,
+    split_marked,
 )
 from harness.report.overview import (
     BEST,
@@ -415,10 +419,8 @@ def build_ranking_table(query: QueryReport) -> Table:
     ranking = query.ranking[:RANKS_SHOWN]
     old_rank = find_old_ranks(query)
     has_ties = any(document.tied for document in ranking)
-    has_titles = any(document.title for document in ranking)
-    columns = make_ranking_columns(
-        ["grade", "gain", "score"], has_old_ranks=bool(old_rank), has_ties=has_ties, has_titles=has_titles
-    )
+    columns = make_ranking_columns(["grade", "gain", "score"], has_old_ranks=bool(old_rank), has_ties=has_ties)
+    text_columns = make_text_columns(ranking)
     rows = []
     for document in ranking:
         row = [make_words(str(document.rank))]
@@ -428,16 +430,13 @@ def build_ranking_table(query: QueryReport) -> Table:
         row += [make_words(format_value(document.gain)), make_words(format_hit_score(document.score))]
         if has_ties:
             row.append(make_words("tied" if document.tied else ""))
-        if has_titles:
-            row.append(make_title(document.title))
+        row += make_text_cells(document, text_columns)
         rows.append(tuple(row))
-    return Table(columns, tuple(rows), _count_more(len(query.ranking), RANKS_SHOWN, "hit", "more"))
+    return Table((*columns, *text_columns), tuple(rows), _count_more(len(query.ranking), RANKS_SHOWN, "hit", "more"))
 
 
-def make_ranking_columns(
-    figures: Sequence[str], *, has_old_ranks: bool, has_ties: bool, has_titles: bool
-) -> tuple[Column, ...]:
-    """The columns of ranked documents with *figures*, and the old ranks, ties and titles where they are known."""
+def make_ranking_columns(figures: Sequence[str], *, has_old_ranks: bool, has_ties: bool) -> tuple[Column, ...]:
+    """The columns of ranked documents with *figures*, and the old ranks and ties where they are known."""
     columns = [Column("rank", FIGURE)]
     if has_old_ranks:
         columns.append(Column("was", FIGURE))
@@ -445,9 +444,45 @@ def make_ranking_columns(
     columns += [Column(figure, FIGURE) for figure in figures]
     if has_ties:
         columns.append(Column("ties", WORD))
-    if has_titles:
-        columns.append(Column("title", TITLE))
     return tuple(columns)
+
+
+def make_text_columns(ranking: Sequence[RankedDocument]) -> tuple[Column, ...]:
+    """The columns of titles, and of the fields that the suite displays, where a document of *ranking* has some."""
+    columns = []
+    if any(document.title for document in ranking):
+        columns.append(Column("title", TITLE))
+    if any(document.texts is not None and document.texts.fields for document in ranking):
+        columns.append(Column("fields"))
+    return tuple(columns)
+
+
+FIELD_LENGTH = 40
+"""Characters of a field's text in a table, where all fields are in one cell."""
+
+
+def make_text_cells(document: RankedDocument, columns: Sequence[Column]) -> list[Cell]:
+    """The cells of *document* in *columns*, which are those of `make_text_columns`."""
+    texts = document.texts or DocumentTexts(())
+    cells = []
+    for column in columns:
+        if column.kind is TITLE:
+            cells.append(make_title(document.title, texts.title_spans))
+        else:
+            cells.append(_make_fields_cell(texts.fields))
+    return cells
+
+
+def _make_fields_cell(fields: Sequence[FieldText]) -> Cell:
+    """The names and texts of *fields*, with the words of the query in strong letters."""
+    spans: list[Span] = []
+    for field in fields:
+        separator = " · " if spans else ""
+        spans.append(Span(f"{separator}{field.field} ", Tone.QUIET))
+        shown = Highlight(field.text, field.spans).shorten(FIELD_LENGTH)
+        for part, is_marked in split_marked(shown.text, shown.spans):
+            spans.append(Span(part, Tone.STRONG if is_marked else Tone.PLAIN))
+    return tuple(spans)
 
 
 def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:

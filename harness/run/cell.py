@@ -33,6 +33,7 @@ from harness.model import (
     Engine,
     Failure,
     FailureKind,
+    Hit,
     IndexState,
     Query,
     Ranking,
@@ -673,7 +674,7 @@ def conclude_cell(
 
     Where a query is only *inspected*, its missing documents are looked for although no threshold blames it.
     """
-    from harness.run.look_ups import LookUpConnection, locate_worst
+    from harness.run.look_ups import LookUpConnection, describe_documents, locate_worst
 
     cell = answered.cell
     selection, options, masker = cell.selection, cell.options, cell.masker
@@ -699,6 +700,10 @@ def conclude_cell(
     worst = list_blamed_queries(verdicts) if inspected is None else [inspected]
     connection = LookUpConnection(answered.search, answered.budget)
     located, notes = locate_worst(selected, answered.run, connection, worst, options)
+    described: dict[str, dict[str, Hit]] = {}
+    if options.locate:
+        shown = _list_shown_queries(answered, verdicts) if inspected is None else [inspected]
+        described = redact(describe_documents(selected, answered.run, connection, shown), masker.mask)
     sent: dict[str, SentRequest] = {}
     if inspected is None:
         sent = _describe_requests(answered, run, verdicts)
@@ -716,7 +721,7 @@ def conclude_cell(
         sent=sent,
         searched=options.searched(),
     )
-    decided = DecidedRun(selected, run, scores, verdicts, reference, located)
+    decided = DecidedRun(selected, run, scores, verdicts, reference, located, described)
     report = assemble(decided, answered.cluster, details)
     if progress is not None:
         progress.suite_finished(run, verdicts)
@@ -768,6 +773,14 @@ def _add_shown_titles(
     documents += islice(find_dropped_documents(run, reference, worst), TITLES_AT_MOST)
     run = look_up_titles(answered.cell.selection.selected, run, search, documents, budget=answered.budget)
     return redact(run, answered.cell.masker.mask) if answered.cell.masker else run
+
+
+def _list_shown_queries(answered: AnsweredCell, verdicts: Sequence[Verdict]) -> list[str]:
+    """The queries whose hits reports show, the worst of each threshold first."""
+    queries = list(interleave_blamed([verdict.blamed for verdict in verdicts]))
+    if answered.cell.options.all_titles or answered.cell.options.report_only:
+        queries += answered.run.responses
+    return queries
 
 
 def _describe_requests(answered: AnsweredCell, run: Run, verdicts: Sequence[Verdict]) -> dict[str, SentRequest]:

@@ -1,8 +1,8 @@
 """
-What is looked up after the searches: titles of documents, and where the documents rank that a ranking lacks.
+What is looked up after the searches: titles and fields of documents, and where the documents rank that a ranking lacks.
 
-Titles are looked up by id, once for each document. One more request for the worst queries tells why documents are
-missing. A look-up decides nothing.
+Titles are looked up by id, once for each document, and what else a suite displays for the first hits of some queries.
+One more request for the worst queries tells why documents are missing. A look-up decides nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from harness.hooks import Hooks
 from harness.model import (
     Absence,
     Failure,
+    Hit,
     MissingDocument,
     Query,
     Ranking,
@@ -35,12 +36,23 @@ from harness.run.tails import SEARCHED
 from harness.search import find_dialect
 from harness.search.answers import add_window_hint
 from harness.search.batches import split_into_batches
-from harness.search.lookup import find_texts
+from harness.search.lookup import LookUp, find_texts, find_texts_by_query
 from harness.search.protocol import LookUpOptions
 from harness.words import counted
 
 if TYPE_CHECKING:
     from harness.search import Dialect, Search
+
+
+@dataclass(frozen=True, slots=True)
+class LookUpConnection:
+    """The connection over which documents of a run are looked up."""
+
+    search: Search | None
+    """None where there is no connection."""
+    budget: float | None = None
+    """The seconds that are left, None where there is no limit."""
+
 
 TITLES_AT_ONCE = 10_000
 """Documents whose titles are looked up before the next ones are; only their titles are kept."""
@@ -109,6 +121,63 @@ def find_dropped_documents(
             yield from (hit.id for hit in old.hits if hit.id not in returned)
 
 
+# What a suite displays of documents.
+
+DOCUMENTS_DESCRIBED = 2_000
+"""Documents of a suite, the first ones of the worst queries, of which reports show fields."""
+
+RANKS_DESCRIBED = 20
+"""The hits of a query of which reports show fields."""
+
+
+def describe_documents(
+    suite: Suite, run: Run, connection: LookUpConnection, queries: Sequence[str]
+) -> dict[str, dict[str, Hit]]:
+    """
+    Read the fields that *suite* displays, for the first hits of *queries*, as far as `DOCUMENTS_DESCRIBED` goes.
+
+    An engine is asked for them by id, and marks words of the query in them; an HTTP service has returned them with its
+    hits. A look-up that fails decides nothing.
+
+    Returns:
+        The hits with their texts, by query and document.
+    """
+    from harness.suites.display import list_shown_fields
+    from harness.suites.requests import build_request
+
+    fields = list_shown_fields(suite, [run.request])
+    hits_by_query = _list_first_hits(run, queries)
+    if not fields or not hits_by_query:
+        return {}
+    if not find_dialect(suite.target.service).has_indexes:
+        return {query: {hit.id: hit for hit in hits} for query, hits in hits_by_query.items()}
+    template = suite.requests.get(run.request)
+    if connection.search is None or template is None:
+        return {}
+    options = LookUpOptions(title_field=suite.display.title, fields=fields, highlights=True)
+    look_ups = []
+    for query in select_by_id(suite.queries, hits_by_query.keys()):
+        request = replace(build_request(suite, template, query), index=run.index)
+        look_ups.append(LookUp(request, [hit.id for hit in hits_by_query[query.id]], options))
+    try:
+        described, _ = find_texts_by_query(connection.search, look_ups, budget=connection.budget)
+    except SearchError:
+        return {}
+    return described
+
+
+def _list_first_hits(run: Run, queries: Sequence[str]) -> dict[str, tuple[Hit, ...]]:
+    """The first hits of *queries*, `DOCUMENTS_DESCRIBED` at most."""
+    hits_by_query: dict[str, tuple[Hit, ...]] = {}
+    left = DOCUMENTS_DESCRIBED
+    for query in dict.fromkeys(queries):
+        response = run.responses.get(query)
+        if isinstance(response, Ranking) and response.hits and left > 0:
+            hits_by_query[query] = response.hits[: min(RANKS_DESCRIBED, left)]
+            left -= len(hits_by_query[query])
+    return hits_by_query
+
+
 # Missing documents.
 
 QUERIES_LOCATED = 20
@@ -116,16 +185,6 @@ QUERIES_LOCATED = 20
 
 MissingByQuery: TypeAlias = Mapping[str, tuple[MissingDocument, ...]]
 """The missing documents of queries, by the query's id."""
-
-
-@dataclass(frozen=True, slots=True)
-class LookUpConnection:
-    """The connection over which documents of a run are looked up."""
-
-    search: Search | None
-    """None where there is no connection."""
-    budget: float | None = None
-    """The seconds that are left, None where there is no limit."""
 
 
 def locate_worst(

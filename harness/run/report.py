@@ -17,8 +17,11 @@ from harness.model import (
     Absence,
     BaselineSummary,
     Before,
+    DocumentTexts,
     Failure,
+    FieldText,
     Gain,
+    Highlight,
     Hit,
     InTop,
     MissingDocument,
@@ -53,6 +56,7 @@ from harness.run.notes import (
     explain_undecided_suite,
 )
 from harness.run.summaries import summarize_measures, summarize_tags
+from harness.suites.display import list_shown_fields
 from harness.words import listed
 
 
@@ -70,6 +74,8 @@ class DecidedRun:
     """The baseline that the run was compared with."""
     located: Mapping[str, tuple[MissingDocument, ...]] = field(default_factory=dict)
     """Missing relevant documents of the queries for which a deeper search was made."""
+    described: Mapping[str, Mapping[str, Hit]] = field(default_factory=dict)
+    """Hits with the texts that reports show of them, by query and document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +135,8 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
     shared = _SharedFacts(
         suite=suite,
         located=decided.located,
+        described=decided.described,
+        fields=list_shown_fields(suite, [run.request]),
         titles=titles,
         before=before,
         sent=details.sent,
@@ -190,6 +198,10 @@ class _SharedFacts:
     suite: Suite
     located: Mapping[str, tuple[MissingDocument, ...]]
     """Missing documents of the queries for which a deeper search was made."""
+    described: Mapping[str, Mapping[str, Hit]]
+    """Hits with texts, by query and document."""
+    fields: tuple[str, ...]
+    """The fields whose texts are shown."""
     titles: Mapping[str, str]
     """By document."""
     before: Mapping[str, QueryBaseline]
@@ -365,19 +377,46 @@ def _describe_ranking(ranking: Ranking, query: Query, shared: _SharedFacts) -> t
     for place, (hit, following) in enumerate(pairwise(ranking.hits)):
         if is_tie(hit, following, exact=ranking.exact_scores):
             tied_places |= {place, place + 1}
-    return tuple(
-        RankedDocument(
-            rank=place + 1,
-            id=hit.id,
-            grade=query.judgments.get(hit.id),
-            gain=_compute_gain(query, hit.id, shared.suite.gain),
-            score=hit.score,
-            title=hit.title or shared.titles.get(hit.id),
-            tied=place in tied_places,
-            sort=hit.sort,
+    described = shared.described.get(query.id, {})
+    documents = []
+    for place, hit in enumerate(ranking.hits):
+        title = hit.title or shared.titles.get(hit.id)
+        texts = None
+        if hit.id in described:
+            texts = _describe_texts(described[hit.id], title, shared)
+        documents.append(
+            RankedDocument(
+                rank=place + 1,
+                id=hit.id,
+                grade=query.judgments.get(hit.id),
+                gain=_compute_gain(query, hit.id, shared.suite.gain),
+                score=hit.score,
+                title=title,
+                tied=place in tied_places,
+                sort=hit.sort,
+                texts=texts,
+            )
         )
-        for place, hit in enumerate(ranking.hits)
-    )
+    return tuple(documents)
+
+
+SHOWN_LENGTH = 200
+"""Characters of a field's text in a report."""
+
+
+def _describe_texts(hit: Hit, title: str | None, shared: _SharedFacts) -> DocumentTexts:
+    """The texts of *hit*, whose document has the *title*, as reports show them."""
+    texts, highlights = hit.texts or {}, hit.highlights or {}
+    field_texts = []
+    for name in shared.fields:
+        if name in texts:
+            highlight = highlights.get(name, Highlight(texts[name])).shorten(SHOWN_LENGTH)
+            field_texts.append(FieldText(name, highlight.text, highlight.spans))
+    title_spans: tuple[tuple[int, int], ...] = ()
+    title_highlight = highlights.get(shared.suite.display.title or "")
+    if title_highlight is not None and title_highlight.text == title:
+        title_spans = title_highlight.spans
+    return DocumentTexts(tuple(field_texts), title_spans)
 
 
 def _describe_ideal(query: Query, shared: _SharedFacts) -> tuple[RankedDocument, ...]:

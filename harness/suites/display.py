@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from harness.errors import InputError
 from harness.files.opening import read_source
-from harness.model import Display, RequestTemplate
+from harness.model import Display, RequestTemplate, Suite
 from harness.suites.files import SuiteFiles
 from harness.suites.reading import Reading
 from harness.suites.shape import DisplayShape
@@ -66,6 +66,24 @@ def add_title_paths(templates: Mapping[str, RequestTemplate], title: str | None)
             template = replace(template, http=http)
         titled[name] = template
     return titled
+
+
+def list_shown_fields(suite: Suite, requests: Iterable[str]) -> tuple[str, ...]:
+    """
+    The fields of documents whose texts are shown.
+
+    Where the suite names none, all that *requests* over HTTP read from an answer, since they are read for nothing else;
+    none of an engine, whose documents may have many.
+    """
+    display = suite.display
+    if display.fields:
+        return display.fields
+    fields: dict[str, None] = {}
+    for name in requests:
+        template = suite.requests.get(name)
+        if template is not None and template.http is not None:
+            fields |= dict.fromkeys(template.http.fields)
+    return tuple(field for field in fields if field not in (display.title, display.image, display.link))
 
 
 def read_guidelines(reading: Reading, files: SuiteFiles) -> str:

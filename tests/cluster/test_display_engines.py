@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from harness.cli import main
 from harness.judging import PoolOptions, TextOptions, pool_suites
 from harness.model import Highlight, PooledDocument
 from harness.options import RunOptions
@@ -135,3 +137,46 @@ def test_queries_of_many_kinds_can_be_marked(pool: Callable[..., dict[str, Poole
     assert document.texts["price"] == "149.5"
     words = list_words(document.highlights)
     assert words.get("summary", []) == ([] if query.startswith("match_all") else ["tent", "two"])
+
+
+RUN_SUITE = """\
+suite: shop
+target: {{index: {index}}}
+display: {{title: name, fields: [summary, price, new, vector]}}
+request: {{query: {{multi_match: {{query: "{{{{text}}}}", fields: [name.plain, everything]}}}}}}
+thresholds: ["mean P@1 >= 1"]
+queries:
+  - {{id: tents, text: tent two, judgments: {{sku-2: 1}}}}
+"""
+
+
+def test_reports_and_show_have_fields_beside_the_title_with_the_words_of_the_query(
+    index: Callable[..., str],
+    engine_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    path = tmp_path / "shop.relevance.yaml"
+    path.write_text(RUN_SUITE.format(index=index(DOCUMENTS, mappings=MAPPINGS)), encoding="utf-8")
+    fields = "summary Light. · A tent for two, easy to pitch. · price 149.5 · new false"
+
+    assert (
+        main(["run", str(path), "--url", engine_url, "-q", "--output", "html=r.html", "--output", "json=r.json"]) == 1
+    )
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert '<bdi class="title"><mark>Two</mark> <mark>tents</mark> in one</bdi>' in page
+    assert "<span>price</span> <bdi>149.5</bdi>" in page
+    assert "Light. · A <mark>tent</mark> for <mark>two</mark>, easy" in page
+    [query] = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["suites"][0]["queries"]
+    assert query["ranking"][1]["texts"] == {
+        "fields": [{"field": "summary", "text": "For a tent.", "spans": [[6, 10]]}],
+        "title_spans": [],
+    }
+    capsys.readouterr()
+    assert main(["run", str(path), "--url", engine_url]) == 1
+    assert fields in capsys.readouterr().out
+    assert main(["show", str(path), "tents", "--url", engine_url]) == 0
+    assert fields in capsys.readouterr().out

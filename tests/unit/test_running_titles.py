@@ -1,4 +1,4 @@
-"""Titles of documents: for which they are looked up, and how often."""
+"""Titles and fields of documents: for which they are looked up, and how often."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from harness.model import (
     Failure,
     FailureKind,
     Hit,
+    HttpRequest,
     Query,
     Ranking,
     RequestTemplate,
@@ -20,7 +21,15 @@ from harness.model import (
     Suite,
     Target,
 )
-from harness.run.look_ups import TITLES_AT_ONCE, find_untitled_hits, look_up_titles
+from harness.run.look_ups import (
+    DOCUMENTS_DESCRIBED,
+    RANKS_DESCRIBED,
+    TITLES_AT_ONCE,
+    LookUpConnection,
+    describe_documents,
+    find_untitled_hits,
+    look_up_titles,
+)
 from harness.search.testing import FakeSearch
 
 REQUEST = RequestTemplate("request", {"query": {"match": {"title": "{{text}}"}}})
@@ -115,3 +124,76 @@ def test_a_look_up_is_made_from_a_query_that_was_answered() -> None:
     assert look_up_titles(tested, run_of_hits(Hit("a")), Titles(), ["a"]).titles == {"a": "title of a"}
     failed = Run({"q": Failure(FailureKind.ERROR, "gone")}, Engine("elasticsearch"))
     assert look_up_titles(tested, failed, Titles(EngineUnreachable("gone")), ["a"]) == failed
+
+
+# Fields.
+
+
+def make_shop(*queries: Query, fields: tuple[str, ...] = ("price",)) -> Suite:
+    return replace(suite(*queries), display=Display(title="title", fields=fields))
+
+
+class Fields(FakeSearch):
+    """Knows a price of each document, and marks the words of the query that is looked up for; or *fails*."""
+
+    def __init__(self, failing: Exception | None = None) -> None:
+        super().__init__({}, error=failing)
+
+    def _respond(self, request: SearchRequest) -> Response:
+        words = request.body["highlight"]["highlight_query"]["match"]["title"]
+        texts = {"price": f"price for {words}"}
+        ids = request.body["query"]["ids"]["values"]
+        return Ranking(tuple(Hit(name, texts=texts) for name in ids))
+
+
+def describe(shop: Suite, run: Run, search: FakeSearch | None, *queries: str) -> dict[str, dict[str, str]]:
+    described = describe_documents(shop, run, LookUpConnection(search), queries)
+    return {
+        query: {name: (hit.texts or {})["price"] for name, hit in hits.items()} for query, hits in described.items()
+    }
+
+
+def test_fields_are_looked_up_for_the_first_hits_of_the_queries_that_are_shown() -> None:
+    shop = make_shop(Query("q", "red"), Query("r", "blue"), Query("s", "green"), Query("failed", "x"))
+    hits = tuple(Hit(f"d{number}") for number in range(RANKS_DESCRIBED + 5))
+    failure = Failure(FailureKind.ERROR, "gone")
+    responses = {"q": Ranking(hits), "r": Ranking(hits[:1]), "s": Ranking(), "failed": failure}
+    run = Run(responses, Engine("opensearch"), index="products-2")
+    search = Fields()
+    described = describe(shop, run, search, "r", "q", "r", "s", "failed", "unknown")
+    assert described["r"] == {"d0": "price for blue"}
+    assert set(described["q"]) == {hit.id for hit in hits[:RANKS_DESCRIBED]}
+    assert set(described["q"].values()) == {"price for red"}
+    assert described.keys() == {"q", "r"}
+    assert {(look_up.index, look_up.fields, look_up.title_field) for look_up in search.look_ups} == {
+        ("products-2", ("price",), "title")
+    }
+
+
+def test_the_documents_of_which_fields_are_looked_up_are_bounded() -> None:
+    queries = tuple(Query(f"q{number}", "red") for number in range(DOCUMENTS_DESCRIBED // RANKS_DESCRIBED + 2))
+    hits = tuple(Hit(f"d{number}") for number in range(RANKS_DESCRIBED))
+    run = Run({query.id: Ranking(hits) for query in queries}, Engine("opensearch"), index="products")
+    described = describe(make_shop(*queries), run, Fields(), *(query.id for query in queries))
+    assert sum(map(len, described.values())) == DOCUMENTS_DESCRIBED
+
+
+def test_fields_that_cannot_be_looked_up_decide_nothing() -> None:
+    run = run_of_hits(Hit("a"))
+    shop = make_shop(Query("q", "red"))
+    assert describe(shop, run, Fields(EngineUnreachable("gone")), "q") == {}
+    assert describe(shop, run, None, "q") == {}
+    search = Fields()
+    assert describe(make_shop(Query("q", "red"), fields=()), run, search, "q") == {}
+    assert describe(shop, run, search) == {}
+    assert search.look_ups == []
+
+
+def test_a_service_has_returned_its_fields_with_the_hits() -> None:
+    http = HttpRequest("GET", "/", "$.ids", fields={"price": "$.prices"})
+    shop = replace(
+        suite(Query("q", "red")),
+        target=Target(service="http"),
+        requests={"request": RequestTemplate("request", None, http=http)},
+    )
+    assert describe(shop, run_of_hits(Hit("a", texts={"price": "9.5"})), None, "q") == {"q": {"a": "9.5"}}

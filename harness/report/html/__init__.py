@@ -15,13 +15,14 @@ from typing import Any
 from urllib.parse import quote
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from harness.errors import SearchError
 from harness.gate import compute_exit_status
 from harness.means import are_weighted
 from harness.model import (
     ComparisonReport,
+    Highlight,
     Outcome,
     QueryReport,
     Report,
@@ -38,7 +39,7 @@ from harness.report.attention import (
     order_verdicts,
     split_unanswered,
 )
-from harness.report.document import SuiteSection, ThresholdLine, join_spans
+from harness.report.document import SuiteSection, ThresholdLine, join_spans, split_marked
 from harness.report.html.charts import (
     Bin,
     Strip,
@@ -113,6 +114,7 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "grade_text": format_grade,
         "joined": join_spans,
         "listed": lambda texts: ", ".join(texts),  # jinja's own join returns markup, which is not made printable again
+        "marked": mark_words,
         "mean_heading": lambda weighted: name_mean_column(weighted=weighted),
         "meter_marks": place_meter,
         "number": lambda count: "–" if count is None else f"{count:,}",
@@ -130,6 +132,16 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
 @cache
 def _read_template(name: str) -> str:
     return (resources.files("harness.report.html") / "templates" / name).read_text(encoding="utf-8")
+
+
+def mark_words(text: str, marked: tuple[tuple[int, int], ...], length: int) -> Markup:
+    """*text*, cut to *length* characters, with the places of words that are *marked* in it."""
+    shown = Highlight(text, marked).shorten(length)
+    pieces = []
+    for part, is_marked in split_marked(shown.text, shown.spans):
+        piece = escape(printable(part))
+        pieces.append(Markup("<mark>{}</mark>").format(piece) if is_marked else piece)
+    return Markup("").join(pieces)
 
 
 def _make_printable(value: Any) -> Any:

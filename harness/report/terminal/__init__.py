@@ -140,12 +140,17 @@ STATUSES: Mapping[Status, str] = {
 def print_cell(cell: Cell, most: int | None = None) -> Text:
     """*cell* in the colors of its tones, with titles cut to *most* columns."""
     text = Text()
+    # A title may be of several spans, and is the last of a cell.
+    title = Text()
     for span in cell:
         printed = make_text(span.text, TONES[span.tone])
-        if span.is_title and most is not None:
-            printed.truncate(most, overflow="ellipsis")
-        text.append_text(printed)
-    return text
+        if span.is_title:
+            title.append_text(printed)
+        else:
+            text.append_text(printed)
+    if most is not None:
+        title.truncate(most, overflow="ellipsis")
+    return text.append_text(title)
 
 
 def print_status(status: Status) -> Text:

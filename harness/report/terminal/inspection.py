@@ -39,7 +39,6 @@ from harness.report.document import (
     Table,
     Tone,
     make_name,
-    make_title,
     make_words,
 )
 from harness.report.run_document import (
@@ -48,6 +47,8 @@ from harness.report.run_document import (
     build_since_baseline,
     make_grade_cell,
     make_ranking_columns,
+    make_text_cells,
+    make_text_columns,
 )
 from harness.report.run_sentences import describe_causes, describe_query, find_old_ranks
 from harness.report.sentences import (
@@ -220,13 +221,13 @@ def build_contributions_table(query: QueryReport, contributions: Contributions |
     by_document = {rank.document: rank for rank in ranks if rank.document is not None}
     old_rank = find_old_ranks(query)
     has_ties = any(document.tied for document in query.ranking)
-    has_titles = any(document.title for document in query.ranking)
     table_columns = make_ranking_columns(
         ["grade", "gain", "discount", "adds", "loses", "score"],
         has_old_ranks=bool(old_rank),
         has_ties=has_ties,
-        has_titles=has_titles,
     )
+    text_columns = make_text_columns(query.ranking)
+    table_columns += text_columns
     rows = []
     for document in query.ranking:
         row = [make_words(str(document.rank))]
@@ -238,8 +239,7 @@ def build_contributions_table(query: QueryReport, contributions: Contributions |
         row.append(make_words(format_hit_score(document.score)))
         if has_ties:
             row.append(make_words("tied" if document.tied else ""))
-        if has_titles:
-            row.append(make_title(document.title))
+        row += make_text_cells(document, text_columns)
         rows.append(row)
 
     # The ideal ranking may be longer than the one returned.
