@@ -141,7 +141,7 @@ STAYING = {
     "NamedField": {"place"},
     "QueryBaseline": {"scores"},
     "QueryComparison": {"id", "scores", "tags"},
-    "QueryReport": {"duplicates", "id", "question", "scores", "tags", "tail"},
+    "QueryReport": {"duplicates", "id", "machine_shares", "question", "scores", "tags", "tail"},
     "RankedDocument": {"id"},
     "Ranking": {"duplicates", "took_doubt", "total_doubt"},
     "Repeat": {"responses"},
