@@ -2,7 +2,7 @@
 
 import { showDocument } from "./document.js";
 import { at, complain, fillFacts, make, say } from "./elements.js";
-import { showFound, showSearch } from "./find.js";
+import { makeSearch } from "./find.js";
 import { makeLists } from "./lists.js";
 import { ask } from "./server.js";
 import { describeAnswer, isAnswered, nameGrade } from "./states.js";
@@ -20,8 +20,8 @@ try {
 }
 const { choices } = session;
 let queriesById;
-let query;
-let document_;
+/** The query and the document that are shown; a query may have no document. */
+const shown = { query: null, document: null };
 let queue = Promise.resolve();
 let isOver = false;
 
@@ -30,7 +30,8 @@ let isOver = false;
 /** Takes a session over into the page, and gives each query its documents. */
 const take = (taken) => {
   session = taken;
-  queriesById = new Map(session.queries.map((one) => [one.id, Object.assign(one, { documents: [] })]));
+  session.queries.forEach((query) => (query.documents = []));
+  queriesById = new Map(session.queries.map((query) => [query.id, query]));
   session.documents.forEach((document) => queriesById.get(document.query).documents.push(document));
   lists.fill(session.queries);
 };
@@ -51,51 +52,51 @@ const showProgress = () => {
   document.title = `${words} – judging ${session.suite}`;
 };
 
-let searched;
-
 const show = () => {
+  const { query, document } = shown;
   at("lists").hidden = at("item").hidden = !query;
   showProgress();
   if (!query) return;
-  showDocument(session, query, document_);
-  lists.show(query, document_);
-  showSearch(query, query !== searched);
-  searched = query;
-  const place = places().findIndex(([, document]) => document === document_);
+  showDocument(session, query, document);
+  lists.show(query, document);
+  search.show(query);
+  const all = listPlaces();
+  const place = findPlace(all);
   at("previous").disabled = place === 0;
-  at("next").disabled = place === places().length - 1;
+  at("next").disabled = place === all.length - 1;
 };
 
 const describe = () => {
-  if (!document_) return `${at("place").textContent}: ${query.text}. ${at("no-document").textContent}`;
-  const title = document_.title || document_.document;
-  return `${at("place").textContent}: ${query.text}. ${title}, ${describeAnswer(choices, document_)}`;
+  const { query, document } = shown;
+  const place = `${at("place").textContent}: ${query.text}.`;
+  if (!document) return `${place} ${at("no-document").textContent}`;
+  return `${place} ${document.title || document.document}, ${describeAnswer(choices, document)}`;
 };
 
 // Where to go. A query without documents is a place too: documents can be found for it.
 
-const listPlaces = (listed) =>
-  listed.flatMap((query) => (query.documents.length ? query.documents.map((one) => [query, one]) : [[query, null]]));
+const listPlaces = () =>
+  lists.listed.flatMap((query) => {
+    const documents = query.documents.length ? query.documents : [null];
+    return documents.map((document) => [query, document]);
+  });
 
-const places = () => listPlaces(lists.listed);
+const findPlace = (all) => all.findIndex(([query, document]) => query === shown.query && document === shown.document);
 
-const findPlace = (all) => all.findIndex(([other, document]) => other === query && document === document_);
-
-const go = (toQuery, toDocument, before = "") => {
-  query = toQuery;
-  document_ = toDocument;
+const go = (query, document, before = "") => {
+  Object.assign(shown, { query, document });
   show();
   say(before, describe());
 };
 
 const move = (step) => {
-  const all = places();
+  const all = listPlaces();
   const to = all[findPlace(all) + step];
   if (to) go(...to);
 };
 
 const moveToQuery = (step) => {
-  const to = lists.listed[lists.listed.indexOf(query) + step];
+  const to = lists.listed[lists.listed.indexOf(shown.query) + step];
   if (to) go(to, to.documents[0] || null);
 };
 
@@ -103,7 +104,7 @@ const moveToQuery = (step) => {
 const findOpen = (all) => {
   const start = findPlace(all) + 1;
   const order = [...all.slice(start), ...all.slice(0, start)];
-  return order.find(([, document]) => document && !isAnswered(document) && document !== document_);
+  return order.find(([, document]) => document && !isAnswered(document) && document !== shown.document);
 };
 
 // What the judge does.
@@ -126,9 +127,12 @@ const act = (action) => {
   return queue;
 };
 
+const findDocument = (sought) =>
+  session.documents.find(({ query, document }) => query === sought.query && document === sought.document);
+
 /** Takes what the command says of a document over into the page; returns the document, if the page has it. */
 const takeAnswer = (answer) => {
-  const changed = session.documents.find((one) => one.query === answer.query && one.document === answer.document);
+  const changed = findDocument(answer);
   if (!changed) return undefined;
   changed.grade = answer.grade;
   changed.cannot_tell = answer.cannot_tell;
@@ -137,20 +141,13 @@ const takeAnswer = (answer) => {
   return changed;
 };
 
-/** Takes a change over as `takeAnswer`; returns nothing if the page has it already. */
-const takeChange = (answer) => {
-  const known = session.documents.find((one) => one.query === answer.query && one.document === answer.document);
-  if (!known) return undefined;
-  const isSame = ["grade", "cannot_tell", "comment"].every((name) => known[name] === answer[name]);
-  return isSame ? undefined : takeAnswer(answer);
-};
-
 const keep = async (answer) => {
-  takeAnswer(await ask("grade", { query: document_.query, document: document_.document, ...answer }));
+  const { query, document } = shown.document;
+  takeAnswer(await ask("grade", { query, document, ...answer }));
 };
 
 const goOn = (before) => {
-  const to = findOpen(places());
+  const to = findOpen(listPlaces());
   if (to) return go(...to, before);
   show();
   if (session.documents.every(isAnswered)) say(`All documents are graded. Press w, then Enter, to ${finishing}.`);
@@ -159,10 +156,10 @@ const goOn = (before) => {
 
 const give = (choice) =>
   act(async () => {
-    if (!document_) return;
-    if (document_.grade === choice.grade) {
+    if (!shown.document) return;
+    if (shown.document.grade === choice.grade) {
       await keep({ grade: null });
-      return go(query, document_, "Grade taken away. ");
+      return go(shown.query, shown.document, "Grade taken away. ");
     }
     await keep({ grade: choice.grade });
     goOn(`Graded ${nameGrade(choices, choice.grade)}. `);
@@ -170,15 +167,15 @@ const give = (choice) =>
 
 const cannotTell = () =>
   act(async () => {
-    if (!document_) return;
-    const isTold = document_.cannot_tell;
+    if (!shown.document) return;
+    const isTold = shown.document.cannot_tell;
     await keep({ grade: null, cannot_tell: !isTold });
-    if (isTold) go(query, document_, "Not answered any more. ");
+    if (isTold) go(shown.query, shown.document, "Not answered any more. ");
     else goOn("Cannot tell. ");
   });
 
 const comment = () => {
-  const commented = document_;
+  const commented = shown.document;
   const text = at("comment").value.trim();
   if (!commented || text === commented.comment) return;
   act(async () => {
@@ -190,44 +187,31 @@ const comment = () => {
 
 /** Adds a document that was found to the page, and shows it. */
 const add = (document) => {
-  if (!query.documents.includes(document)) {
-    query.documents.push(document);
+  if (!shown.query.documents.includes(document)) {
+    shown.query.documents.push(document);
     session.documents.push(document);
   }
-  at("find-fold").open = false;
-  go(query, document, "Added. ");
+  go(shown.query, document, "Added. ");
   at("query").focus();
 };
 
 /** Asks the target for documents of the query that is shown. */
 const find = (given) =>
   act(async () => {
+    const { query } = shown;
     say("Searching …");
     const { documents, missing } = await ask("search", { query: query.id, ...given });
-    showFound(choices, documents, query.documents, add);
+    if (query !== shown.query) return;
+    search.list(documents);
     const absent = missing ? ` ${missing} of those that the suite judges cannot be shown.` : "";
     say(`${documents.length || "No"} ${documents.length === 1 ? "document" : "documents"} found.${absent}`);
   });
 
-const findWords = (event) => {
-  event.preventDefault();
-  const words = at("find-words").value.trim();
-  if (words) find({ words });
-};
-
-const findId = () => {
-  const document = at("find-words").value.trim();
-  if (document) find({ document });
-};
-
-const openSearch = () => {
-  at("find-fold").open = true;
-  at("find-words").focus();
-};
+const search = makeSearch(choices, find, add);
 
 const skip = () =>
   act(() => {
-    const to = findOpen(places());
+    const to = findOpen(listPlaces());
     if (to) go(...to, "Skipped. ");
     else say("No other document that is listed is without a grade.");
   });
@@ -243,16 +227,28 @@ const undo = () =>
 
 /** Goes to the first document without an answer. */
 const start = () => {
-  const all = places();
-  [query, document_] = all.find(([, one]) => one && !isAnswered(one)) || all[0] || [];
+  const all = listPlaces();
+  const first = all.find(([, document]) => document && !isAnswered(document)) || all[0] || [null, null];
+  [shown.query, shown.document] = first;
   show();
 };
 
-const takeChanges = (changes) => {
-  const changed = changes.map(takeChange).filter(Boolean);
-  if (!changed.length) return;
+/** Reads everything again, and stays at the document that is shown. */
+const reload = async () => {
+  const before = shown.document;
+  take(await ask("session"));
+  const same = before && findDocument(before);
+  if (!same) return start();
+  Object.assign(shown, { query: queriesById.get(same.query), document: same });
   show();
-  say("Another window changed a grade.");
+};
+
+/** Whether the judge says nothing of a document any more. */
+const isEmpty = (answer) => answer.grade === null && !answer.cannot_tell && !answer.comment;
+
+const isNews = (answer) => {
+  const known = findDocument(answer);
+  return !known || ["grade", "cannot_tell", "comment"].some((name) => known[name] !== answer[name]);
 };
 
 /** What other windows of the judge changed; a judge who settles is given what others differ on by now. */
@@ -261,13 +257,14 @@ const watch = () =>
     const changed = await ask(`changes?since=${encodeURIComponent(session.since)}`);
     showTeam(session.judge, changed.progress);
     session.since = changed.since;
-    if (!changed.reload) return takeChanges(changed.changes);
-    const before = document_;
-    take(await ask("session"));
-    const same = session.documents.find((one) => one.query === before?.query && one.document === before?.document);
-    if (!same) return start();
-    [query, document_] = [queriesById.get(same.query), same];
+    const news = (changed.changes || []).filter(isNews);
+    // Another window may have found documents that this one does not have.
+    const isUnknown = news.some((answer) => !findDocument(answer) && !isEmpty(answer));
+    if (changed.reload || isUnknown) await reload();
+    const taken = news.map(takeAnswer).filter(Boolean);
+    if (!taken.length) return;
     show();
+    say("Another window changed a grade.");
   });
 
 const watchOn = async () => {
@@ -325,8 +322,8 @@ const moves = {
   p: ["previous query", () => act(() => moveToQuery(-1))],
   s: ["skip to the next document without a grade", skip],
   t: ["cannot tell; again: take it away", cannotTell],
-  c: ["comment on this document; Enter keeps the comment", () => document_ && at("comment").focus()],
-  f: ["find other documents for this query; Escape leaves the search", openSearch],
+  c: ["comment on this document; Enter keeps the comment", () => shown.document && at("comment").focus()],
+  f: ["find other documents for this query; Escape leaves the search", search.open],
   u: ["undo the last grade, also one of an earlier session", undo],
   "/": ["search in the list of queries; Escape leaves it", searchList],
   g: ["read the guidelines", readGuidelines],
@@ -353,9 +350,6 @@ at("finish").addEventListener("click", () => finish(false));
 at("reread").addEventListener("click", () => finish(true));
 at("help-closes").addEventListener("click", () => at("help").close());
 at("comment").addEventListener("change", comment);
-at("find").addEventListener("submit", findWords);
-at("find-id").addEventListener("click", findId);
-at("find-judged").addEventListener("click", () => find({ judged: true }));
 
 const leave = () => {
   document.activeElement.blur();
@@ -368,7 +362,7 @@ document.addEventListener("keydown", (event) => {
     const keepsComment = event.target.id === "comment" && event.key === "Enter" && !event.shiftKey;
     if (event.key !== "Escape" && !keepsComment) return;
     event.preventDefault();
-    if (!keepsComment && event.target.id === "comment") at("comment").value = document_.comment;
+    if (!keepsComment && event.target.id === "comment") at("comment").value = shown.document.comment;
     return leave();
   }
   const choice = choices.find((one) => one.key && one.key === event.key);
@@ -388,6 +382,6 @@ at("notes").textContent = session.notes.join(" ");
 take(session);
 start();
 showTeam(session.judge, session.progress);
-if (query) at("query").focus();
+if (shown.query) at("query").focus();
 else say("There is nothing to judge yet.");
 if (session.since !== undefined) setTimeout(watchOn, PAUSE);

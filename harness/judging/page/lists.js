@@ -6,8 +6,15 @@ import { describeAnswer, isAnswered, nameGrade, shadeOf, stateOf } from "./state
 const SIGNS = { ungraded: "○", partly: "◐", done: "●", disagreed: "≠" };
 const WIDE = matchMedia("(min-width: 1000px)");
 
+/** Whether a query has a state, or a document of which the judge cannot tell, or with a comment. */
+const hasState = (query, state) => {
+  if (state === "untold") return query.documents.some((document) => document.cannot_tell);
+  if (state === "commented") return query.documents.some((document) => document.comment);
+  return stateOf(query) === state;
+};
+
 const matches = (query, filter) => {
-  if (filter.state && stateOf(query) !== filter.state) return false;
+  if (filter.state && !hasState(query, filter.state)) return false;
   if (filter.tag && !query.tags.includes(filter.tag)) return false;
   const texts = [query.id, query.text, query.need];
   for (const document of query.documents) texts.push(document.document, document.title || "");
@@ -129,7 +136,11 @@ export const makeLists = (choices, open) => {
   };
 
   for (const id of ["filter-text", "filter-state", "filter-tag"]) at(id).addEventListener("input", lists.filter);
-  const fold = () => (at("lists-fold").open = WIDE.matches);
+  const fold = () => {
+    at("lists-fold").open = WIDE.matches;
+    // Beside the document the list cannot be folded, and its heading is nothing to stop at.
+    at("lists-fold").firstElementChild.tabIndex = WIDE.matches ? -1 : 0;
+  };
   WIDE.addEventListener("change", fold);
   fold();
   return lists;
