@@ -259,3 +259,58 @@ class JudgeAnswer:
     def is_empty(self) -> bool:
         """Whether it takes an answer away."""
         return self.grade is None and not self.cannot_tell and not self.comment
+
+
+@dataclass(frozen=True, slots=True)
+class GradedAlike:
+    """How a machine graded documents that people graded, or that are in queries with a tag."""
+
+    documents: int
+    same: int
+    """The number of documents with the same grade by both."""
+    leniency: float | None
+    """The mean of the machine's grade minus people's; None without a document."""
+    kappa: float | None
+    """Cohen's kappa with quadratic weights; None where it is undefined."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestMeans:
+    """The mean of a request over the queries that have a score by people's grades and by the machine's."""
+
+    request: str
+    by_people: float
+    by_machine: float
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRanks:
+    """Whether requests rank alike by people's grades and by a machine's."""
+
+    measure: str
+    queries: int
+    means: tuple[RequestMeans, ...]
+    """The best by people's grades first."""
+    tau: float
+    """Kendall's tau of the two orders, from -1 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class MachineTrust:
+    """A machine beside people, over the documents that both graded."""
+
+    machine: str
+    graded: int
+    """The number of documents that the machine graded."""
+    shared: GradedAlike
+    leniency_range: tuple[float, float] | None
+    """The 95 % interval of the leniency, for other queries of this kind; None where it is undefined."""
+    alpha: float | None
+    """Krippendorff's alpha for grades as numbers."""
+    confusion: tuple[tuple[float, float, int], ...]
+    """People's grade, the machine's grade, and the number of documents; sorted, without those that are 0."""
+    by_grade: Mapping[float, GradedAlike]
+    """By people's grade."""
+    by_tag: Mapping[str, GradedAlike]
+    ranks: RequestRanks | None = None
+    """None if fewer than two requests were sent."""
