@@ -13,8 +13,9 @@ from typing import Any
 
 import click
 
-from harness.agreement import ResolutionRule, compute_agreement
+from harness.agreement import ResolutionRule
 from harness.cli.exits import INTERRUPTED, NO_ANSWER
+from harness.cli.judge_agreement import JudgedSuiteFiles, show_agreement
 from harness.cli.judge_machine import (
     MACHINE_ARGUMENTS,
     JudgedFiles,
@@ -32,30 +33,27 @@ from harness.cli.shared_options import (
     find_one_suite,
     make_run_options,
 )
-from harness.cli.terminal import run_progress, show
+from harness.cli.terminal import run_progress
 from harness.config import Configs
 from harness.errors import UsageError
 from harness.files.judge_files import (
     JudgeFile,
     build_judge_path,
-    describe_outdated,
     fingerprint_questions,
     read_judge_files,
 )
 from harness.judging import PoolOptions, TextOptions, read_judged
-from harness.judging.findings import Scale, parse_scale
+from harness.judging.findings import parse_scale
 from harness.judging.judge_lock import hold_judge_file
 from harness.judging.server import JudgingServer, require_installed
 from harness.judging.server.access import OneJudge
 from harness.judging.server.addresses import Address
 from harness.judging.server.views import ServedJudges
-from harness.judging.session import JudgeOptions, JudgeView, check_on_scale, list_choices, open_views
+from harness.judging.session import JudgeOptions, JudgeView, open_views
 from harness.judging.targets import WRITERS, GradeTarget
 from harness.judging.writing import GradedFiles
-from harness.model import Suite
 from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
-from harness.report.terminal.judgments import dump_agreement, print_agreement
 from harness.words import count, did_you_mean
 
 SOMEBODY = "judge"
@@ -180,12 +178,15 @@ def command(
     judged_suite = read_judged(path, None, configs=configs)[0].suite
     questions = fingerprint_questions(judged_suite)
     judges = read_judge_files(path, folder, questions)
+    chosen = {name: value for name, value in arguments.items() if name not in PAGE_ARGUMENTS}
     if machine is not None:
-        chosen = {name: value for name, value in arguments.items() if name not in PAGE_ARGUMENTS}
         files = JudgedFiles(path, questions, judges, folder, configs)
         return judge_by_machine(files, machine, make_run_choices(**chosen), parsed_scale)
     if agreement:
-        return _print_agreement(judged_suite, judges, parsed_scale, as_json=as_json)
+        shown = JudgedSuiteFiles(path, judged_suite, judges)
+        sends = arguments["all_requests"] or len(arguments["requests"]) > 1
+        sending = make_run_choices(**chosen) if sends else None
+        return show_agreement(shown, ResolutionRule(rule), parsed_scale, sending, as_json=as_json)
     if only_write and settle:
         _check_has_graded(judges_named[0], judges)
     serving = None
@@ -266,19 +267,6 @@ def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> Non
     if names:
         others = f"only {', '.join(names)} {'has' if len(names) == 1 else 'have'}"
     raise UsageError(f"{judge} has graded no document, and {others}{did_you_mean(str(judge), names)}")
-
-
-def _print_agreement(suite: Suite, judges: dict[str, JudgeFile], scale: Scale | None, *, as_json: bool) -> int:
-    for line in describe_outdated(judges):
-        click.echo(make_loggable(f"harness: {line}"), err=True)
-    check_on_scale(judges.values(), suite, scale)
-    grades = {name: file.grades for name, file in judges.items() if file.grades}
-    agreement = compute_agreement(grades, [choice.grade for choice in list_choices(suite, scale)])
-    if as_json:
-        click.echo(dump_agreement(agreement))
-    else:
-        show(print_agreement(agreement))
-    return 0
 
 
 def _has_work(views: Iterable[JudgeView]) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 
 from rich.console import RenderableType
 from rich.table import Column, Table
 from rich.text import Text
 
-from harness.model import JudgeAgreement, JudgmentFinding, Pool
+from harness.model import JudgeAgreement, JudgmentFinding, MachineTrust, Pool, RequestRanks
 from harness.report.json import escape_json_commands
 from harness.report.sentences import describe_unanswered, describe_zero_hits, format_score, printable
 from harness.report.terminal import align_right, indent, make_table, make_text, make_texts
@@ -140,6 +140,86 @@ def _lay_out_disagreements(agreement: JudgeAgreement) -> RenderableType:
     return table
 
 
-def dump_agreement(agreement: JudgeAgreement) -> str:
-    """*agreement* as JSON."""
-    return escape_json_commands(json.dumps(asdict(agreement), indent=2))
+def dump_agreement(agreement: JudgeAgreement | None, machines: Sequence[MachineTrust] = ()) -> str:
+    """*agreement*, where there is one, as JSON, with how far *machines* may be trusted."""
+    content = {} if agreement is None else asdict(agreement)
+    content["machines"] = [asdict(trust) for trust in machines]
+    return escape_json_commands(json.dumps(content, indent=2))
+
+
+# Machines beside people.
+
+
+def print_trust(trust: MachineTrust, names: Mapping[float, str]) -> Iterator[RenderableType]:
+    """
+    A machine beside people: kappa, leniency, the confusion matrix, tags, and how requests rank.
+
+    *names* are those of grades.
+    """
+    shared = trust.shared
+    both = count(shared.documents, "document")
+    yield Text()
+    yield Text(f"{printable(trust.machine)}, a machine, graded {count(trust.graded, 'document')}; people too: {both}")
+    if not shared.documents:
+        yield Text("nothing says how far its grades may be trusted: let people grade what it graded", style="yellow")
+        return
+    table = make_table("figure", align_right("value"), Column("meaning"))
+    table.add_row("Cohen's kappa, quadratic", format_score(shared.kappa), "1 is as people, 0 is by chance")
+    table.add_row("Krippendorff's alpha, interval", format_score(trust.alpha), "")
+    table.add_row("same grade", f"{shared.same:,}", f"of {both}")
+    table.add_row("leniency", _format_leniency(shared.leniency), _describe_leniency(trust))
+    yield table
+    yield Text()
+    yield _lay_out_confusion(trust, names)
+    if trust.by_tag:
+        yield Text()
+        yield _lay_out_tags(trust)
+    if trust.ranks is not None:
+        yield Text()
+        yield from _lay_out_ranks(trust.ranks)
+
+
+def _format_leniency(leniency: float | None) -> str:
+    return "–" if leniency is None else f"{leniency:+.2f}"
+
+
+def _describe_leniency(trust: MachineTrust) -> str:
+    sentence = "the mean of its grade minus people's"
+    if trust.leniency_range is None:
+        return sentence
+    low, high = trust.leniency_range
+    return f"{sentence}; between {low:+.2f} and {high:+.2f} at 95%"
+
+
+def _lay_out_confusion(trust: MachineTrust, names: Mapping[float, str]) -> Table:
+    """A row for each grade by people, a column for each by the machine."""
+    given = sorted({grade for people, machine, _ in trust.confusion for grade in (people, machine)})
+    times = {(people, machine): number for people, machine, number in trust.confusion}
+    columns = [align_right(_name_grade(grade, names)) for grade in given]
+    table = make_table("people gave", *columns, align_right("mean difference"))
+    for people, alike in trust.by_grade.items():
+        cells = [f"{times.get((people, machine), 0):,}" for machine in given]
+        table.add_row(_name_grade(people, names), *cells, _format_leniency(alike.leniency))
+    return table
+
+
+def _name_grade(grade: float, names: Mapping[float, str]) -> str:
+    name = names.get(grade)
+    return format_exactly(grade) if name is None else f"{format_exactly(grade)} {printable(name)}"
+
+
+def _lay_out_tags(trust: MachineTrust) -> Table:
+    table = make_table("tag", align_right("documents"), align_right("kappa"), align_right("leniency"))
+    for tag, alike in trust.by_tag.items():
+        kappa, leniency = format_score(alike.kappa), _format_leniency(alike.leniency)
+        table.add_row(make_text(tag), f"{alike.documents:,}", kappa, leniency)
+    return table
+
+
+def _lay_out_ranks(ranks: RequestRanks) -> Iterator[RenderableType]:
+    measure = printable(f"mean {ranks.measure}")
+    table = make_table("request", align_right(f"{measure} by people"), align_right("by the machine"))
+    for means in ranks.means:
+        table.add_row(make_text(means.request), format_score(means.by_people), format_score(means.by_machine))
+    yield table
+    yield Text(f"Kendall's tau of the two orders: {ranks.tau:.2f}, over {count(ranks.queries, 'query')}")

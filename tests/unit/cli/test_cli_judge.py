@@ -280,6 +280,60 @@ def test_the_agreement_is_there_as_json(two_judges, capsys):
     assert found["disagreements"][0] == {"query": "shoes", "document": "y", "grades": {"anna": 0.0, "bob": 2.0}}
 
 
+def grade_by_machine(folder, **grades):
+    texts = {"model": "m", "version": "", "prompt": "p", "shown": "s", "reason": "It is one."}
+    lines = []
+    for name, grade in grades.items():
+        query, document = name.split("__")
+        how = {**texts, "input_tokens": 100, "output_tokens": 5}
+        lines.append(json.dumps({"query": query, "document": document, "grade": grade, "machine": how}))
+    (folder / "shop.judged-by.gpt.jsonl").write_text("\n".join(lines))
+
+
+class TestAMachineBesidePeople:
+    """What --agreement says of a machine, and that its grades are never written into the suite."""
+
+    def test_it_is_compared_with_those_who_judged(self, two_judges, folder, capsys):
+        grade_by_machine(folder, shoes__x=1, shoes__y=0, boots__z=2)
+        capsys.readouterr()
+        assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+        out = capsys.readouterr().out
+        lines = [line.split() for line in out.splitlines()]
+        # anna and bob agree on one document only; on the others people have no grade.
+        assert "gpt, a machine, graded 3 documents; people too: 1 document" in out
+        assert ["leniency", "-1.00", "the", "mean", "of", "its", "grade", "minus", "people's"] in lines
+        assert ["people", "gave", "1", "2", "mean", "difference"] in lines
+        assert ["2", "1", "0", "-1.00"] in lines
+
+    def test_people_s_grades_in_the_suite_are_enough(self, folder, capsys):
+        (folder / "shop.relevance.yaml").write_text(
+            SUITE.replace("judgments: {a: 2, b: 0}", "tags: [head], judgments: {x: 2, y: 1}")
+        )
+        grade_by_machine(folder, shoes__x=2, shoes__y=1)
+        assert main(["judge", "shop.relevance.yaml", "--agreement", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert list(found) == ["machines"]
+        [trust] = found["machines"]
+        assert (trust["machine"], trust["shared"]["same"], trust["shared"]["kappa"]) == ("gpt", 2, 1.0)
+        assert trust["confusion"] == [[1.0, 1.0, 1], [2.0, 2.0, 1]]
+        assert trust["by_tag"]["head"]["documents"] == 2
+
+    def test_where_people_graded_nothing_of_it_that_is_said(self, folder, capsys):
+        grade_by_machine(folder, boots__z=1)
+        assert main(["judge", "shop.relevance.yaml", "--agreement"]) == 0
+        assert "let people grade what it graded" in capsys.readouterr().out
+
+    def test_its_grades_are_not_written(self, folder, capsys):
+        grade_by_hand(folder, "anna", shoes__x=2)
+        grade_by_machine(folder, shoes__y=1, boots__z=2)
+        before = (folder / "shop.relevance.yaml").read_text()
+        assert main(["judge", "shop.relevance.yaml", "--write"]) == 0
+        after = (folder / "shop.relevance.yaml").read_text()
+        assert after != before
+        assert "x: 2" in after
+        assert ("y:" in after, "z:" in after) == ("y:" in before, "z:" in before)
+
+
 @pytest.mark.parametrize(
     ("words", "written"),
     [

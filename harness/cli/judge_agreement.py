@@ -1,0 +1,115 @@
+"""``harness judge --agreement``: how far judges agree, and how far machines agree with people."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from harness.agreement import Grades, Pair, ResolutionRule, compute_agreement, resolve
+from harness.cli.terminal import run_progress, show
+from harness.config import Configs
+from harness.files.judge_files import JudgeFile, describe_outdated
+from harness.judging.findings import Scale
+from harness.judging.pool import choose_bounded_measure
+from harness.judging.session import check_on_scale, list_choices
+from harness.judging.trust import compare_machine, rank_requests
+from harness.metrics import parse_measure
+from harness.model import MachineTrust, Run, Suite
+from harness.options import RunOptions
+from harness.report.sentences import make_loggable
+from harness.report.terminal.judgments import dump_agreement, print_agreement, print_trust
+from harness.run import Matrix, Runner
+from harness.suites import load_suites
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedSuiteFiles:
+    """A suite with people's judgments, and the files of all judges by name."""
+
+    path: Path
+    suite: Suite
+    judges: Mapping[str, JudgeFile]
+
+
+def show_agreement(
+    files: JudgedSuiteFiles,
+    rule: ResolutionRule,
+    scale: Scale | None,
+    sending: tuple[RunOptions, Matrix] | None,
+    *,
+    as_json: bool,
+) -> int:
+    """
+    Print the agreement of all who judged, and how far each machine may be trusted.
+
+    *sending* says how the requests are sent that people and machines are to rank; None if none are.
+
+    Raises:
+        HarnessError: There is nothing to compare, or a grade is not on the scale.
+    """
+    for line in describe_outdated(files.judges):
+        click.echo(make_loggable(f"harness: {line}"), err=True)
+    check_on_scale(files.judges.values(), files.suite, scale)
+    grades_of_all = {name: file.grades for name, file in files.judges.items() if file.grades}
+    scale_grades = [choice.grade for choice in list_choices(files.suite, scale)]
+    people = _collect_people_grades(files, rule)
+    machines = [name for name, file in files.judges.items() if file.is_machine]
+    runs = {} if sending is None or not machines else _send_requests(files.path, *sending)
+    trusts = []
+    for machine in machines:
+        trust = compare_machine(machine, files.suite, people, grades_of_all.get(machine, {}), scale_grades)
+        trusts.append(_add_ranks(trust, files, people, runs))
+    agreement = None
+    # A machine beside people whose grades stand in the suite needs no second judge.
+    if len(grades_of_all) > 1 or not machines:
+        agreement = compute_agreement(grades_of_all, scale_grades)
+    if as_json:
+        click.echo(dump_agreement(agreement, trusts))
+        return 0
+    if agreement is not None:
+        show(print_agreement(agreement))
+    for trust in trusts:
+        show(print_trust(trust, {grade: name for name, grade in files.suite.grades.items()}))
+    return 0
+
+
+def _collect_people_grades(files: JudgedSuiteFiles, rule: ResolutionRule) -> Grades:
+    """People's grade of each document: that in the suite, else the one of those who judged, by *rule*."""
+    people = {name: file.grades for name, file in files.judges.items() if file.grades and not file.is_machine}
+    grades: dict[Pair, float] = dict(resolve(people, rule).grades)
+    for query in files.suite.queries:
+        for document, grade in query.judgments.items():
+            grades[query.id, document] = grade
+    return grades
+
+
+def _send_requests(path: Path, options: RunOptions, matrix: Matrix) -> dict[str, Run]:
+    """The responses to each request of *matrix*, by its name."""
+    configs = Configs.from_options(options, os.environ)
+    suites = load_suites([path], os.environ, needs_judgments=False, machines=False, configs=configs)
+    with run_progress(quiet=False) as progress, Runner(os.environ, progress) as runner:
+        answered = runner.answer(suites, replace(options, unjudged=True), matrix=matrix, configs=configs)
+        return {cell.run.request: cell.mask_run() for cell in answered}
+
+
+def _add_ranks(trust: MachineTrust, files: JudgedSuiteFiles, people: Grades, runs: Mapping[str, Run]) -> MachineTrust:
+    """*trust* with how *runs* rank by both."""
+    if not runs:
+        return trust
+    judged_by_people = _group_by_query(people)
+    queries = [replace(query, judgments=judged_by_people.get(query.id, {})) for query in files.suite.queries]
+    suite = replace(files.suite, queries=tuple(queries))
+    by_machine = _group_by_query(files.judges[trust.machine].grades)
+    measure = choose_bounded_measure(suite, suite.depth) if suite.measures else parse_measure("nDCG@10")
+    return replace(trust, ranks=rank_requests(suite, runs, measure, by_machine))
+
+
+def _group_by_query(grades: Grades) -> dict[str, dict[str, float]]:
+    by_query: dict[str, dict[str, float]] = {}
+    for (query, document), grade in grades.items():
+        by_query.setdefault(query, {})[document] = grade
+    return by_query
