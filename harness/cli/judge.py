@@ -42,6 +42,7 @@ from harness.files.judge_files import (
     fingerprint_questions,
     read_judge_files,
 )
+from harness.files.query_samples import build_sample_path, keep_sample
 from harness.judging import PoolOptions, TextOptions, read_judged
 from harness.judging.findings import parse_scale
 from harness.judging.judge_lock import hold_judge_file
@@ -52,6 +53,7 @@ from harness.judging.server.views import ServedJudges
 from harness.judging.session import JudgeOptions, JudgeView, open_views
 from harness.judging.targets import WRITERS, GradeTarget
 from harness.judging.writing import GradedFiles
+from harness.model import Suite
 from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
 from harness.words import count, did_you_mean
@@ -158,6 +160,7 @@ def command(
 
     With --serve several judges grade at the same time, each through a personal link, until Ctrl-C.
     """
+    sample_size = arguments["sample"]
     machine = read_machine_options(click.get_current_context().params)
     arguments = {name: value for name, value in arguments.items() if name not in MACHINE_ARGUMENTS}
     serve_names = ("serve", "public_url", "overlap", "settler", "keep_links")
@@ -211,6 +214,7 @@ def command(
         for line in target.write():
             click.echo(make_loggable(line))
         return 0
+    arguments["queries"] = _select_queries(path, judged_suite, sample_size, arguments)
     return _judge(path, judges, target, names, serving, **arguments)
 
 
@@ -251,6 +255,24 @@ def _check_choice(choice: _Choice, serve_options: ServeOptions) -> None:
         raise click.UsageError("--settle needs --judge NAME, whose grades stand before those of all others")
     if choice.only_write and judges and not choice.settle:
         raise click.UsageError("--write writes the grades of all judges; remove --judge, or add --settle")
+
+
+def _select_queries(path: Path, suite: Suite, size: int | None, arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """
+    The queries to grade: those of *arguments*, or *size* queries of *suite*, drawn at random, which its sample keeps.
+
+    Raises:
+        HarnessError: The sample cannot be kept.
+        click.UsageError: Queries are selected otherwise too.
+    """
+    queries: tuple[str, ...] = arguments["queries"]
+    if size is None:
+        return queries
+    if queries or arguments["tags"]:
+        raise click.UsageError("--sample draws from all queries; remove --query and --tag")
+    sample = keep_sample(path, suite, size, arguments["seed"])
+    click.echo(f"{count(len(sample.queries), 'query')} drawn with seed {sample.seed}: {build_sample_path(path)}")
+    return sample.queries
 
 
 def _check_has_graded(judge: str | None, judges: Mapping[str, JudgeFile]) -> None:

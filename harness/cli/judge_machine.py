@@ -75,7 +75,12 @@ def machine_options(command: Any) -> Any:
             type=documents,
             help="What --machine grades: hits that people have not graded (the default), what they have, or both.",
         ),
-        click.option("--sample", metavar="N", type=click.IntRange(min=1), help="Only N of these, drawn with --seed."),
+        click.option(
+            "--sample",
+            metavar="N",
+            type=click.IntRange(min=1),
+            help="Only N, drawn with --seed: documents for --machine, else queries, which are kept for estimates.",
+        ),
         click.option("--again", is_flag=True, help="Ask again for documents whose answer was no grade."),
         click.option("--dry-run", is_flag=True, help="Print calls, tokens and cost of --machine, and send nothing."),
     )
@@ -84,10 +89,10 @@ def machine_options(command: Any) -> Any:
     return command
 
 
-ONLY_MACHINE = {"selection": "--documents", "sample": "--sample", "again": "--again", "dry_run": "--dry-run"}
+ONLY_MACHINE = {"selection": "--documents", "again": "--again", "dry_run": "--dry-run"}
 """Options that need ``--machine``, by the names of their arguments."""
 
-MACHINE_ARGUMENTS = frozenset({"machine", *ONLY_MACHINE})
+MACHINE_ARGUMENTS = frozenset({"machine", "sample", *ONLY_MACHINE})
 
 ONLY_PEOPLE = {
     "judge": "--judge", "blind": "--blind", "settle": "--settle", "agreement": "--agreement", "only_write": "--write",

@@ -14,7 +14,8 @@ from pathlib import Path
 from harness.errors import FormatError, UsageError
 from harness.files.writing import write_whole
 from harness.masking import fingerprint
-from harness.model import QuerySample
+from harness.model import QuerySample, Suite
+from harness.words import count
 
 
 def build_sample_path(suite: Path) -> Path:
@@ -41,6 +42,29 @@ def draw_sample(queries: Collection[str], size: int, seed: int) -> QuerySample:
     shuffled = sorted(queries)
     random.Random(seed).shuffle(shuffled)
     return QuerySample(seed, tuple(shuffled[:size]), fingerprint_population(queries))
+
+
+def keep_sample(suite_path: Path, suite: Suite, size: int, seed: int) -> QuerySample:
+    """
+    Write the sample of *suite*, whose file is *suite_path*: the kept one, extended to *size*, else a new one.
+
+    Raises:
+        FormatError: The file of the sample is none.
+        UsageError: The sample that is kept was drawn otherwise, or is larger.
+    """
+    path = build_sample_path(suite_path)
+    sample = draw_sample([query.id for query in suite.queries], size, seed)
+    if path.exists():
+        kept = read_sample(path)
+        is_extended = kept.queries == sample.queries[: len(kept.queries)]
+        if kept.population != sample.population or not is_extended:
+            queries = count(len(kept.queries), "query")
+            raise UsageError(
+                f"{path} holds {queries} drawn with seed {kept.seed}, perhaps from other queries of the suite, which "
+                f"{size} drawn with seed {seed} do not extend; remove it to draw others, before anybody grades"
+            )
+    write_sample(path, sample)
+    return sample
 
 
 def fingerprint_population(queries: Iterable[str]) -> str:

@@ -290,6 +290,36 @@ def grade_by_machine(folder, **grades):
     (folder / "shop.judged-by.gpt.jsonl").write_text("\n".join(lines))
 
 
+class TestASampleOfTheQueries:
+    """Which people grade where a machine grades all, from `SUITE.sample.json`."""
+
+    def test_it_is_drawn_kept_and_the_only_thing_to_grade(self, judge, folder, capsys):
+        assert judge("--sample", "1", "--seed", "2", act=interrupt) == 130
+        said = capsys.readouterr().out
+        sample = json.loads((folder / "shop.sample.json").read_text())
+        assert "1 query drawn with seed 2: shop.sample.json" in said
+        assert (len(sample["queries"]), sample["seed"]) == (1, 2)
+        pooled = {"shoes": "2 documents", "boots": "1 document"}[sample["queries"][0]]
+        assert f"{pooled} to judge" in said
+
+    def test_a_larger_one_extends_it_and_another_seed_is_refused(self, judge, folder, capsys):
+        assert judge("--sample", "1", act=interrupt) == 130
+        first = json.loads((folder / "shop.sample.json").read_text())["queries"]
+        assert judge("--sample", "2", act=interrupt) == 130
+        assert json.loads((folder / "shop.sample.json").read_text())["queries"][:1] == first
+        capsys.readouterr()
+        assert judge("--sample", "1") == 2
+        assert "shop.sample.json holds 2 queries drawn with seed 0" in capsys.readouterr().err
+        assert judge("--sample", "3") == 2
+        assert "found 3 queries to draw, expected 1 to 2" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("words", [["--query", "shoes"], ["--tag", "head"]])
+    def test_it_is_of_all_queries(self, judge, folder, capsys, words):
+        assert judge("--sample", "1", *words) == 2
+        assert "--sample draws from all queries; remove --query and --tag" in capsys.readouterr().err
+        assert not (folder / "shop.sample.json").exists()
+
+
 class TestAMachineBesidePeople:
     """What --agreement says of a machine, and that its grades are never written into the suite."""
 
