@@ -41,7 +41,7 @@ from harness.suites.fixtures import FixtureFile
 from harness.suites.grades import list_judgment_files, read_written_grade
 from harness.suites.loading import LoadedSuite, load_unchecked
 from harness.suites.yaml import ListNode, MappingNode, RepeatedKey, ScalarNode, describe
-from harness.words import find_nearest, list_spellings
+from harness.words import count, find_nearest, list_spellings, listed
 
 __all__ = ["Lint", "PoolOptions", "TextOptions", "lint_suites", "pool_suites", "read_judged"]
 
@@ -143,6 +143,7 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
     if options.added or options.only_added:
         pool = add_documents(pool, suite, options.added, only_added=options.only_added)
     notes = []
+    text_notes: list[str] = []
     for name in sorted({cell.run.request for cell in cells}):
         size = find_size(suite.requests[name])
         if size is not None and size < pool.depth:
@@ -159,7 +160,11 @@ def _pool_cells(cells: Sequence[AnsweredCell], options: PoolOptions) -> Pool:
     unanswered = {place: mask(reason) for place, reason in pool.unanswered.items()}
     texts = {place: redact(hit, mask) for place, hit in texts.items()}
     shown = options.shown.fields or list_shown_fields(suite, [cell.run.request for cell in cells])
-    return add_texts(replace(pool, unanswered=unanswered, notes=tuple(notes)), texts, suite.display, shown)
+    pool = add_texts(replace(pool, unanswered=unanswered), texts, suite.display, shown)
+    absent = [field for field in shown if not any(field in document.texts for document in pool.documents)]
+    if absent and pool.documents and not text_notes:
+        notes.append(f"none of {count(len(pool.documents), 'document')} has a text in {listed(absent)}")
+    return replace(pool, notes=tuple(notes))
 
 
 # Lint.

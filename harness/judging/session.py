@@ -25,7 +25,7 @@ from harness.report.sentences import describe_unanswered, describe_zero_hits
 from harness.run import Runner
 from harness.run.cell import Progress
 from harness.suites import load_suites
-from harness.words import count, format_exactly, grouped, listed, shorten
+from harness.words import format_exactly, grouped, shorten
 
 # The grades to choose from.
 
@@ -336,7 +336,7 @@ def open_views(
     for pooled in pooled_suites:
         beyond = BeyondPool(pooled.cells[0], options.pooling.shown)
         documents += sort_by_query(pooled.pool)
-        notes += _list_notes(pooled.pool, options.pooling.shown.fields or suite.display.fields)
+        notes += _list_notes(pooled.pool)
     # What is settled, or was graded, need not be a hit today: a judge may have found it beyond the pool.
     for pairs, needs_text in ((to_settle.keys(), False), (pooling.reopened, True)):
         shown = {(document.query, document.document) for document in documents}
@@ -452,10 +452,7 @@ def _find_unpooled(pairs: Set[Pair], beyond: BeyondPool | None, *, needs_text: b
     return documents
 
 
-def _list_notes(pool: Pool, fields: Sequence[str]) -> Iterator[str]:
+def _list_notes(pool: Pool) -> Iterator[str]:
     yield from pool.notes
     yield from describe_zero_hits(pool)
     yield from describe_unanswered(pool)
-    missing = [name for name in fields if not any(name in document.texts for document in pool.documents)]
-    if missing and pool.documents and not pool.notes:
-        yield f"none of {count(len(pool.documents), 'document')} has a text in {listed(missing)}"

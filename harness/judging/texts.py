@@ -50,7 +50,7 @@ def read_pooled_texts(
     if options.snippet is not None:
         for place, hit in hits.items():
             hits[place] = replace(hit, snippet=cut_snippet((hit.texts or {}).get(options.snippet, "")))
-    if any(hit.texts for hit in hits.values()):
+    if any(hit.texts is not None for hit in hits.values()):
         return hits, []
     return hits, [
         "there are no snippets: documents cannot be looked up by id in an HTTP service; "
