@@ -45,7 +45,7 @@ from harness.files.judge_files import (
 from harness.files.query_samples import build_sample_path, keep_sample
 from harness.judging import PoolOptions, TextOptions, read_judged
 from harness.judging.findings import parse_scale
-from harness.judging.judge_lock import hold_judge_file
+from harness.judging.judge_lock import hold_judge_file, hold_links
 from harness.judging.server import JudgingServer, require_installed
 from harness.judging.server.access import OneJudge
 from harness.judging.server.addresses import Address
@@ -318,6 +318,9 @@ def _judge(
     # Before queries are sent: what a judge grades could not be kept.
     require_installed()
     with ExitStack() as resources:
+        if serving is not None:
+            resources.enter_context(hold_links(serving.access_path))
+            serving.check_links()
         for name in names:
             own_file = judges[name]
             own_file.check_writable()

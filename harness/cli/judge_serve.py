@@ -33,6 +33,16 @@ class Serving:
     access_path: Path
     keep_links: bool
 
+    def check_links(self) -> None:
+        """
+        Check that the links of the last start can be kept, where that is asked for.
+
+        Raises:
+            FormatError: Their file is none that counts.
+        """
+        if self.keep_links:
+            AccessFile.read(self.access_path)
+
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:

@@ -14,14 +14,14 @@ def assign_documents(
     """
     Give each document to *overlap* of *judges*.
 
-    Whoever has answered for a document keeps it, and nobody is given a document that *overlap* of them have answered
+    Whoever has answered for a document keeps it, and nobody is given a document that *overlap* others have answered
     for. The others are those with the highest hash of document and judge (rendezvous hashing), so that each judge is
     given about as many, and one more judge takes a share from each and moves nothing else.
 
     Args:
         pairs: The documents.
         judges: The names of the judges.
-        answered: What each of them has answered for already, by judge.
+        answered: What each of them, and others who judged before, have answered for already, by judge.
         overlap: How many judges a document is given to, from 1 to their number.
         seed: Another one gives other documents to each judge.
 
@@ -36,12 +36,13 @@ def assign_documents(
     """
     given: dict[str, set[Pair]] = {judge: set() for judge in judges}
     for pair in pairs:
-        owners = [judge for judge in judges if pair in answered.get(judge, ())]
+        owners = [judge for judge, pairs_answered in answered.items() if pair in pairs_answered]
         free_judges = [judge for judge in judges if judge not in owners]
         free_judges.sort(key=lambda judge: _compute_weight(pair, judge, seed), reverse=True)
         missing = max(overlap - len(owners), 0)
         for judge in (*owners, *free_judges[:missing]):
-            given[judge].add(pair)
+            if judge in given:
+                given[judge].add(pair)
     return given
 
 

@@ -1,5 +1,6 @@
 """
-One process at a time grades as a judge: a lock in a hidden file beside the judge's file.
+One process at a time grades as a judge, and one serves the links of a suite's judges: a lock in a hidden file beside
+the judge's file, or that of the links.
 
 Two processes with one file would show stale grades, undo each other's steps, and take a line that the other has half
 written for one that was cut off. The system ends a lock together with its process, so that a killed one leaves nothing
@@ -39,11 +40,31 @@ def hold_judge_file(path: Path, judge: str) -> Iterator[bool]:
     Raises:
         UsageError: Another process grades as *judge*, or the file of the lock cannot be opened.
     """
+    remedy = "finish on its page or end it with Ctrl-C, or grade under another name with --judge"
+    with _hold(path, f"grades as {judge} already; {remedy}") as is_held:
+        yield is_held
+
+
+@contextmanager
+def hold_links(path: Path) -> Iterator[bool]:
+    """
+    Keep other processes from serving the judges whose links are in the file *path*, as `hold_judge_file` does.
+
+    Raises:
+        UsageError: Another process serves them, or the file of the lock cannot be opened.
+    """
+    with _hold(path, "serves judges of this suite already; end it with Ctrl-C, or name its judges there") as is_held:
+        yield is_held
+
+
+@contextmanager
+def _hold(path: Path, conflict: str) -> Iterator[bool]:
+    """Hold the lock beside *path*; *conflict* says what the process does that holds it already."""
     lock_path = build_lock_path(path)
     if flock is None:
         yield False
         return
-    file, is_locked = _open_locked(lock_path, path, judge)
+    file, is_locked = _open_locked(lock_path, path, conflict)
     with file:
         if not is_locked:
             yield False
@@ -63,10 +84,10 @@ def build_lock_path(path: Path) -> Path:
     >>> str(build_lock_path(Path("shop.judged-by.anna.jsonl")))
     '.shop.judged-by.anna.jsonl.lock'
     """
-    return path.with_name(f".{path.name}.lock")
+    return path.with_name(f".{path.name.removeprefix('.')}.lock")
 
 
-def _open_locked(lock_path: Path, path: Path, judge: str) -> tuple[IO[bytes], bool]:
+def _open_locked(lock_path: Path, path: Path, conflict: str) -> tuple[IO[bytes], bool]:
     """The file of the lock, and whether it is locked; raises as `hold_judge_file`."""
     while True:
         file = _open_lock_file(lock_path)
@@ -75,10 +96,7 @@ def _open_locked(lock_path: Path, path: Path, judge: str) -> tuple[IO[bytes], bo
         except BlockingIOError:
             with file:
                 owner = _describe_owner(file)
-            raise UsageError(
-                f"{path}: {owner} grades as {judge} already; finish on its page or end it with Ctrl-C, or grade under "
-                "another name with --judge"
-            ) from None
+            raise UsageError(f"{path}: {owner} {conflict}") from None
         except OSError:
             return file, False  # a disk without locks
         # Its last owner may have removed the file after it was opened here. Then the lock keeps nobody out.

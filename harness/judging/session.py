@@ -389,10 +389,15 @@ def _assign(
 ) -> dict[str, set[Pair]]:
     """The documents of each judge of *options* but the one who settles."""
     names = [judge for judge in options.judges if judge != options.settler]
-    answered = {judge: judges[judge].answers.keys() for judge in names}
     pairs = [(document.query, document.document) for document in documents]
-    overlap = len(names) if options.overlap is None else options.overlap
-    return assign_documents(pairs, names, answered, overlap=overlap, seed=options.seed)
+    if options.overlap is None:
+        return {judge: set(pairs) for judge in names}
+    # People who do not judge now count too; a machine takes nobody's place.
+    answered = {}
+    for judge, file in judges.items():
+        if judge != options.settler and not file.is_machine:
+            answered[judge] = file.answers.keys()
+    return assign_documents(pairs, names, answered, overlap=options.overlap, seed=options.seed)
 
 
 def find_differing_answers(judges: Mapping[str, JudgeFile], settler: str) -> dict[Pair, dict[str, JudgeAnswer]]:
@@ -401,7 +406,8 @@ def find_differing_answers(judges: Mapping[str, JudgeFile], settler: str) -> dic
     differing: dict[Pair, dict[str, JudgeAnswer]] = {}
     for disagreement in find_disagreements({name: file.grades for name, file in others.items()}):
         pair = (disagreement.query, disagreement.document)
-        differing[pair] = {name: others[name].answers[pair] for name in sorted(disagreement.grades)}
+        # Also of those who cannot tell: their comments may decide it.
+        differing[pair] = {name: file.answers[pair] for name, file in sorted(others.items()) if pair in file.answers}
     return differing
 
 

@@ -12,6 +12,7 @@ from contextlib import suppress
 import pytest
 
 from builders.pages import contrasts
+from builders.tls_proxy import run_proxy
 from harness.files.judge_files import JudgeFile
 
 pytest.importorskip("waitress")
@@ -80,7 +81,7 @@ def open_page(command, launch):
         contexts.append((browser or launch()).new_context(**options))
         page = contexts[-1].new_page()
         page.goto(command.links[judge])
-        page.wait_for_selector("#end:not([hidden])")
+        wait_for(page, "#about", f"Judge: {judge}")
         return page
 
     yield open_link
@@ -182,6 +183,26 @@ def test_the_token_is_not_in_the_address_after_the_page_is_open(command, open_pa
     assert page.url == f"http://{command.address}/"
     page.go_back()
     assert "token" not in page.url
+
+
+@pytest.mark.parametrize("path", ["", "/judging"])
+def test_behind_a_proxy_with_tls_a_judge_grades_and_the_proxy_sees_no_link(command, open_page, browser, path):
+    seen = []
+    with run_proxy(path, seen) as proxy:
+        proxy.target = command.address
+        command.kill()
+        command.start("--public-url", f"{proxy.url}/")
+        assert command.links["anna"].startswith(f"{proxy.url}/#token=")
+        page = open_page("anna", browser, ignore_https_errors=True)
+        press(page, "2")
+        wait_for(page, "#count", "1 of 10 graded")
+        assert page.url == f"{proxy.url}/"
+        page.context.close()
+    lines = [entry.partition(" HTTP/1.1 ")[0] for entry in seen]
+    token = command.links["anna"].partition("#token=")[2]
+    assert f"POST {path}/grade" in lines
+    assert not any(token in line for line in lines)
+    assert not any("Referer" in entry for entry in seen)
 
 
 def test_who_has_no_link_reads_why(command, browser):

@@ -50,6 +50,11 @@ def test_who_has_answered_keeps_a_document_and_nobody_is_asked_once_more():
     assert [judge for judge in JUDGES if PAIRS[0] in given[judge]] == ["anna", "ben", "carol"]
 
 
+def test_who_judged_before_and_has_left_counts():
+    given = assign(answered={"zoe": set(PAIRS)})
+    assert Counter(pair for pairs in given.values() for pair in pairs) == dict.fromkeys(PAIRS, 1)
+
+
 def test_names_and_ids_that_run_into_each_other_are_told_apart():
     given = [
         assign_documents([pair], ["1", "11", "111"], {}, overlap=1, seed=seed)

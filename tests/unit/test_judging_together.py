@@ -9,10 +9,11 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -176,6 +177,7 @@ def list_others(document):
 def test_who_settles_is_given_what_others_differ_on_as_they_differ(form, tmp_path):
     eve = JudgeFile(tmp_path / "shop.judged-by.eve.jsonl")
     eve.record(JudgeAnswer(*B, 2.0, comment="Red enough."))
+    eve.record(JudgeAnswer(*A, None, cannot_tell=True, comment="Which red?"))
     team = form("anna", "ben", "carol", settler="carol", absent={"eve": eve})
     since = team.show("carol")["since"]
     assert team.show("carol")["documents"] == []
@@ -187,7 +189,7 @@ def test_who_settles_is_given_what_others_differ_on_as_they_differ(form, tmp_pat
     assert changed["reload"] is True
     documents = team.show("carol")["documents"]
     assert [(one["document"], list_others(one)) for one in documents] == [
-        ("a", [("anna", 2, ""), ("ben", 0, "")]),
+        ("a", [("anna", 2, ""), ("ben", 0, ""), ("eve", None, "Which red?")]),
         ("b", [("anna", 0, ""), ("eve", 2, "Red enough.")]),
     ]
     now = team.list_changes("carol", changed["since"])
@@ -216,6 +218,16 @@ def test_behind_a_proxy_the_names_of_the_proxy_count(form):
     assert team.ask("anna", "/grade", body, **proxied)[0] == 200
     for wrong in ({"Host": "evil.example"}, {"Origin": "http://shop.example"}, {"Origin": "https://evil.example"}):
         assert team.ask("anna", "/grade", body, **proxied | wrong)[0] == 403
+
+
+def test_connections_that_are_held_open_keep_nobody_waiting(form):
+    """Twenty browsers hold six each."""
+    team = form("anna")
+    with ExitStack() as connections:
+        for _ in range(150):
+            address = ("127.0.0.1", team.server.address.port)
+            connections.enter_context(socket.create_connection(address))
+        team.grade("anna", "a", 2)
 
 
 JUDGES, DOCUMENTS_EACH = 20, 400

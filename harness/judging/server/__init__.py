@@ -39,6 +39,10 @@ MOST_BYTES = 64 * 1024
 """Bytes of a request, which holds one grade."""
 THREADS = 16
 """Requests that are answered at the same time: a grade waits for the disk, not for the processor."""
+MOST_CONNECTIONS = 500
+"""A browser holds six of them open. With more judges than there are places, the last ones would wait."""
+LONGEST_IDLE = 30
+"""Seconds after which a connection is closed on which nothing is asked; pages ask every two seconds."""
 LONGEST_FLUSH = 2.0
 """Seconds that closing waits for the last answers to be sent."""
 
@@ -151,6 +155,10 @@ class JudgingServer:
             map=self._channels,
             sockets=[listening],
             threads=THREADS,
+            connection_limit=MOST_CONNECTIONS,
+            channel_timeout=LONGEST_IDLE,
+            # The other way to wait for connections takes no more than 1,024 files of a process.
+            asyncore_use_poll=True,
             ident=None,
             max_request_body_size=MOST_BYTES,
             clear_untrusted_proxy_headers=True,

@@ -143,14 +143,23 @@ def test_no_other_command_grades_as_one_of_the_judges_meanwhile(serve, capsys):
 
     def act(anna, ben):
         statuses.append(run("--judge", "ben"))
-        statuses.append(run("--agreement"))
-        statuses.append(run(*LOCAL, "--judge", "eve", "--judge", "anna"))
+        statuses.append(run(*LOCAL, "--judge", "eve"))
+        anna.grade({"shoes/x": 1})
+        statuses.append(run("--write"))
 
     serve(*LOCAL, "--judge", "anna", "--judge", "ben", act=act)
-    assert statuses == [2, 2, 2]
+    assert statuses == [2, 2, 0]
     printed = capsys.readouterr().err
     assert "grades as ben already" in printed
-    assert "grades as anna already" in printed
+    # Its start would end the links of this one.
+    assert re.search(r"\.shop\.judges\.json: process \d+, started .*, serves judges of this suite already", printed)
+
+
+def test_links_that_cannot_be_kept_are_refused_before_anything_is_asked(folder, capsys):
+    (folder / ".shop.judges.json").write_text("{}")
+    (folder / ".shop.judges.json").chmod(0o644)
+    assert run(*LOCAL, *TEAM, "--keep-links") == 2
+    assert "with the rights 644, expected one of your own with the rights 600" in capsys.readouterr().err
 
 
 def test_where_every_hit_has_a_grade_nothing_is_served(folder, serve, capsys):
