@@ -251,6 +251,8 @@ def _check_choice(choice: _Choice, serve_options: ServeOptions) -> None:
         raise click.UsageError("--settle is for one judge alone; name the judge who settles with --settler NAME")
     elif choice.agreement or choice.only_write or choice.revoke:
         raise click.UsageError("--serve opens the page; remove --agreement, --write and --revoke")
+    if choice.revoke and (choice.agreement or choice.only_write):
+        raise click.UsageError("--revoke ends links only; remove --agreement and --write")
     if choice.settle and not judges:
         raise click.UsageError("--settle needs --judge NAME, whose grades stand before those of all others")
     if choice.only_write and judges and not choice.settle:

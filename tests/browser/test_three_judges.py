@@ -63,6 +63,9 @@ class Command:
 @pytest.fixture
 def command(tmp_path, httpserver):
     hits = [{"id": name, "title": f"Title of {name}"} for name in "abcde"]
+    httpserver.expect_request("/search", query_string={"q": "green"}).respond_with_json(
+        {"hits": [{"id": "z", "title": "Green"}]}
+    )
     httpserver.expect_request("/search").respond_with_json({"hits": hits})
     (tmp_path / "harness.toml").write_text(f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n')
     (tmp_path / "shop.relevance.yaml").write_text(SUITE)
@@ -183,6 +186,21 @@ def test_the_token_is_not_in_the_address_after_the_page_is_open(command, open_pa
     assert page.url == f"http://{command.address}/"
     page.go_back()
     assert "token" not in page.url
+
+
+def test_what_one_window_found_beyond_the_pool_is_in_the_other(command, open_page, browser):
+    first, second = open_page("anna", browser), open_page("anna", browser)
+    answer = first.evaluate(
+        """async () => {
+          const headers = { "X-Judging-Token": sessionStorage.token, "Content-Type": "application/json" };
+          const ask = async (path, sent) =>
+            (await fetch(path, { method: "POST", headers, body: JSON.stringify(sent) })).json();
+          await ask("search", { query: "shoes", words: "green" });
+          return ask("grade", { query: "shoes", document: "z", grade: 1 });
+        }"""
+    )
+    assert answer["grade"] == 1
+    wait_for(second, "#count", "1 of 11 graded")
 
 
 @pytest.mark.parametrize("path", ["", "/judging"])

@@ -298,7 +298,7 @@ class JudgingServer:
         else:
             said = ["Thank you. The grades are kept, and will be written to the suite by who asked you."]
         with self.judges.work_as(name) as judge:
-            judge.is_done = True
+            judge.mark_changed(is_done=True)
         self.tell(_describe_done(judge))
         return {"said": said}
 

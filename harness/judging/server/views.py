@@ -22,16 +22,31 @@ class ServedJudge:
     lock: threading.Lock = field(default_factory=threading.Lock)
     is_done: bool = False
     """Whether the judge said so, and has changed nothing since."""
+    _version: int = 0
+    """Another one after each change."""
+    _progress: tuple[int, dict[str, Any]] | None = None
+    """How far the judge is, with the version: all pages ask for it every two seconds, and documents may be many."""
+
+    def mark_changed(self, *, is_done: bool) -> None:
+        """Say that the judge changed a grade, sees other documents, or is done."""
+        self.is_done = is_done
+        self._version += 1
 
     def build_progress(self) -> dict[str, Any]:
         """How far the judge is, as JSON values."""
+        # Before anything is counted: what changes meanwhile is counted the next time.
+        version = self._version
+        if self._progress is not None and self._progress[0] == version:
+            return self._progress[1]
         view = self.view
-        return {
+        progress = {
             "judge": view.judge,
             "graded": view.graded_count,
             "documents": len(view.list_documents()),
             "done": self.is_done,
         }
+        self._progress = (version, progress)
+        return progress
 
 
 @dataclass(slots=True)
@@ -69,7 +84,7 @@ class ServedJudges:
 
     def add_change(self, name: str, pair: Pair) -> None:
         """Say that the judge *name*, who is at work, changed the grade of a document."""
-        self.by_name[name].is_done = False
+        self.by_name[name].mark_changed(is_done=False)
         # Appending needs no lock: the place in the list is all that counts.
         self._changes.append((name, pair))
 
@@ -122,6 +137,7 @@ class ServedJudges:
                 documents = shuffle_documents(documents, seed=settler.view.order_seed)
             if differing != settler.view.others:
                 settler.view = replace(settler.view, documents=documents, others=differing)
+                settler.mark_changed(is_done=False)
                 self._changes.append((self.settler, None))
 
     def build_progress(self) -> list[dict[str, Any]]:

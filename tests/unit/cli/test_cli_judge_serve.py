@@ -195,6 +195,7 @@ TEAM = ("--judge", "anna", "--judge", "ben")
         (("--serve", "0.0.0.0:80", *TEAM), "where other machines could read grades and links on their way"),
         (("--serve", "8000", *TEAM), "found '8000' for --serve, expected HOST:PORT"),
         ((*LOCAL, "--judge", "../a"), "as the name of a judge"),
+        (("--revoke", "anna", "--write"), "--revoke ends links only; remove --agreement and --write"),
         (("--revoke", "anna"), ".shop.judges.json: anna has no link"),
     ],
 )
