@@ -229,8 +229,7 @@ class JudgeView:
             RefusedGrade: It is not.
         """
         query, document = pair
-        is_pooled = pair in [(pooled.query, pooled.document) for pooled in self.documents]
-        if not is_pooled and pair not in self.task.found:
+        if pair not in _list_pairs(self.documents) and pair not in self.task.found:
             raise RefusedGrade(f"found document {document!r} of query {query!r}, expected a document of this pool")
         if grade is None:
             return
@@ -321,12 +320,8 @@ def open_views(
     existing: dict[Pair, float] = {}
     for query in suite.queries:
         existing.update({(query.id, document): grade for document, grade in query.judgments.items()})
-    to_settle: dict[Pair, dict[str, JudgeAnswer]] = {}
-    if options.settler is not None:
-        to_settle = find_differing_answers(judges, options.settler)
-    regraded = frozenset(existing) if options.regrades else frozenset()
-    reopened = {judge: _find_reopened(judges, judge, existing) | regraded for judge in options.judges}
-    pooling = replace(options.pooling, reopened=frozenset(to_settle).union(*reopened.values()))
+    reopened = _reopen_documents(judges, options, existing)
+    pooling = replace(options.pooling, reopened=reopened.all_pairs)
     documents: list[PooledDocument] = []
     notes = describe_outdated(judges)
     runner = resources.enter_context(Runner(environ, progress))
@@ -338,12 +333,11 @@ def open_views(
         documents += sort_by_query(pooled.pool)
         notes += _list_notes(pooled.pool)
     # What is settled, or was graded, need not be a hit today: a judge may have found it beyond the pool.
-    for pairs, needs_text in ((to_settle.keys(), False), (pooling.reopened, True)):
-        shown = {(document.query, document.document) for document in documents}
-        documents += _find_unpooled(pairs - shown, beyond, needs_text=needs_text)
-    shown = {(document.query, document.document) for document in documents}
+    to_settle = reopened.to_settle.keys()
+    documents += _find_unpooled(to_settle - _list_pairs(documents), beyond)
+    documents += _find_unpooled(reopened.all_pairs - to_settle - _list_pairs(documents), beyond, needs_text=True)
     answered = {pair for judge in options.judges for pair in _find_open_answers(judges[judge], existing)}
-    found = _find_unpooled(answered - shown, beyond)
+    found = _find_unpooled(answered - _list_pairs(documents), beyond)
     task = JudgingTask(
         suite=suite,
         documents=documents,
@@ -352,23 +346,20 @@ def open_views(
         queries=[query for pool in pools for query in pool.selected],
         beyond=beyond,
         found={(document.query, document.document): document for document in found},
-        regraded=regraded,
+        regraded=reopened.regraded,
         notes=tuple(notes),
         unanswered=any(pool.unanswered for pool in pools),
     )
     assigned = _assign(documents, judges, options)
     views = {}
     for judge in options.judges:
+        settles = judge == options.settler
+        if settles:
+            given_pairs = set(reopened.to_settle)
+        else:
+            given_pairs = assigned[judge] - (existing.keys() - reopened.by_judge[judge])
+        given = [document for document in documents if (document.query, document.document) in given_pairs]
         order_seed = f"{options.seed}:{judge}"
-        given = []
-        for document in documents:
-            pair = (document.query, document.document)
-            if judge == options.settler:
-                is_given = pair in to_settle
-            else:
-                is_given = pair in assigned[judge] and (pair not in existing or pair in reopened[judge])
-            if is_given:
-                given.append(document)
         if options.blind:
             given = shuffle_documents(given, seed=order_seed)
         views[judge] = JudgeView(
@@ -376,12 +367,44 @@ def open_views(
             judge=judge,
             file=judges[judge],
             documents=given,
-            others=to_settle if judge == options.settler else {},
+            others=reopened.to_settle if settles else {},
             blind=options.blind,
             order_seed=order_seed,
-            settles=judge == options.settler,
+            settles=settles,
         )
     return views
+
+
+@dataclass(frozen=True, slots=True)
+class _Reopened:
+    """Documents that are shown although the suite judges them, or though they are no hits."""
+
+    to_settle: Mapping[Pair, Mapping[str, JudgeAnswer]]
+    """What the other judges say of them, by their names."""
+    by_judge: Mapping[str, Set[Pair]]
+    """Those that a judge grades once more, by the judge's name."""
+    regraded: Set[Pair]
+    """Those of the suite that are graded again by choice."""
+
+    @property
+    def all_pairs(self) -> frozenset[Pair]:
+        """All of them."""
+        return frozenset(self.to_settle).union(*self.by_judge.values())
+
+
+def _reopen_documents(
+    judges: Mapping[str, JudgeFile], options: JudgeOptions, existing: Mapping[Pair, float]
+) -> _Reopened:
+    to_settle: dict[Pair, dict[str, JudgeAnswer]] = {}
+    if options.settler is not None:
+        to_settle = find_differing_answers(judges, options.settler)
+    regraded: frozenset[Pair] = frozenset(existing) if options.regrades else frozenset()
+    by_judge = {judge: _find_reopened(judges, judge, existing) | regraded for judge in options.judges}
+    return _Reopened(to_settle, by_judge, regraded)
+
+
+def _list_pairs(documents: Iterable[PooledDocument]) -> set[Pair]:
+    return {(document.query, document.document) for document in documents}
 
 
 def _assign(
