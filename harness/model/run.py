@@ -21,16 +21,37 @@ class Highlight:
 
     def shorten(self, length: int) -> Highlight:
         """
-        It, with its text cut to *length* characters.
+        It, with its text cut to *length* characters, of which the first of *spans* is a part.
 
         >>> Highlight("red running shoes", ((0, 3), (4, 11))).shorten(8)
         Highlight(text='red run…', spans=((0, 3), (4, 7)))
+        >>> Highlight("light and sturdy shoes for long runs", ((17, 22),)).shorten(20)
+        Highlight(text='…sturdy shoes for l…', spans=((8, 13),))
         """
         if len(self.text) <= length:
             return self
-        end = length - 1
-        spans = [(start, min(following, end)) for start, following in self.spans if start < end]
-        return Highlight(f"{self.text[:end]}…", tuple(spans))
+        first = self._find_start(length)
+        beginning = "…" if first > 0 else ""
+        last = first + length - len(beginning)
+        ending = ""
+        if last < len(self.text):
+            last -= 1
+            ending = "…"
+        shift = len(beginning) - first
+        spans = []
+        for start, end in self.spans:
+            if start < last and end > first:
+                spans.append((max(start, first) + shift, min(end, last) + shift))
+        return Highlight(f"{beginning}{self.text[first:last]}{ending}", tuple(spans))
+
+    def _find_start(self, length: int) -> int:
+        """Where a text of *length* characters begins: at a word, a few before the first of *spans* if that is far."""
+        if not self.spans or self.spans[0][1] < length:
+            return 0
+        start = self.spans[0][0]
+        first = max(0, start - length // 2)
+        blank = self.text.find(" ", first, start)
+        return start if blank < 0 else blank + 1
 
 
 @dataclass(frozen=True, slots=True)

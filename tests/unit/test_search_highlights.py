@@ -158,3 +158,22 @@ def test_what_was_never_sent_is_not_sent_again() -> None:
     search = Refusing("*", FailureKind.NOT_RUN)
     assert look_up(search)[0] == {}
     assert len(search.look_ups) == 2
+
+
+@given(st.text(alphabet="ab ", min_size=1, max_size=60), st.data(), st.integers(3, 40))
+def test_a_shortened_text_has_the_first_word_and_nothing_else_is_marked(
+    text: str, data: st.DataObject, length: int
+) -> None:
+    places = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=6)))
+    spans = tuple(zip(places[::2], places[1::2], strict=False))
+    highlight = Highlight(text, spans)
+    shown = highlight.shorten(length)
+    assert len(shown.text) <= max(length, 3)
+    assert shown.text.strip("…") in text
+    marked = [text[start:end] for start, end in spans]
+    for start, end in shown.spans:
+        assert 0 <= start < end <= len(shown.text)
+        assert any(shown.text[start:end] in word for word in marked)
+    if spans:
+        assert shown.spans
+        assert shown.text[slice(*shown.spans[0])] == marked[0][: shown.spans[0][1] - shown.spans[0][0]]
