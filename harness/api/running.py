@@ -116,7 +116,8 @@ class SuiteRun(Scores):
 
     def write_report(self, path: str | os.PathLike[str]) -> None:
         """
-        Write the report, as the end of the name says: `.html`, `.json`, `.md`, or `.codequality.json` for GitLab.
+        Write the report, as the end of the name says: `.html`, `.json`, `.md`, `.csv`, `.junit.xml`, or
+        `.codequality.json` for GitLab.
 
         Raises:
             UsageError: *path* is no path, the suffix is unknown, the run reads the file, or it could not be written; an

@@ -33,7 +33,7 @@ from harness.model import Ranking, Report
 from harness.options import ALL_QUERIES, RunOptions
 from harness.report.github_step import GitHubStep, stop_commands
 from harness.report.json import dump_report_parts
-from harness.report.outputs import KINDS, Output, needs_all_hits, write_report
+from harness.report.outputs import KINDS, LISTS_OF_DECISIONS, Output, needs_all_hits, write_report
 from harness.report.sentences import make_loggable
 from harness.report.terminal.run import print_report
 from harness.run import Matrix, Runner, run_suites
@@ -136,8 +136,11 @@ def check_outputs(options: RunOptions, outputs: Sequence[Output]) -> None:
     Raises:
         click.UsageError: nothing is decided, and an output lists what does not hold.
     """
-    if options.report_only and any(output.kind == "codequality" for output in outputs):
-        raise click.UsageError("--report-only decides nothing, so there is no codequality report; remove one of them")
+    for output in outputs:
+        if options.report_only and output.kind in LISTS_OF_DECISIONS:
+            raise click.UsageError(
+                f"--report-only decides nothing, so there is no {output.kind} report; remove one of them"
+            )
 
 
 def _check_parts(options: RunOptions, scheduler: str | None, *, has_report: bool) -> None:

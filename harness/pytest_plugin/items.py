@@ -14,12 +14,13 @@ import pytest
 
 from harness.errors import HarnessError
 from harness.gate.selection import check_query_ids, check_tags
-from harness.model import Status, Waiver
+from harness.model import Status
 from harness.pytest_plugin.outcomes import IndexedReport, ItemOutcome, find_outcome
 from harness.pytest_plugin.plan import PlannedItem
 from harness.pytest_plugin.plugin_options import only_shows_items
 from harness.pytest_plugin.runs import SessionRuns
 from harness.pytest_plugin.session import CellKey, RelevanceSession, RelevanceWarning, shorten_path
+from harness.report.junit import format_waiver
 from harness.report.sentences import make_loggable
 from harness.run import Matrix
 
@@ -147,7 +148,7 @@ class SuiteItem(pytest.Item):
         self.user_properties.extend(planned.properties)
         self._outcome: ItemOutcome | None = None
         if planned.skip is not None:
-            self.add_marker(pytest.mark.skip(reason=_format_waiver(planned.skip)))
+            self.add_marker(pytest.mark.skip(reason=format_waiver(planned.skip)))
 
     @property
     def cell(self) -> CellKey:
@@ -174,7 +175,7 @@ class SuiteItem(pytest.Item):
             self._outcome = None
         outcome = self._outcome = self._find_outcome()
         self.user_properties.extend(outcome.properties)
-        reason = _format_waiver(outcome.waiver) if outcome.waiver else outcome.reason
+        reason = format_waiver(outcome.waiver) if outcome.waiver else outcome.reason
         if outcome.status.is_undecided:
             pytest.fail(outcome.brief or outcome.reason, pytrace=False)
         if outcome.status is Status.SKIPPED:
@@ -263,7 +264,3 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.hook.pytest_deselected(items=deselected)
         unselected = set(deselected)
         items[:] = [item for item in items if item not in unselected]
-
-
-def _format_waiver(waiver: Waiver) -> str:
-    return f"{waiver.reason} (until {waiver.until})" if waiver.until else waiver.reason

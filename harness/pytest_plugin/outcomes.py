@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
-from harness import __version__
 from harness.errors import HarnessError
 from harness.gate import decide
-from harness.gate.finding import list_by_cause
 from harness.gate.selection import collect_thresholds
 from harness.metrics.score import contributions_of, score_run
 from harness.model import (
@@ -30,16 +28,23 @@ from harness.model import (
     Waiver,
 )
 from harness.pytest_plugin.plan import PlannedItem
-from harness.report.attention import order_blamed
-from harness.report.run_sentences import describe_ranking_causes, suggest_command
+from harness.report.junit import (
+    Property,
+    complete_sections,
+    describe_unnamed,
+    list_facts,
+    list_figures,
+    list_query_properties,
+    list_unanswered,
+    list_worst,
+    make_loggable_property,
+    make_worst_section,
+)
+from harness.report.run_sentences import describe_ranking_causes
 from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
 from harness.report.terminal.inspection import format_contributions
-from harness.report.terminal.run import format_changes, format_query
+from harness.report.terminal.run import format_query
 from harness.run.cell import FinishedSuite
-from harness.words import count
-
-Property: TypeAlias = tuple[str, str | int | float]
-"""A name that begins with `relevance.`, and a value that every worker can send to its controller."""
 
 WORST_FIRST = (
     Status.ERROR,
@@ -52,9 +57,6 @@ WORST_FIRST = (
     Status.SKIPPED,
 )
 """The order in which one of several verdicts decides an item: an expected failure counts, whatever else holds."""
-
-QUERIES_SHOWN = 3
-"""Queries whose rankings are printed for a threshold over many queries."""
 
 CHANGED = "the suite was changed while it was tested"
 
@@ -78,12 +80,10 @@ def list_properties(
     for verdict in verdicts:
         # The item of a query may have several thresholds, each with figures of its own.
         place = f".{verdict.id}" if len(verdicts) > 1 else ""
-        properties += _list_figures(verdict, place)
+        properties += list_figures(verdict, place)
     if query is not None:
-        properties.append(("relevance.outcome", str(query.outcome)))
-        scores = query.scores.items()
-        properties += [(f"relevance.{measure}", score) for measure, score in scores if score is not None]
-    return properties + _list_facts(report)
+        properties += list_query_properties(query)
+    return properties + list_facts(report)
 
 
 def list_run_properties(report: SuiteReport) -> list[Property]:
@@ -91,41 +91,7 @@ def list_run_properties(report: SuiteReport) -> list[Property]:
     means = {summary.measure: summary.mean for summary in report.summaries}
     properties: list[Property] = [("relevance.suite", report.name)]
     properties += [(f"relevance.mean-{measure}", mean) for measure, mean in means.items() if mean is not None]
-    return properties + _list_facts(report)
-
-
-def _list_figures(verdict: Verdict, place: str) -> list[Property]:
-    """The observed and the required number, and the caveat, with *place* after each name."""
-    figures: list[Property] = []
-    if verdict.observed is not None:
-        figures.append((f"relevance.observed{place}", verdict.observed))
-    if verdict.required is not None:
-        figures.append((f"relevance.required{place}", verdict.required))
-    if figures and verdict.unit is not None:
-        figures.append((f"relevance.unit{place}", str(verdict.unit)))
-    if verdict.repeats is not None:
-        lowest, highest = verdict.repeats
-        figures.append((f"relevance.repeats{place}", f"{lowest:g} to {highest:g}"))
-    # A reason has the caveat of a threshold that does not hold.
-    if verdict.caveat and verdict.status is Status.PASSED:
-        figures.append((f"relevance.caveat{place}", verdict.caveat))
-    return figures
-
-
-def _list_facts(report: SuiteReport) -> list[Property]:
-    """What the suite ran with."""
-    facts = {
-        "request": report.request,
-        "index": report.index,
-        "cluster": report.cluster,
-        "engine": str(report.engine),
-        "gain": report.gain,
-        "profile": str(report.profile),
-        "baseline": report.baseline.created if report.baseline else None,
-        "baseline-changes": "; ".join(report.baseline.changes) if report.baseline else None,
-        "harness": __version__,
-    }
-    return [(f"relevance.{name}", fact) for name, fact in facts.items() if fact]
+    return properties + list_facts(report)
 
 
 # Queries that the report does not decide.
@@ -320,23 +286,7 @@ def _describe_missing(report: SuiteReport, items: Sequence[PlannedItem]) -> str:
     for verdict in report.verdicts:
         if verdict.status is Status.ERROR and verdict.id in decided:
             named.update(verdict.blamed)
-    reasons = _list_unanswered(report)
-    missing = {query: reason for query, reason in reasons.items() if query not in named}
-    if not missing:
-        return ""
-    return f"no answer to {count(len(missing), 'query')} that no threshold is about: {list_by_cause(missing)}"
-
-
-def _list_unanswered(report: SuiteReport) -> dict[str, str]:
-    """The queries without an answer, in the run or in one of its repeats, with the reasons."""
-    reasons: dict[str, str] = {}
-    if report.repeats is not None:
-        for unstable in report.repeats.unstable:
-            if unstable.cause is Instability.UNANSWERED:
-                reasons[unstable.query] = "a repeat has no ranking of it"
-    for query in report.unanswered.values():
-        reasons[query.id] = f"{query.outcome}: {query.reason}"
-    return reasons
+    return describe_unnamed(list_unanswered(report), named)
 
 
 # The outcome of one item.
@@ -425,15 +375,8 @@ def find_outcome(item: PlannedItem, indexed: IndexedReport) -> ItemOutcome:
         sections=tuple((make_loggable(title), make_loggable_lines(text)) for title, text in sections),
         waiver=waiver,
         # The item has some since it was planned, and JUnit XML would have them twice.
-        properties=tuple(_make_loggable_property(entry) for entry in properties if entry not in item.properties),
+        properties=tuple(make_loggable_property(entry) for entry in properties if entry not in item.properties),
     )
-
-
-def _make_loggable_property(entry: Property) -> Property:
-    name, value = entry
-    if isinstance(value, str):
-        value = make_loggable_lines(value)
-    return make_loggable(name), value
 
 
 def _decide_item(
@@ -544,26 +487,12 @@ def _list_sections(
         measure = next((verdict.measure for verdict in verdicts if verdict.measure), None)
         sections = [(f"query {query.id} ({item.mark})", _render_query(query, measure, indexed))]
     else:
-        sections = [_render_worst(verdict, indexed) for verdict in verdicts]
-    changes = format_changes(indexed.report, verdicts[0]) if verdicts else ""
-    if changes:
-        sections.append(("since the baseline", changes))
-    commands = [suggest_command(indexed.report, verdict) for verdict in verdicts]
-    command = next(filter(None, commands), "")
-    if command and sections:
-        title, text = sections.pop()
-        sections.append((title, f"{text}\n\nnext: {make_loggable(command)}"))
-    return sections
-
-
-def _render_worst(verdict: Verdict, indexed: IndexedReport) -> tuple[str, str]:
-    """The title of *verdict*, and the worst queries that it blames."""
-    blamed = [name for name in order_blamed(indexed.report, verdict) if name in indexed.places]
-    worst = indexed.report.find_queries(blamed[:QUERIES_SHOWN])
-    blocks = [_render_query(query, verdict.measure, indexed) for query in worst]
-    if len(blamed) > QUERIES_SHOWN:
-        blocks.append(f"and {len(blamed) - QUERIES_SHOWN} more")
-    return f"{verdict.threshold} ({verdict.mark})", "\n\n".join(blocks)
+        sections = []
+        for verdict in verdicts:
+            worst = list_worst(indexed.report, verdict)
+            blocks = [_render_query(query, verdict.measure, indexed) for query in worst]
+            sections.append(make_worst_section(indexed.report, verdict, blocks))
+    return complete_sections(sections, indexed.report, verdicts)
 
 
 def _render_query(query: QueryReport, measure: str | None, indexed: IndexedReport) -> str:

@@ -16,12 +16,22 @@ if TYPE_CHECKING:
     from harness.suites.inputs import RunInputs
 
 
-KINDS = ("html", "json", "markdown", "codequality")
+KINDS = ("html", "json", "markdown", "csv", "junit", "codequality")
 """The kinds of reports on runs."""
 
 COMPARISON_KINDS = ("html", "json", "markdown")
 
-SUFFIXES = {".html": "html", ".codequality.json": "codequality", ".json": "json", ".md": "markdown"}
+LISTS_OF_DECISIONS = ("junit", "codequality")
+"""The kinds that have nothing but decisions: of a run that decides nothing, they would say that all holds."""
+
+SUFFIXES = {
+    ".html": "html",
+    ".codequality.json": "codequality",
+    ".json": "json",
+    ".md": "markdown",
+    ".csv": "csv",
+    ".junit.xml": "junit",
+}
 """The kind of a report by the end of its file name; the first that fits counts."""
 
 
@@ -127,6 +137,14 @@ def render(report: Report, kind: str) -> str | Iterable[str]:
         from harness.report import markdown
 
         return markdown.render(report)
+    if kind == "csv":
+        from harness.report import csv
+
+        return csv.render(report)
+    if kind == "junit":
+        from harness.report import junit
+
+        return junit.render(report)
     # A kind that is listed and has no branch must not be written as another.
     raise ValueError(f"no form of a report on a run is called {kind!r}")
 

@@ -14,7 +14,14 @@ from harness.api import Relevance
 from harness.report.json import dumps_report, loads_report
 
 SUITES = Path(__file__).parents[2] / "suites"
-KINDS = {"html": page_lines, "json": json_lines, "markdown": str, "codequality": json_lines}
+KINDS = {
+    "html": page_lines,
+    "json": json_lines,
+    "markdown": str,
+    "csv": str,
+    "junit": junit_lines,
+    "codequality": json_lines,
+}
 
 
 @pytest.fixture

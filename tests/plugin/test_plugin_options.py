@@ -18,7 +18,8 @@ def _one_test(pytester: pytest.Pytester) -> None:
         (["--relevance-engine-version=2.19", "--relevance-url=http://h"], "give --relevance-embedded too"),
         (
             ["--relevance-report=report.pdf"],
-            "--relevance-report report.pdf: the name of a report ends with .html, .codequality.json, .json or .md",
+            "--relevance-report report.pdf: the name of a report ends with .html, .codequality.json, .json, .md, .csv "
+            "or .junit.xml",
         ),
         (
             ["--relevance-report=report"],

@@ -92,9 +92,8 @@ def test_the_limits_of_markdown_are_told(number):
 
 def test_every_property_of_junit_xml_is_told():
     named = set(re.findall(r"`relevance\.([a-z-]+)`", PAGE))
-    source = "".join(
-        (ROOT / "harness" / "pytest_plugin" / name).read_text(encoding="utf-8") for name in ("plan.py", "outcomes.py")
-    )
+    modules = ("pytest_plugin/plan.py", "pytest_plugin/outcomes.py", "report/junit.py")
+    source = "".join((ROOT / "harness" / module).read_text(encoding="utf-8") for module in modules)
     written = set(re.findall(r'"relevance\.([a-z-]+)"', source)) | {"observed", "required", "unit", "repeats", "caveat"}
     facts = source.split("facts = {")[1].split("}")[0]
     assert named == written | set(re.findall(r'^ *"([a-z-]+)": ', facts, re.MULTILINE))

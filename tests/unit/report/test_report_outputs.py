@@ -54,7 +54,9 @@ SCORE_IN_KIND = {
     "html": {None: "nDCG@10 –", 0.0: "nDCG@10 0.0000"},
     "json": {None: '"scores":{"nDCG@10":null}', 0.0: '"scores":{"nDCG@10":0.0}'},
     "markdown": {None: "10 –; undefined)</summary>", 0.0: "10 0.0000; undefined)</summary>"},
-    # It has thresholds, and no score of a query.
+    "csv": {None: "undefined,no judgment,\n", 0.0: "undefined,no judgment,0.0\n"},
+    # These have thresholds, and no score of a query that has none.
+    "junit": {None: "it is undefined", 0.0: "it is undefined"},
     "codequality": {None: "it is undefined", 0.0: "it is undefined"},
 }
 
