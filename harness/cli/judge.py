@@ -56,7 +56,7 @@ from harness.judging.writing import GradedFiles
 from harness.model import Suite
 from harness.report.outputs import Output
 from harness.report.sentences import make_loggable
-from harness.words import count, did_you_mean
+from harness.words import count, counted, did_you_mean
 
 SOMEBODY = "judge"
 """The name of a judge who gives none."""
@@ -405,8 +405,7 @@ def _serve_alone(view: JudgeView, target: GradeTarget, port: int, *, opens: bool
     server.start()
     link = server.address.build_link(access.token)
     try:
-        documents = count(len(view.documents), "document")
-        click.echo(f"{documents} to judge, {view.graded_count:,} of them graded: {link}")
+        click.echo(f"{_describe_work(view)}: {link}")
         if opens and not _open_browser(link):
             click.echo("harness: no browser could be opened; open the address above", err=True)
         server.finished.wait()
@@ -422,6 +421,16 @@ def _serve_alone(view: JudgeView, target: GradeTarget, port: int, *, opens: bool
     for line in server.said:
         click.echo(make_loggable(line))
     return 0
+
+
+def _describe_work(view: JudgeView) -> str:
+    """What there is to judge, for the line of the link."""
+    documents = view.list_documents()
+    if documents:
+        return f"{count(len(documents), 'document')} to judge, {view.graded_count:,} of them graded"
+    judged = {query.id for query in view.task.suite.queries if query.judgments}
+    queries = [query for query in view.task.queries if query not in judged]
+    return f"no hit to judge; search on the page for documents of {counted(queries, 'query')}"
 
 
 def _open_browser(url: str) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from harness.errors import HarnessError, SearchError, UsageError
 from harness.judging.pool import PooledRun, add_texts, pool_runs
 from harness.judging.texts import TextOptions, read_pooled_texts
-from harness.masking import Masker, redact
+from harness.masking import redact
 from harness.metrics.score import failure_text
 from harness.model import Failure, Hit, PooledDocument, Query, Ranking, Response, Suite, select_by_id
 from harness.run.cell import AnsweredCell
@@ -22,6 +22,9 @@ from harness.run.plan import make_requests
 from harness.search import find_dialect
 from harness.suites.display import list_shown_fields
 from harness.suites.requests import choose_template
+
+MOST_SEARCHES = 4
+"""Searches of judges that are under way or wait. More would leave the page's server no thread to keep grades with."""
 
 SECONDS = 30.0
 """After these no further request is sent for one search: somebody waits for it."""
@@ -35,7 +38,10 @@ class BeyondPool:
     shown: TextOptions = field(default_factory=TextOptions)
     """What is shown of the documents."""
     _lock: threading.Lock = field(default_factory=threading.Lock, compare=False, repr=False)
-    """Several judges may search; the server is asked for one of them at a time."""
+    """The server is asked for one judge at a time."""
+    _places: threading.BoundedSemaphore = field(
+        default_factory=lambda: threading.BoundedSemaphore(MOST_SEARCHES), compare=False, repr=False
+    )
 
     @property
     def suite(self) -> Suite:
@@ -58,7 +64,7 @@ class BeyondPool:
         """
         [query] = select_by_id(self.suite.queries, {query_id})
         asked = replace(query, text=words, masked=None)
-        with self._lock, _mask_errors(self.answered.cell.masker):
+        with self._take_turn():
             ranking = self._search(asked)
             return self._describe(asked, ranking.hits)
 
@@ -70,12 +76,30 @@ class BeyondPool:
             HarnessError: There is no answer.
         """
         [query] = select_by_id(self.suite.queries, {query_id})
-        with self._lock, _mask_errors(self.answered.cell.masker):
+        with self._take_turn():
             if find_dialect(self.suite.target.service).has_indexes:
                 return self._describe(query, [Hit(document) for document in ids], are_ids=True)
             response = self.answered.run.responses.get(query_id)
             hits = response.hits if isinstance(response, Ranking) else ()
             return self._describe(query, [hit for hit in hits if hit.id in ids])
+
+    @contextmanager
+    def _take_turn(self) -> Iterator[None]:
+        """
+        Wait until the server may be asked. Secrets are masked in the message of an error that leaves the block.
+
+        Raises:
+            SearchError: Too many searches wait already.
+        """
+        if not self._places.acquire(blocking=False):
+            raise SearchError("other judges are searching; try again in a moment")
+        try:
+            with self._lock:
+                yield
+        except HarnessError as error:
+            raise SearchError(self.answered.cell.masker.mask(str(error))) from None
+        finally:
+            self._places.release()
 
     def _search(self, asked: Query) -> Ranking:
         """The ranking of *asked*, by the suite's request."""
@@ -113,12 +137,3 @@ class BeyondPool:
         shown = self.shown.fields or list_shown_fields(suite, [run.request])
         pool = add_texts(pool, texts, suite.display, shown)
         return [replace(document, ranks={}) for document in pool.documents]
-
-
-@contextmanager
-def _mask_errors(masker: Masker) -> Iterator[None]:
-    """Masks secrets in the message of an error that leaves the block."""
-    try:
-        yield
-    except HarnessError as error:
-        raise SearchError(masker.mask(str(error))) from None

@@ -1,6 +1,8 @@
 """Documents beyond the pool, of a real HTTP service: found by words, and by ids among the hits of the query."""
 
 import json
+import threading
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -9,6 +11,7 @@ from werkzeug import Response
 from harness.errors import SearchError
 from harness.files.judge_files import JudgeFile
 from harness.judging import PoolOptions
+from harness.judging.beyond_pool import MOST_SEARCHES
 from harness.judging.session import JudgeOptions, open_views
 from harness.options import RunOptions
 from harness.run import Matrix
@@ -80,3 +83,24 @@ def test_an_answer_that_is_none_is_an_error_with_its_reason(open_beyond):
 def test_a_request_without_the_text_is_not_searched_with_words(open_beyond):
     with pytest.raises(SearchError, match=r"has no \{\{text\}\} to search other words with; give an id"):
         open_beyond('"{{kind}}"').search_words("lamps", "lantern")
+
+
+def test_a_search_is_refused_where_too_many_judges_wait(open_beyond):
+    beyond = open_beyond()
+    answers = []
+
+    def search():
+        try:
+            answers.append(len(beyond.search_words("lamps", "lantern")))
+        except SearchError as error:
+            answers.append(str(error))
+
+    with beyond._lock:
+        threads = [threading.Thread(target=search) for _ in range(MOST_SEARCHES + 1)]
+        for thread in threads:
+            thread.start()
+        while not answers:
+            time.sleep(0.01)
+    for thread in threads:
+        thread.join()
+    assert answers == ["other judges are searching; try again in a moment"] + [2] * MOST_SEARCHES

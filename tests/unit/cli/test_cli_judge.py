@@ -453,6 +453,7 @@ def test_a_query_with_zero_hits_is_judged_with_what_other_words_find(folder, jud
         interrupt(page)
 
     assert judge(act=search) == 130
+    assert "no hit to judge; search on the page for documents of 1 query (boots): http" in capsys.readouterr().out
     assert [(one["document"], one["title"], one["snippet"], one["ranks"]) for one in found] == [
         ("z", "Title of z", "The words of z.", {}),
         ("d", "Title of d", "The words of d.", {}),
