@@ -23,15 +23,30 @@ from harness.words import count
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Where the page is served, and to whom."""
+    """Where the page of *suite* is served, and to whom; grades are in *folder*, beside the suite where it is None."""
 
+    suite: Path
+    folder: Path | None
     address: Address
     judges: tuple[str, ...]
     """All of them, with the one who settles."""
     settler: str | None
     overlap: int | None
-    access_path: Path
     keep_links: bool
+
+    @property
+    def access_path(self) -> Path:
+        """The file with the links."""
+        return build_access_path(self.suite, self.folder)
+
+    def describe_writing(self, *, has_settled: bool) -> str:
+        """The command that writes the grades; *has_settled* says whether the judge who settles has graded anything."""
+        words = ["harness judge", str(self.suite)]
+        if self.folder is not None:
+            words += ["--progress", str(self.folder)]
+        if has_settled:
+            words += ["--judge", str(self.settler), "--settle"]
+        return f"{' '.join(words)} --write"
 
     def check_links(self) -> None:
         """
@@ -103,11 +118,12 @@ class ServeOptions:
             raise click.UsageError("--settler has nothing to decide unless two judges grade each document")
         judges = self.judges if self.settler is None else (*self.judges, self.settler)
         return Serving(
+            suite=suite,
+            folder=folder,
             address=parse_address(self.serve or "", self.public_url),
             judges=judges,
             settler=self.settler,
             overlap=self.overlap,
-            access_path=build_access_path(suite, folder),
             keep_links=self.keep_links,
         )
 
@@ -152,7 +168,9 @@ def serve_judges(
     except KeyboardInterrupt:
         for judge in judges.by_name.values():
             click.echo(make_loggable(_describe_graded(judge.view)), err=True)
-        click.echo("harness judge SUITE --write writes the grades to the suite", err=True)
+        has_settled = serving.settler is not None and bool(views[serving.settler].file.grades)
+        command = serving.describe_writing(has_settled=has_settled)
+        click.echo(make_loggable(f"nothing more was written to the suite; {command} writes the grades"), err=True)
         return INTERRUPTED
     finally:
         server.close()

@@ -7,7 +7,10 @@ pytest.importorskip("waitress")
 
 import json
 import re
+import signal
 import socket
+import subprocess
+import sys
 
 import harness.cli.judge_serve
 import harness.search
@@ -77,14 +80,14 @@ def test_each_judge_gets_a_link_and_grades_into_a_file_of_their_own(folder, serv
     assert printed.err.splitlines() == [
         "anna graded 2 of 3 documents: shop.judged-by.anna.jsonl",
         "ben graded 1 of 3 documents: shop.judged-by.ben.jsonl",
-        "harness judge SUITE --write writes the grades to the suite",
+        "nothing more was written to the suite; harness judge shop.relevance.yaml --write writes the grades",
     ]
     assert (folder / "shop.relevance.yaml").read_text() == SUITE
     assert {path.name for path in folder.glob("*.jsonl")} == {"shop.judged-by.anna.jsonl", "shop.judged-by.ben.jsonl"}
     assert not list(folder.glob(".*.lock"))
 
 
-def test_what_judges_disagree_on_is_decided_and_written_while_they_go_on(folder, serve):
+def test_what_judges_disagree_on_is_decided_and_written_while_they_go_on(folder, serve, capsys):
     def act(anna, ben, carol):
         anna.grade({"shoes/x": 1, "shoes/y": 0})
         ben.grade({"shoes/x": 0, "shoes/y": 0})
@@ -93,11 +96,18 @@ def test_what_judges_disagree_on_is_decided_and_written_while_they_go_on(folder,
         carol.grade({"shoes/x": 2})
         assert carol.ask("/finish", {})["said"] == ["wrote 2 new grades to shop.relevance.yaml"]
         anna.grade({"boots/z": 1})
+        ben.grade({"boots/z": 2})
+        assert [one["document"] for one in carol.documents] == ["x", "z"]
+        carol.grade({"boots/z": 0})
 
     lines = serve(*LOCAL, "--judge", "anna", "--judge", "ben", "--settler", "carol", act=act)
     assert lines[3].startswith("carol settles what the others grade differently, 0 by now: http://")
     assert "judgments: {a: 2, b: 0, x: 2, y: 0}" in (folder / "shop.relevance.yaml").read_text()
     assert "judgments: {d: 1}" in (folder / "shop.relevance.yaml").read_text()
+    # The command that is printed at the end lets the decisions stand.
+    command = re.search(r"harness (judge .* --write) writes the grades", capsys.readouterr().err)[1]
+    assert main(command.split()) == 0
+    assert "judgments: {d: 1, z: 0}" in (folder / "shop.relevance.yaml").read_text()
 
 
 def test_with_an_overlap_each_document_is_given_to_so_many_judges(serve):
@@ -167,6 +177,26 @@ def test_where_every_hit_has_a_grade_nothing_is_served(folder, serve, capsys):
     (folder / "shop.relevance.yaml").write_text(suite)
     assert run(*LOCAL, "--judge", "anna", "--judge", "ben") == 0
     assert capsys.readouterr().out == "nothing to judge: every hit in the pool has a grade\n"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_command_and_its_locks(tmp_path, httpserver, sent):
+    httpserver.expect_request("/search").respond_with_json({"hits": [{"id": "a"}]})
+    (tmp_path / "harness.toml").write_text(f'[clusters.default]\nurl = "{httpserver.url_for("/")}"\nservice = "http"\n')
+    request = '{http: {path: /search, params: {q: "{{text}}"}, ids: "$.hits[*].id"}}'
+    suite = f"suite: shop\ntarget: {{cluster: default}}\nrequest: {request}\nmeasures: [nDCG@5]\n"
+    (tmp_path / "shop.relevance.yaml").write_text(f"{suite}queries: [{{id: q, text: shoes}}]\n")
+    words = [sys.executable, "-m", "harness", "judge", "shop.relevance.yaml", "-q", *LOCAL, "--judge", "anna"]
+    process = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.readline()
+    page = JudgingPage(process.stdout.readline().rpartition(": ")[2].strip())
+    page.grade({"q/a": 1})
+    assert len(list(tmp_path.glob(".*.lock"))) == 2
+    process.send_signal(sent)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130
+    assert said.splitlines()[-2] == "anna graded 1 of 1 document: shop.judged-by.anna.jsonl"
+    assert not list(tmp_path.glob(".*.lock"))
 
 
 TEAM = ("--judge", "anna", "--judge", "ben")
