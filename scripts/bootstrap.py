@@ -19,6 +19,7 @@ BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 LOCKS = ROOT / "scripts" / "locks"
 DEMO = LOCKS / "embedded.txt"
 DEVELOPMENT = LOCKS / "development.txt"
+JUDGE = LOCKS / "judge.txt"
 MODEL = LOCKS / "model.txt"
 
 

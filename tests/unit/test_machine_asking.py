@@ -96,6 +96,7 @@ BAD_ANSWERS = {
     "cut though whole": (Reply('{"reason": "x", "grade": 3}', finish="length"), "the answer was cut", '"grade": 3'),
     "refused": (Reply(None, refusal="I cannot help with that."), "the model refused", "I cannot help with that."),
     "filtered": (Reply(None, finish="content_filter"), "the model refused", ""),
+    "filtered before": (refuse(400, "The prompt was filtered.", "content_filter"), "the model refused", "was filtered"),
     "empty": (Reply(""), "the answer is not one JSON object", ""),
     "null": (Reply(None), "the answer is not one JSON object", ""),
     "not of a chat": (Reply(body=b'{"object": "list"}'), "the server did not answer as in a chat", "list"),

@@ -101,6 +101,12 @@ def test_a_document_that_holds_its_code_has_another_one():
     assert make_code(quoted) not in quoted.texts["summary"]
 
 
+def test_half_a_character_is_shown_as_a_question_mark():
+    pair = replace(PAIR, title="Tent \ud83c")
+    assert "title: Tent ?\n" in join(Prompt(GRADES), pair)
+    assert pair.fingerprint != PAIR.fingerprint
+
+
 @pytest.mark.parametrize(
     "changed",
     [

@@ -19,6 +19,7 @@ LOCKS = ROOT / "scripts" / "locks"
 CONTENTS = {
     "development": [*EXTRAS.values(), PROJECT["dependency-groups"]["dev"]],
     "embedded": [EXTRAS["embedded"]],
+    "judge": [EXTRAS["embedded"], EXTRAS["judge"], EXTRAS["llm"]],
     "statistics-files": [EXTRAS["statistics"], EXTRAS["files"]],
 }
 

@@ -34,6 +34,9 @@ FATAL = frozenset({401, 402, 403, 404, 405})
 OUT_OF_MONEY = "insufficient_quota"
 """The code of an answer with status 429 that no pause helps against."""
 
+FILTERED = "content_filter"
+"""The code of an answer with status 400 to a document that a filter of the server refuses; also how an answer ends."""
+
 NO_KEY = "none"
 """Sent where there is no key: without one, the client takes that of OpenAI from the environment for any server."""
 
@@ -144,9 +147,11 @@ class ChatClient:
                 if len(content) > LARGEST_ANSWER:
                     raise _BrokeOff(f"it has more than {LARGEST_ANSWER:,} bytes")
 
-    def _read_error(self, error: Any) -> Busy | Refused:
+    def _read_error(self, error: Any) -> CallResult:
         """What the answer with an error status means."""
         status = error.status_code
+        if status == 400 and _find_code(error) == FILTERED:
+            return Completion(self.masker.mask(_find_message(error)), FILTERED, tokens=Tokens())
         why = self.masker.mask(f"status {status}: {shorten(_find_message(error), 300)}")
         if status == 429 and _find_code(error) == OUT_OF_MONEY:
             return Refused(why, is_fatal=True)
