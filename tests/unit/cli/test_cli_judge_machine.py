@@ -308,7 +308,7 @@ def test_options_that_do_not_go_together_are_told(folder, words, problem, capsys
     assert problem in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("words", [["--sample", "3"], ["--documents", "all"], ["--dry-run"], ["--again"]])
+@pytest.mark.parametrize("words", [["--documents", "all"], ["--dry-run"], ["--again"]])
 def test_options_of_a_machine_need_one(folder, words, capsys):
     assert main(["judge", "shop.relevance.yaml", *words]) == 2
     assert f"{words[0]} needs --machine NAME" in capsys.readouterr().err
