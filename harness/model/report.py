@@ -90,6 +90,8 @@ class MissingDocument:
     """If it is not visible, the index, alias or pattern in which it was looked up."""
     similar: str | None = None
     """If it is not visible, an id in the target that differs only in form, if one is known."""
+    texts: DocumentTexts | None = None
+    """As in `RankedDocument`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -447,12 +447,12 @@ def make_ranking_columns(figures: Sequence[str], *, has_old_ranks: bool, has_tie
     return tuple(columns)
 
 
-def make_text_columns(ranking: Sequence[RankedDocument]) -> tuple[Column, ...]:
-    """The columns of titles, and of the fields that the suite displays, where a document of *ranking* has some."""
+def make_text_columns(documents: Sequence[RankedDocument | MissingDocument]) -> tuple[Column, ...]:
+    """The columns of titles, and of the fields that the suite displays, where one of *documents* has some."""
     columns = []
-    if any(document.title for document in ranking):
+    if any(document.title for document in documents):
         columns.append(Column("title", TITLE))
-    if any(document.texts is not None and document.texts.fields for document in ranking):
+    if any(document.texts is not None and document.texts.fields for document in documents):
         columns.append(Column("fields"))
     return tuple(columns)
 
@@ -461,7 +461,7 @@ FIELD_LENGTH = 40
 """Characters of a field's text in a table, where all fields are in one cell."""
 
 
-def make_text_cells(document: RankedDocument, columns: Sequence[Column]) -> list[Cell]:
+def make_text_cells(document: RankedDocument | MissingDocument, columns: Sequence[Column]) -> list[Cell]:
     """The cells of *document* in *columns*, which are those of `make_text_columns`."""
     texts = document.texts or DocumentTexts(())
     cells = []
@@ -510,18 +510,15 @@ def build_since_baseline(query: QueryReport) -> Iterator[Notes | Table]:
 def build_missing_table(query: QueryReport, most: int | None = None) -> Table:
     """The first *most* missing relevant documents of *query*, all where None."""
     shown: tuple[MissingDocument, ...] = query.missing[:most]
-    has_titles = any(document.title for document in shown)
     columns = [Column("missing relevant document"), Column("grade", FIGURE), Column("where it is")]
-    if has_titles:
-        columns.append(Column("title", TITLE))
+    text_columns = make_text_columns(shown)
     rows = []
     for document in shown:
         row = [make_name(document.id), make_words(format_grade(document)), make_words(describe_place(document))]
-        if has_titles:
-            row.append(make_title(document.title))
+        row += make_text_cells(document, text_columns)
         rows.append(tuple(row))
     remarks = _count_more(len(query.missing), len(shown), "relevant document", "more missing")
-    return Table(tuple(columns), tuple(rows), remarks)
+    return Table((*columns, *text_columns), tuple(rows), remarks)
 
 
 def make_grade_cell(document: RankedDocument | MovedDocument) -> Cell:

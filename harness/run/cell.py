@@ -703,7 +703,8 @@ def conclude_cell(
     described: dict[str, dict[str, Hit]] = {}
     if options.locate:
         shown = _list_shown_queries(answered, verdicts) if inspected is None else [inspected]
-        described = redact(describe_documents(selected, answered.run, connection, shown), masker.mask)
+        described = describe_documents(selected, answered.run, connection, shown, located)
+        described = redact(described, masker.mask)
     sent: dict[str, SentRequest] = {}
     if inspected is None:
         sent = _describe_requests(answered, run, verdicts)

@@ -44,6 +44,10 @@ if TYPE_CHECKING:
     from harness.search import Dialect, Search
 
 
+MissingByQuery: TypeAlias = Mapping[str, tuple[MissingDocument, ...]]
+"""The missing documents of queries, by the query's id."""
+
+
 @dataclass(frozen=True, slots=True)
 class LookUpConnection:
     """The connection over which documents of a run are looked up."""
@@ -131,10 +135,11 @@ RANKS_DESCRIBED = 20
 
 
 def describe_documents(
-    suite: Suite, run: Run, connection: LookUpConnection, queries: Sequence[str]
+    suite: Suite, run: Run, connection: LookUpConnection, queries: Sequence[str], missing: MissingByQuery
 ) -> dict[str, dict[str, Hit]]:
     """
-    Read the fields that *suite* displays, for the first hits of *queries*, as far as `DOCUMENTS_DESCRIBED` goes.
+    Read the fields that *suite* displays, for the first hits of *queries*, as far as `DOCUMENTS_DESCRIBED` goes, and
+    for the first of the *missing* documents of these queries.
 
     An engine is asked for them by id, and marks words of the query in them; an HTTP service has returned them with its
     hits. A look-up that fails decides nothing.
@@ -158,7 +163,9 @@ def describe_documents(
     look_ups = []
     for query in select_by_id(suite.queries, hits_by_query.keys()):
         request = replace(build_request(suite, template, query), index=run.index)
-        look_ups.append(LookUp(request, [hit.id for hit in hits_by_query[query.id]], options))
+        ids = [hit.id for hit in hits_by_query[query.id]]
+        ids += [document.id for document in missing.get(query.id, ())[:RANKS_DESCRIBED]]
+        look_ups.append(LookUp(request, ids, options))
     try:
         described, _ = find_texts_by_query(connection.search, look_ups, budget=connection.budget)
     except SearchError:
@@ -172,7 +179,7 @@ def _list_first_hits(run: Run, queries: Sequence[str]) -> dict[str, tuple[Hit, .
     left = DOCUMENTS_DESCRIBED
     for query in dict.fromkeys(queries):
         response = run.responses.get(query)
-        if isinstance(response, Ranking) and response.hits and left > 0:
+        if isinstance(response, Ranking) and left > 0:
             hits_by_query[query] = response.hits[: min(RANKS_DESCRIBED, left)]
             left -= len(hits_by_query[query])
     return hits_by_query
@@ -182,9 +189,6 @@ def _list_first_hits(run: Run, queries: Sequence[str]) -> dict[str, tuple[Hit, .
 
 QUERIES_LOCATED = 20
 """Queries of a suite, the worst of each threshold first, whose missing documents a deeper search looks for."""
-
-MissingByQuery: TypeAlias = Mapping[str, tuple[MissingDocument, ...]]
-"""The missing documents of queries, by the query's id."""
 
 
 def locate_worst(

@@ -278,11 +278,14 @@ def _list_expected(query: Query) -> Iterator[str]:
 def _describe_missing(query: Query, ranking: Ranking, shared: _SharedFacts) -> tuple[MissingDocument, ...]:
     """As `find_missing_documents`, with ranks, titles and why they are missing, as far as that is known."""
     checks = shared.checks
+    known = shared.described.get(query.id, {})
     described = []
     for document in shared.located.get(query.id) or find_missing_documents(query, ranking, shared.suite.gain):
         title = shared.titles.get(document.id)
         if document.title != title:
             document = replace(document, title=title)
+        if document.id in known:
+            document = replace(document, texts=_describe_texts(known[document.id], title, shared))
         if checks is not None and document.absence is None and document.id in checks.absent:
             similar = checks.absent[document.id]
             document = replace(document, absence=Absence.NOT_VISIBLE, target=checks.target, similar=similar)

@@ -49,6 +49,7 @@ DOCUMENTS = {
         "url": "https://shop.example/sku-1",
     },
     "sku-2": {"name": "Stove", "summary": "For a tent.", "image": "tent.png", "url": "javascript:alert(1)"},
+    "sku-3": {"name": "Awning", "summary": "No match.", "price": 20},
 }
 FIELDS = ("summary", "brand", "price", "stock", "new", "added", "place", "net", "vector", "shop.city", "missing")
 SUITE = """\
@@ -73,7 +74,8 @@ def pool(index: Callable[..., str], engine_url: str, tmp_path: Path) -> Callable
         path.write_text(SUITE.format(index=name, fields=", ".join(FIELDS), query=query), encoding="utf-8")
         options = PoolOptions(RunOptions(url=engine_url), Matrix(), shown=TextOptions(highlights=True))
         [collected] = pool_suites([path], options, environ={})
-        assert collected.notes == ()
+        [note] = collected.notes
+        assert note.endswith("has a text in vector, missing"), "vectors are not shown"
         return {document.document: document for document in collected.documents}
 
     return collect
@@ -146,7 +148,7 @@ display: {{title: name, fields: [summary, price, new, vector]}}
 request: {{query: {{multi_match: {{query: "{{{{text}}}}", fields: [name.plain, everything]}}}}}}
 thresholds: ["mean P@1 >= 1"]
 queries:
-  - {{id: tents, text: tent two, judgments: {{sku-2: 1}}}}
+  - {{id: tents, text: tent two, judgments: {{sku-2: 1, sku-3: 1}}}}
 """
 
 
@@ -171,6 +173,11 @@ def test_reports_and_show_have_fields_beside_the_title_with_the_words_of_the_que
     assert "<span>price</span> <bdi>149.5</bdi>" in page
     assert "Light. · A <mark>tent</mark> for <mark>two</mark>, easy" in page
     [query] = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["suites"][0]["queries"]
+    [missing] = query["missing"]
+    assert [(field["field"], field["text"]) for field in missing["texts"]["fields"]] == [
+        ("summary", "No match."),
+        ("price", "20"),
+    ]
     assert query["ranking"][1]["texts"] == {
         "fields": [{"field": "summary", "text": "For a tent.", "spans": [[6, 10]]}],
         "title_spans": [],

@@ -12,6 +12,7 @@ from harness.model import (
     FailureKind,
     Hit,
     HttpRequest,
+    MissingDocument,
     Query,
     Ranking,
     RequestTemplate,
@@ -147,7 +148,8 @@ class Fields(FakeSearch):
 
 
 def describe(shop: Suite, run: Run, search: FakeSearch | None, *queries: str) -> dict[str, dict[str, str]]:
-    described = describe_documents(shop, run, LookUpConnection(search), queries)
+    missing = {"r": (MissingDocument("gone", 1.0),)}
+    described = describe_documents(shop, run, LookUpConnection(search), queries, missing)
     return {
         query: {name: (hit.texts or {})["price"] for name, hit in hits.items()} for query, hits in described.items()
     }
@@ -161,7 +163,7 @@ def test_fields_are_looked_up_for_the_first_hits_of_the_queries_that_are_shown()
     run = Run(responses, Engine("opensearch"), index="products-2")
     search = Fields()
     described = describe(shop, run, search, "r", "q", "r", "s", "failed", "unknown")
-    assert described["r"] == {"d0": "price for blue"}
+    assert described["r"] == {"d0": "price for blue", "gone": "price for blue"}
     assert set(described["q"]) == {hit.id for hit in hits[:RANKS_DESCRIBED]}
     assert set(described["q"].values()) == {"price for red"}
     assert described.keys() == {"q", "r"}

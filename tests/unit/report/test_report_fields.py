@@ -84,6 +84,20 @@ def test_a_page_has_each_below_the_title_with_the_words_marked(report_with_field
     assert "price 12.50" in Page(html).text
 
 
+def test_missing_documents_have_them_too(report_with_fields: Report) -> None:
+    [suite] = report_with_fields.suites
+    queries = []
+    for query in suite.queries:
+        missing = tuple(replace(document, title="Red running shoes", texts=TEXTS) for document in query.missing)
+        queries.append(replace(query, missing=missing, ranking=()))
+    report = replace(report_with_fields, suites=(replace(suite, queries=tuple(queries)),))
+    text = " ".join(format_query(queries[0]).split())
+    assert "at rank 37 Red running shoes price 12.50 · text" in text
+    html = render(report)
+    assert "Red <mark>running</mark> shoes" in html
+    assert "price 12.50" in Page(html).text
+
+
 def test_markdown_and_json_have_them(report_with_fields: Report) -> None:
     assert "price 12" in render_markdown(report_with_fields).replace("\\", "")
     assert loads_report(dumps_report(report_with_fields)) == report_with_fields
