@@ -105,6 +105,10 @@ def _find_batch_problem(number: int) -> str | None:
     return None if number >= 1 else f"found {number}, expected searches of one request, at least 1"
 
 
+def _find_rate_problem(rate: float) -> str | None:
+    return None if 0 < rate < math.inf else f"found {rate:g}, expected searches a second, more than 0"
+
+
 def _find_blank_problem(text: str) -> str | None:
     return None if text.strip() else "found blank text, expected text"
 
@@ -140,9 +144,10 @@ class _ClusterShape(BaseModel):
     requests: tuple[Annotated[str, _check(_find_request_problem)], ...] = Field(default=(), strict=False)
     concurrency: Annotated[int, _check(_find_concurrency_problem)] = 4
     batch: Annotated[int, _check(_find_batch_problem)] | None = None
+    rate: Annotated[float, _check(_find_rate_problem)] | None = None
 
 
-PLAIN_KEYS = frozenset({"url", "nodes", "engine", "timeout", "concurrency", "batch"})
+PLAIN_KEYS = frozenset({"url", "nodes", "engine", "timeout", "concurrency", "batch", "rate"})
 """The keys of a cluster that a harness.toml beside a suite may have: with them it is a plain address."""
 
 

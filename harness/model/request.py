@@ -48,6 +48,8 @@ class Cluster:
     """The largest number of requests sent at once."""
     batch: int | None = None
     """The largest number of searches in one request; None for the default."""
+    rate: float | None = None
+    """The most searches a second; None for no limit."""
     mark: Mark = Mark()
     origin: AddressOrigin = AddressOrigin.SUITE
     nodes: tuple[str, ...] = ()

@@ -45,6 +45,7 @@ class EngineDialect(Dialect):
         from harness.search.batches import MOST_SEARCHES
         from harness.search.engine import EngineSearch, identify_engine, parse_engine
         from harness.search.login import read_login
+        from harness.search.pace import Pace
         from harness.search.server_health import Retries
 
         engine_text = options.engine or cluster.engine
@@ -63,7 +64,7 @@ class EngineDialect(Dialect):
                 engine = UNKNOWN_ENGINE
             if not is_thread_safe(options.client):
                 concurrency = 1
-        retries = Retries()
+        retries = Retries(pace=Pace(cluster.rate))
         try:
             if engine is None:
                 # Without a budget, the connection's own timeout holds.

@@ -53,6 +53,7 @@ from harness.search.engine import is_engine
 from harness.search.hits import MalformedAnswer
 from harness.search.jsonpaths import compile_path, read_service_answer
 from harness.search.login import Login, check_url, leave_out_headers, make_tls_options
+from harness.search.pace import Pace
 from harness.search.sending import TIMEOUT
 from harness.search.server_health import INTERRUPTED, Retries, ServerHealth
 from harness.search.service_requests import Permissions, find_problem
@@ -280,7 +281,8 @@ def open_service(cluster: Cluster, login: Login, *, allow_write: bool = False) -
     Raises:
         UsageError: The URL, the CA file or the fingerprint is not one, or the URL may not be connected to.
     """
-    return HttpSearch(WebConnection(cluster, login), Permissions(cluster, allow_write))
+    retries = Retries(pace=Pace(cluster.rate))
+    return HttpSearch(WebConnection(cluster, login), Permissions(cluster, allow_write), retries=retries)
 
 
 class HttpSearch(ConnectedSearch[WebConnection]):
@@ -370,6 +372,7 @@ class HttpSearch(ConnectedSearch[WebConnection]):
         attempt = 1
         while True:
             health.wait_until(0.0)
+            health.wait_for_turn(1)
             outages = health.outages
             if health.given_up is not None and place not in health.resent:
                 return health.explain_unsent() or health.given_up

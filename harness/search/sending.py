@@ -128,6 +128,7 @@ class BatchSender:
         if batch.entries[0].refusal is not None:
             return _answer_all(batch, batch.entries[0].refusal)
         self._health.wait_until(batch.due)
+        self._health.wait_for_turn(len(batch.entries))
         seconds = self._health.seconds()
         if isinstance(seconds, Failure):
             return self._answer_unsent(batch, seconds)

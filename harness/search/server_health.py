@@ -26,6 +26,7 @@ from harness.search.connection import (
     NoAnswerInTime,
     may_be_fault_of_node,
 )
+from harness.search.pace import Pace
 from harness.words import count
 
 MOST_SILENCES = 12
@@ -55,6 +56,9 @@ search in a batch, so that a few of these do not end a run.
 LARGEST_EXPONENT = 30
 """Of the doubled pause, which is at its cap long before."""
 
+LONGEST_STEP = 0.5
+"""Seconds of a longer pause after which a thread looks whether the run goes on."""
+
 INTERRUPTED = Failure(FailureKind.NOT_RUN, "the run was interrupted")
 
 
@@ -81,6 +85,8 @@ class Retries:
     cap: float = 20.0
     patience: float = 120.0
     clock: Clock = field(default_factory=Clock)
+    pace: Pace = field(default_factory=Pace)
+    """When searches may be sent, the first time and again; all that send to one server share it."""
 
     def draw_pause(self, attempt: int, server_pause: float | None) -> float:
         """
@@ -281,6 +287,15 @@ class ServerHealth:
         if pause > 0 and self.given_up is None:
             self._retries.clock.sleep(pause)
 
+    def wait_for_turn(self, searches: int) -> None:
+        """Sleep until *searches* may be sent together, or until nothing more is sent."""
+        turn = self._retries.pace.take_turn(searches, self.now())
+        if self._end is not None:
+            turn = min(turn, self._end)
+        while (pause := turn - self.now()) > 0 and self.given_up is None:
+            # In steps: a thread that sleeps does not see that the run was interrupted.
+            self._retries.clock.sleep(min(pause, LONGEST_STEP))
+
     def _find_pause(
         self, attempt: int, started: float, server_pause: float | None, *, is_away: bool = False
     ) -> float | None:
@@ -350,6 +365,7 @@ def ask_one(
     attempt = 0
     while True:
         attempt += 1
+        health.wait_for_turn(1)
         seconds = health.seconds()
         if isinstance(seconds, Failure):
             raise NoAnswerInTime(seconds.reason)

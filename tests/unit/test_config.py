@@ -113,7 +113,7 @@ CASES = {
         "unknown key 'time_out', expected url, nodes, cloud_id, engine, service, api_key_env, username_env, "
         "password_env, ca_certs, fingerprint, timeout, headers_env, "
         "bearer_token_env, client_cert, client_key, client_key_password_env, verify_certs, proxy, proxy_username_env, "
-        "proxy_password_env, host, requests, concurrency, batch; did you mean 'timeout'?",
+        "proxy_password_env, host, requests, concurrency, batch, rate; did you mean 'timeout'?",
         "  time_out ",
         3,
     ),
@@ -248,6 +248,15 @@ CASES = {
     ),
     "batch 0": (DEFAULT + "batch = 0\n", "3:1", "found 0, expected searches of one request, at least 1", "batch ", 1),
     "half a batch": (DEFAULT + "batch = 0.5\n", "3:1", "found a number, expected a whole number", "batch ", 1),
+    "rate 0": (DEFAULT + "rate = 0\n", "3:1", "found 0, expected searches a second, more than 0", "rate ", 1),
+    "no rate": (DEFAULT + 'rate = "5"\n', "3:1", "found text, expected a number", "rate ", 1),
+    "an endless rate": (
+        DEFAULT + "rate = inf\n",
+        "3:1",
+        "found inf, expected searches a second, more than 0",
+        "rate ",
+        1,
+    ),
     "batches of a service": (
         DEFAULT + 'service = "http"\nbatch = 5\n',
         "4:1",
