@@ -289,7 +289,7 @@ def session_of(suite, path):
 @pytest.mark.parametrize("near", [PLAIN["near"], LONG], ids=["short", "long"])
 def test_the_page_shows_no_vector_and_grades_do_not_depend_on_one(load, tmp_path, near):
     path, suite = tmp_path / "shop.judged-by.anna.jsonl", load(near=near)
-    [shown] = build_session(session_of(suite, path))["documents"]
+    [shown] = build_session(session_of(suite, path))["queries"]
     assert (shown["text"], shown["params"]) == ("tent", {"brand": "Acme"})
     JudgeFile(path, fingerprint_questions(suite)).grade(("tents", "a"), 1.0)
     for changed in (load(near=[*near[1:], 7.5]), load(WITHOUT_VECTORS), suite):
@@ -302,7 +302,7 @@ def test_the_page_shows_no_vector_and_grades_do_not_depend_on_one(load, tmp_path
 def test_a_vector_among_the_params_is_not_shown_either(load, tmp_path):
     suite = load(WITHOUT_VECTORS)
     query = PlainQuery("tents", "tent", {"brand": "Acme", "sizes": [1, 2.5], "near": LONG, "deep": {"near": LONG}})
-    [shown] = build_session(session_of(replace(suite, queries=(query,)), tmp_path / "x.jsonl"))["documents"]
+    [shown] = build_session(session_of(replace(suite, queries=(query,)), tmp_path / "x.jsonl"))["queries"]
     assert set(shown["params"]) == {"brand", "sizes", "deep"}
     assert shown["params"]["deep"].count("0.25") == 3
 
