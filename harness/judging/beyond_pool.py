@@ -132,7 +132,8 @@ class BeyondPool:
         if are_ids:
             if notes and not texts:
                 raise SearchError(notes[0])
-            pool = replace(pool, documents=tuple(one for one in pool.documents if (query.id, one.document) in texts))
+            existing = [document for document in pool.documents if (query.id, document.document) in texts]
+            pool = replace(pool, documents=tuple(existing))
         texts = {place: redact(hit, self.answered.cell.masker.mask) for place, hit in texts.items()}
         shown = self.shown.fields or list_shown_fields(suite, [run.request])
         pool = add_texts(pool, texts, suite.display, shown)

@@ -405,9 +405,13 @@ def test_nothing_from_an_index_runs(serve, session):
     assert HOSTILE[:20] in page.locator("#query").inner_text()
 
 
-@pytest.mark.parametrize("width", [400, 1400])
-def test_no_window_needs_to_be_scrolled_sideways(serve, session, width):
-    page = serve(session, viewport={"width": width, "height": 800})
+@pytest.mark.parametrize("width", [400, 700, 1000, 1400, 1600])
+def test_no_window_needs_to_be_scrolled_sideways(serve, asked, width):
+    view = replace(asked, task=replace(asked.task, beyond=Beyond()))
+    page = serve(view, viewport={"width": width, "height": 800})
+    press(page, "f", *"Tent", "Enter")
+    wait_for(page, "2 documents found.")
+    press(page, "Escape")
     for _ in DOCUMENTS:
         assert page.evaluate("document.documentElement.scrollWidth") == width
         buttons = [button.bounding_box() for button in page.get_by_role("button").all() if button.is_visible()]

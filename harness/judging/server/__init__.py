@@ -14,6 +14,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Protocol
@@ -177,8 +178,10 @@ class JudgingServer:
                 break
             time.sleep(0.01)
         self._http.task_dispatcher.shutdown(timeout=LONGEST_FLUSH)
-        # In the thread that reads from the connections, which ends when there is none.
-        self._http.trigger.pull_trigger(self._close_channels)
+        # In the thread that reads from the connections, which ends when there is none. An answer that was sent just now
+        # may wake it first: then it has closed what would wake it.
+        with suppress(OSError):
+            self._http.trigger.pull_trigger(self._close_channels)
         self._thread.join(LONGEST_FLUSH)
 
     def _close_channels(self) -> None:

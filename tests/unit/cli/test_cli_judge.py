@@ -472,6 +472,8 @@ def test_a_document_is_found_by_its_id_and_a_missing_one_is_a_sentence(judge):
         assert find(page, query="boots", document="nobody") == {"error": "found no document with the id 'nobody'"}
         assert find(page, query="nothing", words="x") == {"error": "no documents can be searched for this query"}
         assert "expected words to search" in find(page, query="boots")["error"]
+        for given in ({"words": "\ud800"}, {"document": "\ud800"}):
+            assert "found half a character" in find(page, query="boots", **given)["error"]
         refused = page.ask("/grade", {"query": "shoes", "document": "d", "grade": 1})
         assert "expected a document of this pool" in refused["error"]
         finish(page)
