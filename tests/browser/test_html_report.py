@@ -8,10 +8,14 @@ from builders.pages import contrasts, find_cut_texts, find_high_cells, find_wide
 from builders.reports import HOSTILE, measured, numbered_query, products, products_verdicts, report_of
 from harness.model import (
     BaselineSummary,
+    DocumentTexts,
+    FieldText,
     MeanChange,
+    MissingDocument,
     MovedDocument,
     Outcome,
     QueryBaseline,
+    RankedDocument,
     SentRequest,
     TagSummary,
     TextDiff,
@@ -470,3 +474,23 @@ def test_every_table_that_is_too_wide_scrolls_in_its_card(show, report, width):
     assert all(height <= 900 for overflows, height in boxes if overflows)
     bars = page.locator(".scroll").evaluate_all("b => b.map(b => getComputedStyle(b, '::-webkit-scrollbar').height)")
     assert set(bars) == {"10px"}, "systems hide scrollbars that have no style"
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 400)])
+def test_displayed_fields_stand_below_their_document_readable_in_any_width(show, report, scheme, width):
+    words = "w" * 200
+    texts = DocumentTexts((FieldText("summary", f"red {words}", ((0, 3),)), FieldText(HOSTILE, HOSTILE)), ((0, 3),))
+    query = report.suites[0].queries[1]
+    document = RankedDocument(1, "sku-1", 1, 1.0, 2.0, "Red tent", texts=texts)
+    missing = MissingDocument("sku-2", 1, title="Red tent", texts=texts)
+    query = replace(query, ranking=(document,), missing=(missing,))
+    page = show(
+        report_of(replace(report.suites[0], queries=(query,)), exit_status=1),
+        f"#products/{query.id}",
+        color_scheme=scheme,
+        viewport={"width": width, "height": 900},
+    )
+    assert page.locator(".field mark:visible").all_text_contents() == ["red", "red"]
+    assert page.locator(".title mark:visible").all_text_contents() == ["Red", "Red"]
+    assert min(ratio for ratio, _ in contrasts(page)) >= 4.5
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
