@@ -219,3 +219,35 @@ def test_a_port_that_is_taken_is_named(server):
     port = server.address.port
     with pytest.raises(UsageError, match=f"port {port} cannot be used: Address already in use"):
         make_server(server.judges.by_name["anna"].view, port=port).start()
+
+
+def test_a_comment_stays_with_the_next_grade_and_is_removed_by_an_empty_one(ask, kept):
+    given = {"query": "q", "document": "a"}
+    answer = json.loads(
+        ask("POST", "/grade", {**given, "grade": None, "cannot_tell": True, "comment": "Two of them."})[2]
+    )
+    assert answer == {**given, "grade": None, "cannot_tell": True, "comment": "Two of them."}
+    assert json.loads(ask("POST", "/grade", {**given, "grade": 2})[2])["comment"] == "Two of them."
+    ask("POST", "/grade", {**given, "grade": 2, "comment": ""})
+    answer = JudgeFile.read(kept.path).answers[A]
+    assert (answer.grade, answer.cannot_tell, answer.comment) == (2.0, False, "")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"grade": 2, "cannot_tell": True}, "found a grade and that the judge cannot tell, expected one of them"),
+        ({"grade": 2, "comment": "x" * 4001}, "expected a text of at most 4,000 characters as a comment"),
+        ({"grade": 2, "comment": ["x"]}, "expected a text of at most 4,000 characters as a comment"),
+    ],
+)
+def test_an_answer_that_contradicts_itself_is_refused(ask, kept, given, said):
+    status, _, content = ask("POST", "/grade", {"query": "q", "document": "a", **given})
+    assert (status, json.loads(content)["error"]) == (400, said)
+    assert not kept.path.exists()
+
+
+def test_no_documents_are_searched_where_the_target_cannot_be_asked(ask):
+    status, _, content = ask("POST", "/search", {"query": "q", "words": "boots"})
+    assert (status, json.loads(content)["error"]) == (422, "no documents can be searched for this query")
+    assert json.loads(ask("GET", "/session")[2])["searches"] is False
