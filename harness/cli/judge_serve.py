@@ -186,11 +186,12 @@ def _describe_share(view: JudgeView, settler: str | None) -> str:
     """What a judge is given, for the line of the link."""
     if view.judge == settler:
         return f"{view.judge} settles what the others grade differently, {len(view.documents):,} by now"
-    return f"{view.judge} has {count(len(view.documents), 'document')}, {view.graded_count:,} of them graded"
+    return f"{view.judge} has {count(len(view.list_documents()), 'document')}, {view.graded_count:,} of them graded"
 
 
 def _describe_graded(view: JudgeView) -> str:
-    return f"{view.judge} graded {view.graded_count:,} of {count(len(view.documents), 'document')}: {view.file.path}"
+    documents = count(len(view.list_documents()), "document")
+    return f"{view.judge} graded {view.graded_count:,} of {documents}: {view.file.path}"
 
 
 def _print_sentence(sentence: str) -> None:

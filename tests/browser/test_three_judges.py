@@ -151,6 +151,7 @@ def test_three_judges_grade_at_the_same_time_and_nothing_is_lost(command, open_p
     press(anna, "w", "Enter")
     wait_for(anna, "#said", "Thank you. The grades are kept")
     assert command.process.stdout.readline().startswith("carol is done")
+    assert command.process.stdout.readline().startswith("wrote 4 new grades")
     assert command.process.stdout.readline() == "anna is done: graded 4 of 10 documents\n"
 
 

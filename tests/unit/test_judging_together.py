@@ -207,6 +207,13 @@ def test_only_who_settles_writes_and_judging_goes_on(form):
     assert team.ask("carol", "/finish", {}) == (200, {"said": ["wrote it"]})
     assert team.ask("ben", "/finish", {"reread": True})[0] == 200
     assert team.written == [True]
+    assert team.told == [
+        "carol is done: graded 0 of 0 documents",
+        "wrote it",
+        "ben is done: graded 0 of 3 documents",
+    ]
+    assert team.ask("anna", "/finish", {})[0] == 200
+    assert team.told[-1] == "all judges are done; Ctrl-C ends the command"
     assert not team.server.finished.is_set()
     team.grade("anna", "a", 2)
 

@@ -128,7 +128,7 @@ class JudgingServer:
     address: Address = field(default_factory=Address)
     ends: bool = False
     tell: Callable[[str], object] = str
-    """Receives a sentence on each judge who is done; does nothing with it by default."""
+    """Receives sentences on judges who are done, for the terminal; does nothing with them by default."""
     finished: threading.Event = field(default_factory=threading.Event)
     said: list[str] = field(default_factory=list)
     """The last sentences on the grades that were written."""
@@ -290,26 +290,31 @@ class JudgingServer:
         return answer
 
     def _finish(self, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        written: list[str] = []
         if self._choose_finish(name) != "done":
             # One after the other: each compares the files with what it read before.
             with self._write_lock:
                 if given.get("reread") is True:
                     self.target.reread()
-                self.said = self.target.write()
+                written = self.said = self.target.write()
             self._over = self.ends
-            said = self.said
-        else:
-            said = ["Thank you. The grades are kept, and will be written to the suite by who asked you."]
         with self.judges.work_as(name) as judge:
             judge.mark_changed(is_done=True)
-        self.tell(_describe_done(judge))
-        return {"said": said}
+        if not self.ends:
+            self._tell_done(judge, written)
+        return {
+            "said": written or ["Thank you. The grades are kept, and will be written to the suite by who asked you."]
+        }
 
-
-def _describe_done(judge: ServedJudge) -> str:
-    """A sentence for the terminal."""
-    view = judge.view
-    return f"{view.judge} is done: graded {view.graded_count:,} of {count(len(view.documents), 'document')}"
+    def _tell_done(self, judge: ServedJudge, written: list[str]) -> None:
+        """Say on the terminal that *judge* is done, and what was *written*."""
+        progress = judge.build_progress()
+        documents = count(progress["documents"], "document")
+        self.tell(f"{progress['judge']} is done: graded {progress['graded']:,} of {documents}")
+        for sentence in written:
+            self.tell(sentence)
+        if all(other.is_done for other in self.judges.by_name.values()):
+            self.tell("all judges are done; Ctrl-C ends the command")
 
 
 def _read_body(request: Request) -> dict[str, Any]:
