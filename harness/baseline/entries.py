@@ -48,7 +48,7 @@ def build_request_json(suite: Suite, request: str) -> Json:
     if template is None:
         return None
     if template.masked is not None:
-        return template.masked
+        return _leave_fields_out(template.masked)
     # A part that the request does not have is left out: fingerprints stay as they are when a later version adds one.
     parts: dict[str, Json] = {}
     if template.body is not None:
@@ -59,7 +59,15 @@ def build_request_json(suite: Suite, request: str) -> Json:
         parts["http"] = {name: value for name, value in asdict(template.http).items() if value}
     if template.url_params:
         parts["url_params"] = dict(template.url_params)
-    return parts
+    return _leave_fields_out(parts)
+
+
+def _leave_fields_out(parts: Json) -> Json:
+    """*parts* of a request without the `fields` of the answer that are shown: these change no ranking."""
+    http = parts.get("http") if isinstance(parts, Mapping) else None
+    if not isinstance(http, Mapping) or "fields" not in http:
+        return parts
+    return {**parts, "http": {name: value for name, value in http.items() if name != "fields"}}
 
 
 def fingerprint_judgments(query: Query) -> str:

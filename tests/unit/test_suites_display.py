@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.baseline.entries import build_request_json
 from harness.errors import SuiteError
 from harness.model import Display, Suite
 from harness.suites import load_suite
@@ -134,3 +135,16 @@ def test_over_http_a_field_needs_a_path(tmp_path: Path, old: str, new: str, sent
     with pytest.raises(SuiteError) as caught:
         load(tmp_path, suite=SERVICE.replace(old, new, 1))
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize("param", ["en", "${RELEVANCE_LANG:-en}"])
+def test_what_is_shown_of_the_hits_of_a_service_is_no_part_of_what_is_asked(tmp_path: Path, param: str) -> None:
+    suite = SERVICE.replace(
+        '{path: "/{{text}}", ids: "$.h', f'{{path: "/{{{{text}}}}", params: {{l: "{param}"}}, ids: "$.h'
+    )
+    assert suite != SERVICE
+    other = suite.replace('price: "$.h[*].p"', 'price: "$.h[*].cost"')
+    requests = [build_request_json(load(tmp_path, suite=text), "current") for text in (suite, other)]
+    assert requests[0] == requests[1]
+    assert requests[0]["http"]["ids"] == "$.h[*].id"
+    assert "fields" not in requests[0]["http"]
