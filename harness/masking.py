@@ -19,6 +19,7 @@ from urllib.parse import quote, quote_plus, unquote
 
 from harness.model import (
     BaselineSummary,
+    CheckedField,
     ClauseMatch,
     Cluster,
     ComparisonReport,
@@ -358,10 +359,11 @@ T = TypeVar("T")
 KEPT: Mapping[type, tuple[str, ...]] = {
     Run: ("engine", "request", "index", "facts", "resent", "target_changed"),
     Ranking: ("duplicates", "total_doubt", "took_doubt"),
-    Hit: ("id",),
+    Hit: ("id", "values"),
     IndexState: ("writes", "visible"),
     ShardCopy: ("allocation",),
     TargetChecks: ("examples", "absent", "unread"),
+    CheckedField: ("name",),
     NamedField: ("place",),
     SuiteReport: ("path", "request", "engine", "gain", "summaries", "tags", "timing", "repeats"),
     QueryReport: ("id", "tags", "scores", "duplicates", "question", "tail", "failure", "sent"),
@@ -389,8 +391,8 @@ KEPT: Mapping[type, tuple[str, ...]] = {
     ClauseMatch: ("place",),
 }
 """
-The fields that are not masked, by class: ids, which connect values, names in suites, and texts that were masked before
-or are the harness's own. All others are, so that a new field is masked too.
+The fields that are not masked, by class: ids, which connect values, values that expectations compare, names in suites,
+and texts that were masked before or are the harness's own. All others are, so that a new field is masked too.
 """
 
 Rule: TypeAlias = Callable[[Any, Mask], Any]

@@ -12,6 +12,7 @@ from harness.gate.judge_agreements import judge_agreement
 from harness.gate.judge_answers import judge_expectation, judge_latency, read_requested_depth
 from harness.gate.judge_drops import judge_pairs
 from harness.gate.judge_estimates import judge_estimate
+from harness.gate.judge_fields import judge_each_query, judge_field_expectation
 from harness.gate.judge_machines import add_machine_share, judge_machine
 from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
 from harness.gate.pairs import pair_scores, suggest_tie_remedy
@@ -31,8 +32,12 @@ from harness.metrics.score import gain_text
 from harness.model import (
     AgreementCondition,
     BaselineCondition,
+    Before,
     Condition,
     DropCondition,
+    FieldExpectation,
+    HitCount,
+    InTop,
     KappaCondition,
     LatencyCondition,
     MachineShareCondition,
@@ -157,10 +162,25 @@ def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
     if isinstance(condition, UnresolvedCondition):
         names = ", ".join(condition.variables)
         return Finding(Status.ERROR, f"cannot be decided: the suite was loaded without values for {names}")
+    return _judge_expectation(threshold, condition, queries, inputs)
+
+
+def _judge_expectation(
+    threshold: GatedThreshold,
+    condition: InTop | Before | HitCount | FieldExpectation,
+    queries: Sequence[Query],
+    inputs: GateInputs,
+) -> Finding:
+    """Judge what *threshold* expects of the hits of its query, or of each of *queries* where it is the suite's."""
     query = threshold.query
     if query is None:
+        if isinstance(condition, HitCount | FieldExpectation):
+            return judge_each_query(condition, queries, inputs)
         return Finding(Status.ERROR, "cannot be decided: a rank expectation belongs to one query, not to a suite")
-    return judge_expectation(condition, query, run.responses.get(query.id), inputs.requested, run.checks)
+    response = inputs.run.responses.get(query.id)
+    if isinstance(condition, FieldExpectation):
+        return judge_field_expectation(condition, query, response, inputs)
+    return judge_expectation(condition, query, response, inputs.requested, inputs.run.checks)
 
 
 def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:

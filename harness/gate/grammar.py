@@ -1,5 +1,5 @@
 """
-The text of a threshold or of a rank expectation, read into its condition, and what no score can meet.
+The text of a threshold, read into its condition, and what no score can meet. `expectations` reads expectations.
 
 ::
 
@@ -14,8 +14,6 @@ The text of a threshold or of a rank expectation, read into its condition, and w
     statistic = "mean" | "median" | "every" | number "%"             0 < number <= 100
     agreement = "RBO" [ "(p=" number ")" ] [ "@" k ] | "overlap" [ "@" k ]
     op        = ">=" | ">" | "<=" | "<" | "="
-    expect    = document [ "not" ] "in top" k | document "before" document | "hits" op n
-    document  = characters without blanks, or any in single or double quotes
 
 A tag is the rest of the line after ``for``, so it may hold blanks.
 """
@@ -32,12 +30,11 @@ from harness.metrics import measure_range, parse_measure
 from harness.metrics.grammar import begins_agreement, read_agreement
 from harness.model import (
     AgreementCondition,
-    Before,
     Condition,
+    DistinctValues,
     DropCondition,
     Gain,
     HitCount,
-    InTop,
     KappaCondition,
     LatencyCondition,
     MachineShareCondition,
@@ -309,7 +306,6 @@ _OTHER_NAMES = {
 _STATISTICS = "mean, median, every, or a share such as 95%"
 
 _SHARE = re.compile(rf"({NUMBER.pattern})\s*%", re.ASCII)
-_DOCUMENT = re.compile(r"\"([^\"]*)\"(?!\S)|'([^']*)'(?!\S)|([^\s\"']\S*)")
 
 
 def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None]:
@@ -350,33 +346,7 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
         return condition, None
     else:
         condition = _read_score(cursor, of_query=of_query)
-    return condition, _read_tag(cursor, of_query=of_query)
-
-
-def parse_expectation(text: str) -> Condition:
-    """
-    Read what a query expects of single documents or of the number of hits.
-
-    Args:
-        text: ``sku-17 in top 3``, ``sku-4 not in top 10``, ``sku-17 before sku-9`` or ``hits >= 1``.
-
-    Raises:
-        GrammarError: The text is not of this module's grammar.
-
-    >>> parse_expectation("sku-17 not in top 3")
-    InTop(document='sku-17', k=3, negated=True)
-    """
-    cursor = Cursor(text)
-    hits = re.match(r"\s*hits\s*(?=[<>=!≤≥])", text)
-    if hits:
-        cursor.position = hits.end()
-        operator = cursor.read_operator()
-        required = cursor.read_whole_number("a number of hits such as 1", least=0)
-        condition: Condition = HitCount(operator, required)
-    else:
-        condition = _read_ranks(cursor)
-    cursor.expect_end("nothing after it")
-    return condition
+    return condition, read_tag(cursor, of_query=of_query)
 
 
 def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition:
@@ -438,7 +408,8 @@ def _read_latency(cursor: Cursor) -> LatencyCondition:
     return LatencyCondition(_PERCENTILES[name], milliseconds)
 
 
-def _read_tag(cursor: Cursor, *, of_query: bool) -> str | None:
+def read_tag(cursor: Cursor, *, of_query: bool) -> str | None:
+    """Read the tag that ends the text at *cursor*; None if there is none, as always where it is *of_query*."""
     if cursor.position == len(cursor.text):
         return None
     start = cursor.position
@@ -453,44 +424,12 @@ def _read_tag(cursor: Cursor, *, of_query: bool) -> str | None:
     return tag
 
 
-def _read_ranks(cursor: Cursor) -> Condition:
-    document = _read_document(cursor)
-    if cursor.take(re.compile(r"before(?!\S)")):
-        return _read_before(cursor, document)
-    negated = cursor.take(re.compile(r"not(?!\S)")) is not None
-    if cursor.take(re.compile(r"in\s+top(?!\S)")) is None:
-        expected = "'in top'" if negated else "'in top', 'not in top' or 'before'"
-        quotes = "; put a document id with spaces in quotes"
-        cursor.fail(f"{cursor.describe_next()}, expected {expected} after the document {document!r}{quotes}")
-    return InTop(document, cursor.read_whole_number("a rank such as 10", least=1), negated)
-
-
-def _read_before(cursor: Cursor, document: str) -> Before:
-    start = cursor.position
-    other = _read_document(cursor)
-    if other == document:
-        cursor.fail(f"the document {document!r} cannot be before itself", start)
-    return Before(document, other)
-
-
-def _read_document(cursor: Cursor) -> str:
-    start = cursor.position
-    match = cursor.take(_DOCUMENT)
-    if match is None:
-        hint = " with its closing quote" if cursor.position < len(cursor.text) else ""
-        cursor.fail(f"{cursor.describe_next()}, expected a document id{hint}")
-    document = next(group for group in match.groups() if group is not None)
-    if not document:
-        cursor.fail("found an empty document id", start)
-    return document
-
-
 def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STANDARD) -> str | None:
     """
     Whether a condition can be met and can fail at all, by its measure's range.
 
     Args:
-        condition: What `parse_threshold` or `parse_expectation` gave.
+        condition: That of a threshold or of an expectation.
         gain: The gain in force where the measure names none.
         profile: The profile whose rules apply.
 
@@ -507,6 +446,8 @@ def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STA
         return _check_drop_reach(DropCondition(condition.measure, condition.by), gain, profile)
     if isinstance(condition, HitCount) and condition.operator is Operator.BELOW and condition.required == 0:
         return "there cannot be fewer than 0 hits; expected 'hits < 1' or 'hits = 0' for no hits"
+    if isinstance(condition, DistinctValues) and condition.operator is Operator.BELOW and condition.required == 0:
+        return "there cannot be fewer than 0 values; expected '< 1' or '= 0' for none"
     return None
 
 

@@ -21,6 +21,8 @@ from harness.model import (
     BaselineCondition,
     Condition,
     DropCondition,
+    FieldExpectation,
+    HitCount,
     Query,
     ScoreCondition,
     StatisticKind,
@@ -28,6 +30,7 @@ from harness.model import (
     Suite,
     Threshold,
     Unit,
+    UnresolvedCondition,
     Verdict,
     Waiver,
     select_tagged,
@@ -242,10 +245,23 @@ def needs_baseline(suite: Suite, request: str | None) -> bool:
     return False
 
 
+def list_read_fields(suite: Suite, request: str) -> tuple[str, ...]:
+    """The fields of hits that the expectations of *suite* and of its queries read in a run with *request*."""
+    fields: dict[str, None] = {}
+    for threshold in _iterate_thresholds(suite):
+        if isinstance(threshold.condition, FieldExpectation) and is_for_request(threshold, suite, request):
+            fields[threshold.condition.field] = None
+    return tuple(fields)
+
+
 def is_per_query(condition: Condition) -> bool:
     """Whether *condition* checks each query by itself."""
     if isinstance(condition, DropCondition):
         return condition.every
+    if isinstance(condition, UnresolvedCondition):
+        return condition.is_expectation
+    if isinstance(condition, HitCount | FieldExpectation):
+        return True
     return isinstance(condition, ScoreCondition | AgreementCondition) and condition.statistic is StatisticKind.EVERY
 
 

@@ -116,6 +116,8 @@ class SearchRequest:
     """The field to return as snippet, or `ANY_TEXT`."""
     fields: tuple[str, ...] = ()
     """The fields whose texts to return."""
+    value_fields: tuple[str, ...] = ()
+    """The fields whose values to return, which expectations read, whatever the body selects."""
     highlights: bool = False
     """Whether the body has a `highlight` of the harness, which marks words in the title and in *fields*."""
     unique_ids: bool = False

@@ -54,6 +54,10 @@ class Highlight:
         return start if blank < 0 else blank + 1
 
 
+FieldScalar: TypeAlias = str | int | float | bool
+"""A value in a field of a document."""
+
+
 @dataclass(frozen=True, slots=True)
 class Hit:
     """A document as the server returned it."""
@@ -75,6 +79,10 @@ class Hit:
     """Those of the requested fields that are URLs, whole; the first of several. None as *texts*."""
     highlights: Mapping[str, Highlight] | None = None
     """The *texts* in which the server found words of the query, by field; None if it was not asked for them."""
+    values: Mapping[str, tuple[FieldScalar, ...]] | None = None
+    """
+    The values of the fields that expectations read, by field, without fields that it lacks. None if they are unknown.
+    """
 
     @classmethod
     def build(
@@ -100,10 +108,11 @@ class Hit:
         _set_sort(hit, sort)
         _set_urls(hit, None)
         _set_highlights(hit, None)
+        _set_values(hit, None)
         return hit
 
 
-_set_id, _set_score, _set_title, _set_snippet, _set_texts, _set_sort, _set_urls, _set_highlights = (
+_set_id, _set_score, _set_title, _set_snippet, _set_texts, _set_sort, _set_urls, _set_highlights, _set_values = (
     getattr(Hit, slot.name).__set__ for slot in fields(Hit)
 )
 
@@ -231,6 +240,17 @@ class NamedField:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckedField:
+    """A field that expectations read, as the mappings of the searched indexes have it."""
+
+    name: str
+    types: tuple[str, ...] = ()
+    """Its types, sorted; several where indexes differ, none if no searched index has it."""
+    meant: str | None = None
+    """The field that was probably meant, if no searched index has it."""
+
+
+@dataclass(frozen=True, slots=True)
 class TargetChecks:
     """The results of checking the target of a run."""
 
@@ -256,6 +276,8 @@ class TargetChecks:
     """The field of the suite's ``display.title``, if hits were returned and none has it."""
     problems: tuple[str, ...] = ()
     """Sentences on what could not be checked, and why."""
+    read_fields: tuple[CheckedField, ...] = ()
+    """The fields that expectations read; without those that could not be looked up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -423,6 +445,7 @@ class Unit(StrEnum):
     QUERIES = "queries"
     RANK = "rank"
     HITS = "hits"
+    VALUES = "values"
     MILLISECONDS = "ms"
 
 

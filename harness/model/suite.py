@@ -286,10 +286,87 @@ class HitCount:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldValue:
+    """A value as an expectation has it; what is in quotes is a text, whatever it looks like."""
+
+    text: str
+    is_quoted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FieldBound:
+    """A comparison with *value*, which is a number or a date: never `=`."""
+
+    operator: Operator
+    value: FieldValue
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRequirement:
+    """
+    What a field of a hit has to hold: ``in_stock = true``, ``brand in {Acme, "Big Co"}``, ``price in 10..100``.
+
+    A hit meets it by any one of the field's values that equals one of *allowed*, where there are any, and is within all
+    *bounds*. With neither, any value will do.
+    """
+
+    field: str
+    allowed: tuple[FieldValue, ...] = ()
+    bounds: tuple[FieldBound, ...] = ()
+
+
+class HitQuantifier(StrEnum):
+    """How many of the first hits have to meet a requirement."""
+
+    ANY = "any"
+    """At least one."""
+    EVERY = "every"
+    NO = "no"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldInTop:
+    """``in_stock = true in top 10``, ``every hit in top 10 has in_stock = true``, ``no hit in top 3 has price > 9``."""
+
+    quantifier: HitQuantifier
+    requirement: FieldRequirement
+    k: int
+
+    @property
+    def field(self) -> str:
+        """The field that it reads."""
+        return self.requirement.field
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctValues:
+    """``distinct brand >= 8 in top 10``: how many different values the first hits have in a field."""
+
+    field: str
+    operator: Operator
+    required: int
+    k: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoRepeats:
+    """``no repeated group in top 10``: no two of the first hits share a value of a field."""
+
+    field: str
+    k: int
+
+
+FieldExpectation: TypeAlias = FieldInTop | DistinctValues | NoRepeats
+"""Expectations that read a field of the hits, which the requests have to return."""
+
+
+@dataclass(frozen=True, slots=True)
 class UnresolvedCondition:
     """A condition whose text has ``${VARIABLES}``, in a suite loaded without an environment."""
 
     variables: tuple[str, ...]
+    is_expectation: bool = False
+    """Whether it is an expectation, which checks each query by itself."""
 
 
 BaselineCondition: TypeAlias = DropCondition | WorseCondition | SignificanceCondition
@@ -306,6 +383,7 @@ Condition: TypeAlias = (
     | InTop
     | Before
     | HitCount
+    | FieldExpectation
     | UnresolvedCondition
 )
 
@@ -332,7 +410,7 @@ class Waiver:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A threshold, or a rank expectation of one query."""
+    """A threshold, or an expectation: of one query, or of each query of a suite or of a tag."""
 
     text: str
     """As written in the suite."""
@@ -502,7 +580,7 @@ class HttpRequest:
     ids_optional: bool = False
     """Whether an answer without the list of ids is one without hits."""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """Selects by name what else is shown of the hits; each a list as that of *titles*."""
+    """Selects by name what else is shown of the hits, or read by expectations; each a list as that of *titles*."""
 
     @property
     def response_paths(self) -> tuple[str, ...]:
@@ -523,6 +601,7 @@ class Suite:
     measures: tuple[Measure, ...]
     queries: tuple[Query, ...]
     thresholds: tuple[Threshold, ...] = ()
+    """Its thresholds, then its expectations of each query."""
     gain: Gain = Gain()
     profile: Profile = Profile.STANDARD
     grades: Mapping[str, float] = field(default_factory=dict)

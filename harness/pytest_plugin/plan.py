@@ -152,7 +152,7 @@ def _name_cell(item: PlannedItem, request: str | None, index: str | None, label:
 def _is_per_query(gated: GatedThreshold) -> bool:
     """Whether the threshold checks each query by itself; with unset variables, its first words decide."""
     condition = gated.threshold.condition
-    if isinstance(condition, UnresolvedCondition):
+    if isinstance(condition, UnresolvedCondition) and not condition.is_expectation:
         return "every" in gated.threshold.text.split()[:2]
     return is_per_query(condition)
 

@@ -213,7 +213,7 @@ def describe_waiver(verdict: Verdict) -> str | None:
     return f"{waiver.reason}, until {waiver.until}" if waiver.until else waiver.reason
 
 
-_ONE_OF: Mapping[Unit, str] = {Unit.QUERIES: "query", Unit.HITS: "hit"}
+_ONE_OF: Mapping[Unit, str] = {Unit.QUERIES: "query", Unit.HITS: "hit", Unit.VALUES: "value"}
 
 
 def _with_unit(text: str, value: float | None, unit: Unit | None) -> str:

@@ -278,6 +278,7 @@ def answer_cell(
     try:
         run = send_first_pass(cell, shared_state, record, target, continued)
         run = join_runs(run, continued)
+        run = add_values(cell, run, target)
         run = search_open_tails(cell, run, continued, target)
         run = add_facts_and_titles(cell, run, target)
         run = repeat_searches(cell, shared_state, run, target)
@@ -606,6 +607,13 @@ def search_open_tails(cell: Cell, run: Run, earlier: Run | None, target: OpenTar
     return search_tails(suite, run, target.query_search, budget=target.watch.seconds_left)
 
 
+def add_values(cell: Cell, run: Run, target: OpenTarget) -> Run:
+    """*run* with the values of fields that expectations read, where its requests could not return them."""
+    from harness.run.look_ups import look_up_values
+
+    return look_up_values(cell.selection.whole_suite, run, target.search, budget=target.watch.seconds_left)
+
+
 def add_facts_and_titles(cell: Cell, run: Run, target: OpenTarget) -> Run:
     """*run* with the facts on its index, where a baseline or a merge needs them, and with titles."""
     if cell.is_compared or cell.options.shard is not None:
@@ -651,6 +659,7 @@ def repeat_once(
         plan = plan_searches(target.suite, replace(options, further=further, titles=False, preference=preference))
         with gc_paused():
             again = send_plan(plan, follow(shared_state, target, NeededHits(target.query_search, plan)), target)
+        again = add_values(cell, again, target)
         if cell.needs_tails:
             again = search_tails(
                 target.suite, again, target.query_search, budget=target.watch.seconds_left, preference=preference

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 from harness.errors import SearchError
 from harness.gate.judge_answers import list_named_documents
+from harness.gate.selection import list_read_fields
 from harness.hooks import HookedSearch
 from harness.metrics.ranking import gain_of
 from harness.metrics.score import failure_text
 from harness.model import (
+    CheckedField,
     Failure,
     FailureKind,
     Hit,
@@ -159,6 +161,7 @@ class TargetCheck:
         self._index = None if self._dialect.is_pinned(self._first) else self._first.index
         self._relevant = _find_relevant(suite)
         self._expected = _find_expected(suite)
+        self._read_fields = list_read_fields(suite, searches.template.name)
         self._unclear_ids: list[str] = []
         """Ids of look-ups whose answer does not say which of them the target has."""
         self._check_requests = self._prepare_requests(suite)
@@ -214,6 +217,7 @@ class TargetCheck:
             return _fail_rankings(run, checks)
         checks = self._add_similar_ids(checks, self._expected)
         checks = self._add_unknown_fields(checks)
+        checks = self._add_read_fields(checks)
         return self._add_titles(run, checks, budget)
 
     def _read_answers(self, answers: Sequence[Response]) -> None:
@@ -312,6 +316,27 @@ class TargetCheck:
         unknown = self._dialect.list_unknown_fields(list(places), self._known.field_types)
         fields = tuple(NamedField(name, places[name], self._find_field_meant(name)) for name in unknown)
         return replace(checks, unknown_fields=fields)
+
+    def _add_read_fields(self, checks: TargetChecks) -> TargetChecks:
+        """Add the fields that expectations read, with their types; those of a point in time are not known."""
+        if self._index is None or not self._read_fields:
+            return checks
+        self._look_up_fields(self._read_fields)
+        if self._known.field_problem:
+            problems = dict.fromkeys((*checks.problems, self._known.field_problem))
+            return replace(checks, problems=tuple(problems))
+        types_by_name = self._known.field_types
+        unknown = self._dialect.list_unknown_fields(self._read_fields, types_by_name)
+        # A field that the request defines is in no mapping.
+        own_fields = self._dialect.list_own_fields(self._first)
+        fields = []
+        for name in self._read_fields:
+            if name in unknown:
+                if name not in own_fields:
+                    fields.append(CheckedField(name, meant=self._find_field_meant(name)))
+            elif name in types_by_name:
+                fields.append(CheckedField(name, tuple(sorted(types_by_name[name]))))
+        return replace(checks, read_fields=tuple(fields))
 
     def _look_up_fields(self, names: Sequence[str]) -> None:
         """Look up the types of fields and of those that contain them, which were not looked up before."""

@@ -2,17 +2,20 @@
 What is looked up after the searches: titles and fields of documents, and where the documents rank that a ranking lacks.
 
 Titles are looked up by id, once for each document, and what else a suite displays for the first hits of some queries.
-One more request for the worst queries tells why documents are missing. A look-up decides nothing.
+One more request for the worst queries tells why documents are missing. These look-ups decide nothing; the values that
+expectations read are looked up too, where a search template does not return them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from harness.errors import SearchError
+from harness.gate.selection import list_read_fields
 from harness.hooks import Hooks
 from harness.model import (
     Absence,
@@ -102,6 +105,55 @@ def look_up_titles(
     except SearchError:
         pass  # the titles that were found before are shown
     return replace(run, titles=titles)
+
+
+def look_up_values(suite: Suite, run: Run, search: Search, *, budget: float | None = None) -> Run:
+    """
+    *run* with the values that expectations read of those hits for which a search template does not return them.
+
+    Any other request returns them itself. Nothing can be added to one that the engine makes of a template, so the
+    documents are looked up by id. The values of a hit that is not found so are unknown, which no expectation passes on.
+
+    Args:
+        suite: Has the expectations.
+        run: Holds the rankings, and the index that was searched.
+        search: The search that returned *run*.
+        budget: Seconds that this may take.
+    """
+    from harness.suites.requests import build_request
+
+    fields, template = list_read_fields(suite, run.request), suite.requests.get(run.request)
+    dialect = find_dialect(suite.target.service)
+    answered = (query for query in suite.queries if isinstance(run.responses.get(query.id), Ranking))
+    query = next(answered, None)
+    if not fields or template is None or query is None or not dialect.has_indexes:
+        return run
+    request = replace(build_request(suite, template, query), index=run.index)
+    if not dialect.is_filled_by_server(request):
+        return run
+    lacking: dict[str, None] = {}
+    for hit in run.hits:
+        if hit.values is not None and not set(fields) <= hit.values.keys():
+            lacking[hit.id] = None
+    found: Mapping[str, Hit] = {}
+    with suppress(SearchError):
+        options = LookUpOptions(value_fields=fields)
+        found, _ = find_texts(search, request, list(lacking), options, budget=budget)
+    responses: dict[str, Response] = {}
+    for query_id, response in run.responses.items():
+        if isinstance(response, Ranking):
+            hits = [_add_values(hit, found) if hit.id in lacking else hit for hit in response.hits]
+            response = replace(response, hits=tuple(hits))
+        responses[query_id] = response
+    return replace(run, responses=responses)
+
+
+def _add_values(hit: Hit, found: Mapping[str, Hit]) -> Hit:
+    """*hit* with the values that were *found* by its id; those that came with the ranking count before them."""
+    looked_up = found.get(hit.id)
+    if looked_up is None or looked_up.values is None:
+        return replace(hit, values=None)
+    return replace(hit, values={**looked_up.values, **(hit.values or {})})
 
 
 def find_untitled_hits(run: Run, queries: Iterable[str] | None = None) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from harness.gate.selection import list_read_fields
 from harness.model import RequestTemplate, SearchRequest, Suite, iterate_members
 from harness.search import find_dialect
 
@@ -84,6 +85,7 @@ def make_requests(
     may_find_another = suite.target.id_field is not None or suite.target.unique_ids
     reads_titles = titles or dialect.selects_fields(template) or may_find_another
     returns_titles = suite.display.title is not None and reads_titles
+    value_fields = list_read_fields(suite, template.name) if dialect.has_indexes else ()
     requests = []
     for query in suite.queries:
         request = build_request(suite, template, query, size)
@@ -91,6 +93,8 @@ def make_requests(
             request = dialect.with_size(request, _count_with_one_more(suite, request))
         if returns_titles:
             request = replace(request, title_field=suite.display.title)
+        if value_fields:
+            request = replace(request, value_fields=value_fields)
         if preference is not None:
             request = dialect.prefer(request, preference)
         requests.append(request)

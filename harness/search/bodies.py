@@ -172,6 +172,7 @@ def make_ids_request(request: SearchRequest, ids: Sequence[str], options: LookUp
         title_field=options.title_field,
         snippet=options.snippet,
         fields=options.fields,
+        value_fields=options.value_fields,
         highlights=highlight is not None,
     )
 

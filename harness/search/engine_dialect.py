@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from harness.model import Cluster, Json, Ranking, RequestTemplate, SearchRequest, SentRequest
 from harness.search import bodies
 from harness.search.definitions import References, StoredObject, find_objects, find_references
-from harness.search.fields import find_named_fields, has_fixed_fields, list_unknown_fields
+from harness.search.fields import find_named_fields, has_fixed_fields, list_own_fields, list_unknown_fields
 from harness.search.msearch import (
     HEADER_PARAMS,
     add_preference,
@@ -184,6 +184,10 @@ class EngineDialect(Dialect):
     def find_named_fields(self, request: SearchRequest) -> Mapping[str, str]:
         """See `Dialect.find_named_fields`."""
         return find_named_fields(request.body)
+
+    def list_own_fields(self, request: SearchRequest) -> frozenset[str]:
+        """See `Dialect.list_own_fields`."""
+        return list_own_fields(request.body)
 
     def has_fixed_fields(self, template: RequestTemplate) -> bool:
         """See `Dialect.has_fixed_fields`."""

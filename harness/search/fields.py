@@ -88,6 +88,19 @@ def select_runtime_fields(body: Json) -> dict[str, Json]:
     return {key: body[key] for key in ("runtime_mappings", "derived") if key in body}
 
 
+def list_own_fields(body: Json) -> frozenset[str]:
+    """
+    The fields that *body* defines itself.
+
+    >>> sorted(list_own_fields({"runtime_mappings": {"margin": {"type": "double"}}}))
+    ['margin']
+    """
+    own_fields: set[str] = set()
+    for definitions in select_runtime_fields(body).values():
+        own_fields.update(_as_mapping(definitions))
+    return frozenset(own_fields)
+
+
 def find_named_fields(body: Json) -> dict[str, str]:
     """
     The fields that a body of `_search` names, each with its first place.
@@ -100,9 +113,7 @@ def find_named_fields(body: Json) -> dict[str, str]:
     fields: dict[str, str] = {}
     if not isinstance(body, Mapping):
         return fields
-    own_fields: set[str] = set()
-    for definitions in select_runtime_fields(body).values():
-        own_fields.update(_as_mapping(definitions))
+    own_fields = list_own_fields(body)
     for name, place in _walk_search(body, ""):
         if name.startswith("_") or "*" in name:
             continue

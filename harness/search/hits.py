@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeGuard
 
 from harness.metrics.ranking import exact_number, finite
-from harness.model import Failure, FailureKind, Hit, Json, Ranking
+from harness.model import Failure, FailureKind, FieldScalar, Hit, Json, Ranking
 from harness.search.highlights import read_highlights
 from harness.search.msearch import Entry
 from harness.search.texts import find_value, make_snippet, read_texts, read_urls
@@ -106,6 +106,8 @@ def _read_hit(hit: Json, place: int, entry: Entry) -> Hit:
     if entry.sort_places != ():
         sort = _read_sort_values(hit.get("sort"), entry.sort_places, place)
     document = Hit.build(identity, score, title, snippet, None, sort)
+    if entry.value_fields:
+        document = replace(document, values=read_values(hit, entry.value_fields))
     return _add_texts(document, hit, entry) if entry.fields or entry.highlights else document
 
 
@@ -120,6 +122,55 @@ def _add_texts(document: Hit, hit: dict[str, Any], entry: Entry) -> Hit:
             highlighted[entry.title_field] = document.title
         highlights = read_highlights(hit.get("highlight"), highlighted)
     return replace(document, texts=texts, urls=read_urls(source, entry.fields), highlights=highlights)
+
+
+def read_values(hit: Mapping[str, Json], fields: Iterable[str]) -> dict[str, tuple[FieldScalar, ...]]:
+    """
+    The values of each of *fields* that *hit* has: those of its `_source`, else those of its `fields`.
+
+    An engine may return another form in `fields`, such as the lower case of a keyword, but it has there what no source
+    has: subfields, runtime fields and aliases.
+
+    >>> shoes = {"_source": {"price": 9.5, "sizes": [41, 42], "shop": [{"open": True}, {"open": None}]}}
+    >>> read_values(shoes, ["price", "sizes", "shop.open", "brand"])
+    {'price': (9.5,), 'sizes': (41, 42), 'shop.open': (True,)}
+    """
+    values = {}
+    for field in fields:
+        found = find_scalars(hit.get("_source"), field) or find_scalars(hit.get("fields"), field)
+        if found:
+            values[field] = tuple(found)
+    return values
+
+
+def find_scalars(document: Json, path: str) -> list[FieldScalar]:
+    """All texts, numbers and booleans at *path* as `find_value` follows it, but into each object of a list too."""
+    found: list[FieldScalar] = []
+    if isinstance(document, list):
+        for part in document:
+            found += find_scalars(part, path)
+    elif isinstance(document, dict):
+        for name, value in document.items():
+            if name == path:
+                found += list_scalars(value)
+            elif path.startswith(f"{name}."):
+                found += find_scalars(value, path[len(name) + 1 :])
+    return found
+
+
+def list_scalars(value: Json) -> list[FieldScalar]:
+    """*value*, or the members of a list, in lists too, that are texts, numbers or booleans; not those of objects."""
+    if isinstance(value, str):
+        return [make_printable(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return []  # a number that is too large for JSON, of which nothing is known
+    if isinstance(value, bool | int | float):
+        return [value]
+    scalars: list[FieldScalar] = []
+    if isinstance(value, list):
+        for member in value:
+            scalars += list_scalars(member)
+    return scalars
 
 
 def _read_sort_values(values: Json, places: tuple[int, ...] | None, rank: int) -> tuple[Json, ...] | None:

@@ -23,13 +23,14 @@ from jsonpath.function_extensions import Match, Search
 from jsonpath.segments import JSONPathRecursiveDescentSegment
 
 from harness.errors import UsageError
-from harness.model import Hit, HttpRequest, Json, Ranking
+from harness.model import FieldScalar, Hit, HttpRequest, Json, Ranking
 from harness.search.hits import (
     MalformedAnswer,
     describe_kind,
     describe_value,
     drop_repeated_hits,
     is_text,
+    list_scalars,
     make_printable,
     read_score,
     read_total,
@@ -136,7 +137,7 @@ def _read_content(content: Json, http: HttpRequest) -> Ranking:
         hit = Hit(str(value), score, _make_title(titles.get(place)))
         if columns:
             shown = {field: column.get(place) for field, column in columns.items()}
-            hit = replace(hit, texts=_make_texts(shown), urls=_find_urls(shown))
+            hit = replace(hit, texts=_make_texts(shown), urls=_find_urls(shown), values=_list_values(shown))
         hits.append(hit)
     unique_hits, duplicates = drop_repeated_hits(hits)
     total, doubt = _find_total(content, http.total, len(hits))
@@ -156,6 +157,11 @@ def _make_title(value: Json) -> str | None:
 def _make_texts(values: Mapping[str, Json]) -> dict[str, str]:
     texts = {field: make_text(value) for field, value in values.items()}
     return {field: text for field, text in texts.items() if text}
+
+
+def _list_values(values: Mapping[str, Json]) -> dict[str, tuple[FieldScalar, ...]]:
+    scalars = {field: tuple(list_scalars(value)) for field, value in values.items()}
+    return {field: found for field, found in scalars.items() if found}
 
 
 def _find_urls(values: Mapping[str, Json]) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """
 The body of an `_msearch`: a header line and a body line for each request.
 
-The application's own body is sent unchanged. Only `_source` is added if the body does not select fields, because it
-does not affect the ranking.
+The application's own body is sent unchanged. Only `_source` is added if the body does not select fields, and `fields`
+if expectations read some, because they do not affect the ranking.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class Entry:
     """That of a search which is sent by itself; its lines are the body then."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are read."""
+    value_fields: tuple[str, ...] = ()
+    """The fields whose values are read."""
     highlights: bool = False
     """Whether words are marked in the title and in *fields*."""
     sort_places: tuple[int, ...] | None = ()
@@ -74,7 +76,7 @@ class Entry:
     def reads_fields(self) -> bool:
         """Whether more than the ids and the scores of the hits is read."""
         others = self.title_field, self.snippet, self.id_field
-        return bool(self.fields) or self.sort_places != () or others != (None, None, None)
+        return bool(self.fields or self.value_fields) or self.sort_places != () or others != (None, None, None)
 
 
 def make_entry(place: int, request: SearchRequest) -> Entry | Failure:
@@ -107,6 +109,7 @@ def _make_body_entry(place: int, request: SearchRequest, body: Mapping[str, Json
         title_field=request.title_field,
         snippet=request.snippet,
         fields=request.fields,
+        value_fields=request.value_fields,
         highlights=request.highlights,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
@@ -121,9 +124,9 @@ def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, 
     The entry of a search template; a Failure where *body* is none.
 
     The body that is searched is made by the engine. So nothing is added to it, as `_make_body_entry` adds the fields to
-    return: the title and the id are read if the template returns them. *snippet* and *fields* are those of documents
-    that are looked up by id, never with a template. The *size* is only a parameter, which a template may not use, so
-    that the number of hits cannot be checked against it.
+    return: the title, the id and values of fields are read if the template returns them. *snippet* and *fields* are
+    those of documents that are looked up by id, never with a template. The *size* is only a parameter, which a template
+    may not use, so that the number of hits cannot be checked against it.
     """
     template = body["template"]
     others = sorted(body.keys() - {"template", "size"})
@@ -148,6 +151,7 @@ def _make_template_entry(place: int, request: SearchRequest, body: Mapping[str, 
         path=path,
         is_template=True,
         title_field=request.title_field,
+        value_fields=request.value_fields,
         unique_ids=request.unique_ids,
         id_field=request.id_field,
         may_stop_early=may_stop_early,
@@ -166,14 +170,22 @@ def _write(request: SearchRequest, content: Json) -> tuple[str, bytes]:
 
 
 def _add_content(request: SearchRequest, body: Mapping[str, Json]) -> dict[str, Json]:
-    """*body* with the fields to return, if it does not select fields itself, and the one that holds the id."""
+    """
+    *body* with the fields to return, if it does not select fields itself, and those whose values decide something: the
+    one that holds the id, and those that expectations read.
+    """
     content = dict(body)
     if CONTENT_KEYS.isdisjoint(body):
         fields_read = [field for field in (request.title_field, request.snippet, *request.fields) if field]
+        fields_read += [field for field in request.value_fields if field not in fields_read]
         content["_source"] = fields_read or False
-    if request.id_field is not None:
+    # A body that selects another part of the source returns these beside it.
+    needed = list(request.value_fields)
+    if request.id_field is not None and request.id_field not in needed:
+        needed.append(request.id_field)
+    if needed:
         fields = body.get("fields")
-        content["fields"] = [*fields, request.id_field] if isinstance(fields, list) else [request.id_field]
+        content["fields"] = [*fields, *needed] if isinstance(fields, list) else needed
     return content
 
 

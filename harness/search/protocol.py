@@ -63,6 +63,8 @@ class LookUpOptions:
     """The field for the snippet, or `ANY_TEXT`."""
     fields: tuple[str, ...] = ()
     """The fields whose texts are returned."""
+    value_fields: tuple[str, ...] = ()
+    """The fields whose values are returned."""
     highlights: bool = False
     """Whether words of the query are marked in the title and in *fields*, where the request has a query of words."""
 
@@ -199,6 +201,10 @@ class Dialect(ABC):
     def find_named_fields(self, request: SearchRequest) -> Mapping[str, str]:
         """The fields that *request* names, each with its first place."""
         return {}
+
+    def list_own_fields(self, request: SearchRequest) -> frozenset[str]:
+        """The fields that *request* defines itself, and no index needs to have."""
+        return frozenset()
 
     def has_fixed_fields(self, template: RequestTemplate) -> bool:
         """Whether all texts that may be filled into *template* leave the fields that it names as they are."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from harness.metrics.score import get_measure
 from harness.model import (
     AgreementCondition,
+    FieldExpectation,
     InTop,
     Json,
     Measure,
@@ -64,7 +65,7 @@ def _iterate_needs(measures: Iterable[Measure], thresholds: Iterable[Threshold])
         measure_of_threshold = get_measure(threshold)
         if measure_of_threshold is not None:
             yield measure_of_threshold.cutoff or 0, threshold.text
-        elif isinstance(condition, InTop):
+        elif isinstance(condition, InTop | FieldExpectation):
             yield condition.k, threshold.text
         elif isinstance(condition, AgreementCondition):
             yield condition.agreement.cutoff or 0, threshold.text

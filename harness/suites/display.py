@@ -12,8 +12,8 @@ from harness.model import Display, RequestTemplate, Suite
 from harness.suites.files import SuiteFiles
 from harness.suites.reading import Reading
 from harness.suites.shape import DisplayShape
+from harness.suites.thresholds import explain_no_path
 from harness.suites.yaml import Problems, ScalarNode, describe
-from harness.words import did_you_mean, listed
 
 _HOST = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::[0-9]{1,5})?")
 """A host as it is written into the page's content security policy, where any other character could add a rule."""
@@ -52,9 +52,7 @@ def check_display_paths(
         known = template.http.fields
         for field in (shape.title, *shape.fields, shape.image, shape.link):
             if isinstance(field, ScalarNode) and not field.unset and field not in known:
-                expected = f"one of {listed(list(known))}" if known else "one under 'fields' beside 'ids'"
-                message = f"the request {template.name!r} has no path for the field {str(field)!r}, expected {expected}"
-                problems.note(field.mark, f"{message}{did_you_mean(field, known)}")
+                problems.note(field.mark, explain_no_path(template, str(field)))
 
 
 def add_title_paths(templates: Mapping[str, RequestTemplate], title: str | None) -> dict[str, RequestTemplate]:

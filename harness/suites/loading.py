@@ -57,7 +57,7 @@ from harness.suites.requests import (
     read_target,
     read_templates,
 )
-from harness.suites.thresholds import ThresholdReader, check_tags, read_measures
+from harness.suites.thresholds import ThresholdReader, check_field_paths, check_tags, read_measures
 from harness.suites.yaml import Problems
 
 
@@ -94,7 +94,7 @@ class LoadedSuite:
             requests=add_title_paths(self._templates, display.title),
             measures=self._measures,
             queries=self._judged_queries,
-            thresholds=self._thresholds,
+            thresholds=self._thresholds + self._expectations,
             gain=self._gain,
             profile=self._profile,
             grades=self._grade_names,
@@ -186,6 +186,12 @@ class LoadedSuite:
         return self._threshold_reader.read_thresholds(reading.shape.thresholds, reading.problems, of_query=False)
 
     @cached_property
+    def _expectations(self) -> tuple[Threshold, ...]:
+        """What the suite expects of each query."""
+        reading = self.reading
+        return self._threshold_reader.read_expectations(reading.shape.expect, reading.problems, of_query=False)
+
+    @cached_property
     def _threshold_reader(self) -> ThresholdReader:
         return ThresholdReader(
             gain=self.known_gain,
@@ -197,7 +203,7 @@ class LoadedSuite:
     @property
     def all_thresholds(self) -> list[Threshold]:
         """The thresholds of the suite, and the thresholds and expectations of its queries."""
-        thresholds = list(self._thresholds)
+        thresholds = [*self._thresholds, *self._expectations]
         for query in self._queries or ():
             thresholds += query.thresholds
         return thresholds
@@ -315,6 +321,7 @@ def _check(loaded: LoadedSuite) -> None:
         _check_queries(loaded)
     if loaded.is_whole("request", "requests"):
         check_gates(loaded.suite.requests.values(), loaded.all_thresholds, loaded.reading)
+        check_field_paths(loaded.all_thresholds, loaded.suite.requests, loaded.reading.problems)
     if not find_dialect(loaded.suite.target.service).has_indexes:
         check_service(loaded.all_thresholds, loaded.reading)
 

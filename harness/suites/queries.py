@@ -151,7 +151,7 @@ class _QueryReader:
 
     def _build_query(self, shape: QueryShape, problems: Problems) -> Query:
         thresholds = self.threshold_reader.read_thresholds(shape.thresholds, problems, of_query=True)
-        expectations = self.threshold_reader.read_expectations(shape.expect, problems)
+        expectations = self.threshold_reader.read_expectations(shape.expect, problems, of_query=True)
         tags: dict[str, None] = {}
         for tag in shape.tags:
             if str(tag) in tags:

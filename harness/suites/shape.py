@@ -178,7 +178,7 @@ class ThresholdShape(LineShape):
 
 
 class ExpectationShape(LineShape):
-    """A rank expectation with more keys."""
+    """An expectation with more keys."""
 
     expect: Text = Field(description="The expectation, such as sku-17 in top 3.")
     xfail: WaiverShape | None = Field(None, description="An expected failure.")
@@ -218,7 +218,9 @@ class QueryShape(Shape):
     )
     judgments: dict[Key, Grade] = Field({}, description="Document id: grade, by number or by the name of a grade.")
     thresholds: list[ThresholdLine] = Field([], description="Its own thresholds, such as nDCG@10 >= 0.9.")
-    expect: list[ExpectationLine] = Field([], description="Expectations about single documents: sku-17 in top 3.")
+    expect: list[ExpectationLine] = Field(
+        [], description="What is expected of its hits: sku-17 in top 3, in_stock = true in top 3."
+    )
     markers: Markers = Field([], description="pytest markers of its tests.")
     xfail: WaiverShape | None = Field(None, description="Expected failure of its thresholds and expectations.")
     skip: WaiverShape | None = Field(None, description="Skipped.")
@@ -370,6 +372,9 @@ class SuiteShape(Shape):
     )
     measures: list[Text] = Field([], description="The measures, such as nDCG@10.")
     thresholds: list[ThresholdLine] = Field([], description="The thresholds.")
+    expect: list[ExpectationLine] = Field(
+        [], description="What is expected of the hits of each query: every hit in top 10 has in_stock = true."
+    )
     queries: Annotated[
         Annotated[Text, Tag("<text>")]
         | Annotated[list[QueryShape], Tag("<list>")]

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from harness.errors import GrammarError, MeasureError, ProblemKind, UnknownMeasure
-from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
+from harness.gate.expectations import parse_expectation, parse_suite_expectation
+from harness.gate.grammar import check_reach, parse_threshold
 from harness.gate.judge_estimates import explain_not_estimable
 from harness.metrics import is_of_novelty, parse_measure
 from harness.model import (
     Condition,
+    FieldExpectation,
     Gain,
     Measure,
     Profile,
@@ -24,11 +26,14 @@ from harness.model import (
 )
 from harness.suites.shape import ExpectationShape, ThresholdShape, WaiverShape
 from harness.suites.yaml import Problems, ScalarNode
-from harness.words import did_you_mean
+from harness.words import did_you_mean, listed
 
 _VARIABLE = re.compile(r"\$\{[^}]*\}+")
 _VALUE = "\0"
 """What stands for the value of a variable."""
+
+_NUMBER = "719368245"
+"""What stands for it in an expectation, whose grammar is then that of the text with values."""
 
 _FOR_A_TAG = re.compile(r"(?:[\d%\0]|quer(?:y|ies))\s+for\s+(\S.*)$")
 """
@@ -104,23 +109,35 @@ class ThresholdReader:
             thresholds.append(self._make_threshold(line, condition, tag, problems))
         return tuple(thresholds)
 
-    def read_expectations(self, lines: Iterable[Line], problems: Problems) -> tuple[Threshold, ...]:
-        """The expectations of a query; like `read_thresholds`."""
+    def read_expectations(self, lines: Iterable[Line], problems: Problems, *, of_query: bool) -> tuple[Threshold, ...]:
+        """The expectations of *lines*, which are a query's or the suite's; like `read_thresholds`."""
         expectations = []
         for line in lines:
             text = _find_text(line)
-            condition: Condition = UnresolvedCondition(text.variables)
+            tag = None
+            if text.variables and not of_query:
+                tag = _find_expectation_tag(text)
+                if tag and _NUMBER in tag:
+                    message = "found a variable in the tag, expected a tag as queries have it: it selects them"
+                    problems.note(text.mark, message)
+                    continue
+            condition: Condition = UnresolvedCondition(text.variables, is_expectation=True)
             if not text.unset:
                 try:
-                    parsed = parse_expectation(text)
+                    parsed, parsed_tag = (parse_expectation(text), None) if of_query else parse_suite_expectation(text)
                 except GrammarError as error:
                     _note_grammar_error(error, text, problems)
                     continue
+                if text.variables and parsed_tag != tag:
+                    message = f"the value of a variable has 'for {parsed_tag}', expected it as written"
+                    problems.note(text.mark, message)
+                    continue
+                tag = parsed_tag
                 if not _can_be_judged(parsed, text, problems, Gain(), Profile.STANDARD):
                     continue
                 if not (text.variables and self.checking):
                     condition = parsed
-            expectations.append(self._make_threshold(line, condition, None, problems))
+            expectations.append(self._make_threshold(line, condition, tag, problems))
         return tuple(expectations)
 
     def _make_threshold(self, line: Line, condition: Condition, tag: str | None, problems: Problems) -> Threshold:
@@ -189,6 +206,30 @@ def check_tags(thresholds: Sequence[Threshold], queries: Sequence[Query], proble
             problems.note(threshold.mark, f"no query has the tag {threshold.tag!r}{guess}")
 
 
+def check_field_paths(
+    thresholds: Iterable[Threshold], templates: Mapping[str, RequestTemplate], problems: Problems
+) -> None:
+    """Note fields of expectations that a request over HTTP has no path for: its answer is all that is known."""
+    for threshold in thresholds:
+        condition = threshold.condition
+        if not isinstance(condition, FieldExpectation):
+            continue
+        for template in templates.values():
+            is_meant = template.gates and (not threshold.requests or template.name in threshold.requests)
+            if template.http is None or not is_meant or condition.field in template.http.fields:
+                continue
+            message = explain_no_path(template, condition.field)
+            problems.note(threshold.mark, message)
+
+
+def explain_no_path(template: RequestTemplate, field: str) -> str:
+    """The problem of a *field* that the request over HTTP of *template* has no path for."""
+    known = {} if template.http is None else template.http.fields
+    expected = f"one of {listed(list(known))}" if known else "one under 'fields' beside 'ids'"
+    message = f"the request {template.name!r} has no path for the field {field!r}, expected {expected}"
+    return message + did_you_mean(field, known)
+
+
 def _find_text(line: Line) -> ScalarNode:
     if isinstance(line, ScalarNode):
         return line
@@ -205,6 +246,21 @@ def _find_written_tag(text: ScalarNode) -> str | None:
         written = _VARIABLE.sub(_VALUE, text.raw[:border]) + text.raw[border:]
     match = _FOR_A_TAG.search(written)
     return match[1].rstrip() if match else None
+
+
+def _find_expectation_tag(text: ScalarNode) -> str | None:
+    """
+    The tag of an expectation of the suite before its variables have values, by a number in place of each variable.
+
+    A number may stand for a value, a rank, a limit or a field. None if a variable stands for more than that.
+    """
+    border = text.raw.rfind("}") + 1
+    written = _VARIABLE.sub(_NUMBER, text.raw[:border]) + text.raw[border:]
+    try:
+        _, tag = parse_suite_expectation(written)
+    except GrammarError:
+        return None
+    return tag
 
 
 def _can_be_judged(

@@ -1,6 +1,7 @@
 """Expectations and latencies agree with what brute force over every possible answer says."""
 
 import math
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,14 +10,22 @@ from builders.gating import TODAY, ranking, suite_of
 from harness.gate import decide
 from harness.model import (
     Before,
+    DistinctValues,
     Engine,
     Failure,
     FailureKind,
+    FieldInTop,
+    FieldRequirement,
+    FieldValue,
+    Hit,
     HitCount,
+    HitQuantifier,
     InTop,
     LatencyCondition,
+    NoRepeats,
     Operator,
     Query,
+    Ranking,
     Run,
     Status,
     Threshold,
@@ -25,6 +34,7 @@ from harness.model import (
 
 documents = st.sampled_from("abcdefgh")
 depths = st.integers(1, 6)
+values = st.dictionaries(st.just("f"), st.lists(st.integers(0, 3) | st.booleans(), min_size=1, max_size=2).map(tuple))
 operators = st.sampled_from(list(Operator))
 expectations = st.one_of(
     st.builds(InTop, documents, st.integers(1, 9), st.booleans()),
@@ -106,3 +116,49 @@ def test_a_latency_with_a_time_missing_is_inconclusive(times, percentile):
     responses = {f"q{number}": ranking("", took=time) for number, time in enumerate(times)}
     verdict = decide_one(LatencyCondition(percentile, 1000.0), responses)
     assert (verdict.status is Status.INCONCLUSIVE) == (None in times)
+
+
+def count_distinct(hits):
+    """How many different values *hits* have; true is not 1."""
+    return len({(type(value), value) for hit in hits for value in hit.get("f", ())})
+
+
+def has_repeat(hits):
+    """Whether two of *hits* share a value."""
+    keys = [{(type(value), value) for value in hit.get("f", ())} for hit in hits]
+    return any(first & second for place, first in enumerate(keys) for second in keys[:place])
+
+
+def has_few(hit):
+    """Whether a value of *hit* is 0 or 1, which true and false are not."""
+    return any(value in (0, 1) and not isinstance(value, bool) for value in hit.get("f", ()))
+
+
+FEW = FieldRequirement("f", (FieldValue("0"), FieldValue("1")))
+FIELD_TRUTHS = {
+    FieldInTop(HitQuantifier.ANY, FEW, 1): lambda hits: any(map(has_few, hits)),
+    FieldInTop(HitQuantifier.EVERY, FEW, 1): lambda hits: bool(hits) and all(map(has_few, hits)),
+    FieldInTop(HitQuantifier.NO, FEW, 1): lambda hits: not any(map(has_few, hits)),
+    NoRepeats("f", 1): lambda hits: not has_repeat(hits),
+    DistinctValues("f", Operator.AT_LEAST, 2, 1): lambda hits: count_distinct(hits) >= 2,
+    DistinctValues("f", Operator.ABOVE, 2, 1): lambda hits: count_distinct(hits) > 2,
+    DistinctValues("f", Operator.AT_MOST, 2, 1): lambda hits: count_distinct(hits) <= 2,
+    DistinctValues("f", Operator.BELOW, 2, 1): lambda hits: count_distinct(hits) < 2,
+    DistinctValues("f", Operator.EQUAL, 2, 1): lambda hits: count_distinct(hits) == 2,
+}
+
+
+@given(st.lists(values, max_size=8), depths, st.integers(1, 9), st.sampled_from(list(FIELD_TRUTHS)))
+def test_fields_decide_exactly_where_the_whole_ranking_leaves_no_doubt(whole, depth, k, condition):
+    """The engine has the documents *whole*, and returns the first *depth* of them."""
+    hits = tuple(Hit(str(place), values=of_hit) for place, of_hit in enumerate(whole[:depth]))
+    verdict = decide_one(replace(condition, k=k), {"q": Ranking(hits)}, depth=depth)
+    truth = FIELD_TRUTHS[condition](whole[:k])
+    if verdict.status is Status.INCONCLUSIVE:
+        assert k > depth == len(hits)
+        others = [[{"f": (99 + place,)} for place in range(size)] for size in range(k + 1)]
+        others += [[{"f": (99 + place, 0)} for place in range(k)], [{"f": (2,)}] * k]
+        ends = {FIELD_TRUTHS[condition]([*whole[:depth], *more][:k]) for more in others}
+        assert len(ends) == 2, "some other hits would decide otherwise"
+    else:
+        assert verdict.status is (Status.PASSED if truth else Status.FAILED)

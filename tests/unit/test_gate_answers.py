@@ -6,7 +6,7 @@ import pytest
 
 from builders.gating import TODAY, empty_run, queries_of, ranking, suite_of, threshold
 from harness.gate import decide
-from harness.gate.grammar import parse_expectation
+from harness.gate.expectations import parse_expectation
 from harness.gate.judge_answers import OF_SERVICE
 from harness.gate.stability import explain_changed_target
 from harness.metrics.score import score_run
@@ -328,8 +328,8 @@ def test_a_query_without_a_ranking_is_an_error(text):
     assert expect(text, None).reason == "cannot be decided: did not run"
 
 
-def test_an_expectation_of_a_whole_suite_decides_nothing():
-    suite = suite_of((), Threshold("hits >= 1", parse_expectation("hits >= 1")))
+def test_an_expectation_of_a_document_of_a_whole_suite_decides_nothing():
+    suite = suite_of((), Threshold("a in top 3", parse_expectation("a in top 3")))
     [verdict] = decide(suite, empty_run(()), [], today=TODAY)
     assert verdict.status is Status.ERROR
 

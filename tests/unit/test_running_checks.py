@@ -12,7 +12,7 @@ import pytest
 from builders.executions import answered_by, cell_of, run_suite, search_suite, with_hooks
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.gate import decide
-from harness.gate.grammar import parse_expectation
+from harness.gate.expectations import parse_expectation
 from harness.gate.selection import ALL, select
 from harness.masking import Masker
 from harness.model import (

@@ -11,7 +11,8 @@ from harness.baseline.entries import make_baseline
 from harness.baseline.files import write_baselines
 from harness.errors import EngineUnreachable, FixtureError, UnansweredBaseline
 from harness.gate import compute_exit_status
-from harness.gate.grammar import parse_expectation, parse_threshold
+from harness.gate.expectations import parse_expectation
+from harness.gate.grammar import parse_threshold
 from harness.masking import Masker
 from harness.metrics import parse_measure
 from harness.model import (

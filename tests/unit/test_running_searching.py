@@ -11,7 +11,7 @@ import pytest
 
 from builders.executions import finish, search_suite
 from harness.errors import EngineUnreachable
-from harness.gate.grammar import parse_expectation
+from harness.gate.expectations import parse_expectation
 from harness.gate.selection import QueryFilter, select
 from harness.hooks import Hooks
 from harness.model import (

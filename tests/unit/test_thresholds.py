@@ -6,7 +6,8 @@ from typing import get_args
 import pytest
 
 from harness.errors import GrammarError, MeasureError
-from harness.gate.grammar import check_reach, parse_expectation, parse_threshold
+from harness.gate.expectations import parse_expectation
+from harness.gate.grammar import check_reach, parse_threshold
 from harness.metrics import parse_measure
 from harness.metrics.score import get_measure
 from harness.model import (
