@@ -331,12 +331,18 @@ class TargetCheck:
         own_fields = self._dialect.list_own_fields(self._first)
         fields = []
         for name in self._read_fields:
-            if name in unknown:
-                if name not in own_fields:
-                    fields.append(CheckedField(name, meant=self._find_field_meant(name)))
-            elif name in types_by_name:
+            if name in types_by_name:
                 fields.append(CheckedField(name, tuple(sorted(types_by_name[name]))))
+            elif name in unknown and name not in own_fields:
+                fields.append(self._describe_unknown_field(name))
         return replace(checks, read_fields=tuple(fields))
+
+    def _describe_unknown_field(self, name: str) -> CheckedField:
+        """A field that an engine does not list: there is none, or it is an object, of which only the parts may be."""
+        meant = self._find_field_meant(name)
+        if any(known.startswith(f"{name}.") for known in self._known.field_names or ()):
+            return CheckedField(name, ("object",))
+        return CheckedField(name, meant=meant)
 
     def _look_up_fields(self, names: Sequence[str]) -> None:
         """Look up the types of fields and of those that contain them, which were not looked up before."""

@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from builders.executions import answered_by, cell_of, run_suite, search_suite, with_hooks
+from builders.executions import answered_by, cell_of, finish, run_suite, search_suite, with_hooks
 from harness.errors import EngineUnreachable, LoginRefused, SearchError
 from harness.gate import decide
 from harness.gate.expectations import parse_expectation
 from harness.gate.selection import ALL, select
 from harness.masking import Masker
 from harness.model import (
+    CheckedField,
     Display,
     Failure,
     FailureKind,
@@ -529,3 +530,77 @@ def test_titles_are_not_looked_up_when_the_budget_is_used_up(budget: float | Non
     assert any(problem.startswith("titles were not looked up: ") for problem in found.checks.problems) is not bool(
         titles
     )
+
+
+# The fields that expectations read.
+
+
+def test_the_types_of_fields_that_expectations_read_are_known() -> None:
+    search = FakeSearch({"q": [Hit("a", 1.0, values={})]})
+    search.fields = ("title", "brand", "offers.shop")
+    run = run_on(
+        search,
+        expecting("brand = Acme in top 3", "no repeated brnad in top 3", "distinct offers >= 1 in top 3", a=1),
+    )
+    assert run.checks is not None
+    [brand, misspelled, offers] = run.checks.read_fields
+    assert brand == CheckedField("brand", brand.types)
+    assert brand.types
+    assert misspelled == CheckedField("brnad", (), "brand")
+    assert offers == CheckedField("offers", ("object",)), "an engine lists the parts of an object, not the object"
+
+
+def test_a_field_that_the_request_defines_is_in_no_mapping() -> None:
+    search = FakeSearch({"q": ["a"]})
+    search.fields = ("title",)
+    body = {**BODY, "runtime_mappings": {"margin": {"type": "double"}}}
+    run = run_on(search, expecting("margin >= 1 in top 3", a=1), body=body)
+    assert run.checks is not None
+    assert run.checks.read_fields == ()
+
+
+def test_types_that_cannot_be_looked_up_leave_the_fields_of_expectations_open() -> None:
+    run = run_on(Refusing("a", "a"), expecting("brand = Acme in top 3", a=1))
+    assert run.checks is not None
+    assert (run.checks.read_fields, len(run.checks.problems)) == ((), 1)
+
+
+def test_requests_return_the_fields_that_expectations_read() -> None:
+    search = FakeSearch({"q": ["a"]})
+    run_on(search, expecting("brand = Acme in top 3", "no repeated group in top 3", a=1))
+    assert [request.value_fields for request in search.requests] == [("brand", "group")]
+
+
+class Templates(FakeSearch):
+    """Returns no fields with a ranking, and those of *known* documents in look-ups."""
+
+    def __init__(self, known: dict[str, dict[str, Any]] | Exception) -> None:
+        super().__init__({"q": [Hit("a", values={}), Hit("b", values={"brand": ("Nike",)}), Hit("c", values={})]})
+        self.known = known
+
+    def _respond(self, request: SearchRequest) -> Response:
+        if not request.query and request.value_fields:
+            if isinstance(self.known, Exception):
+                raise self.known
+            ids = request.body["query"]["ids"]["values"]
+            assert ids == ["a", "c"], "what came with the ranking is not looked up"
+            return Ranking(tuple(Hit(name, values=values) for name, values in self.known.items()), total=1)
+        return super()._respond(request)
+
+
+def run_template(known: dict[str, dict[str, Any]] | Exception) -> list[Any]:
+    """The values of each hit of a search template that returns a brand for one only."""
+    query = expecting("brand = Acme in top 3", b=1)
+    body = {"template": {"id": "products", "params": {"q": "{{text}}"}}}
+    response = finish(suite(query, body=body), Templates(known), RunOptions()).run.responses["q"]
+    assert isinstance(response, Ranking)
+    return [hit.values for hit in response.hits]
+
+
+def test_what_a_search_template_does_not_return_is_looked_up_by_id() -> None:
+    assert run_template({"a": {"brand": ("Acme",)}}) == [{"brand": ("Acme",)}, {"brand": ("Nike",)}, None]
+    assert run_template({"a": {}, "c": {"brand": ("Acme",)}}) == [{}, {"brand": ("Nike",)}, {"brand": ("Acme",)}]
+
+
+def test_values_that_cannot_be_looked_up_are_unknown() -> None:
+    assert run_template(SearchError("gone")) == [None, {"brand": ("Nike",)}, None]

@@ -24,8 +24,8 @@ queries:
     judgments: {sku-1: good, sku-2: bad}
 """
 TOP_KEYS = (
-    "suite, target, grades, judges, guidelines, gain, profile, request, requests, measures, thresholds, queries, "
-    "vectors, judgments, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
+    "suite, target, grades, judges, guidelines, gain, profile, request, requests, measures, thresholds, expect, "
+    "queries, vectors, judgments, undefined, baseline, depth, display, checks, warm_up, fixture, markers"
 )
 
 
