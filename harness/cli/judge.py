@@ -159,6 +159,8 @@ def command(
     else there. A file that changed meanwhile is not written unless the page is told to. Ctrl-C ends without writing.
 
     With --serve several judges grade at the same time, each through a personal link, until Ctrl-C.
+
+    With --machine a language model of harness.toml grades, and no page is opened.
     """
     sample_size = arguments["sample"]
     machine = read_machine_options(click.get_current_context().params)
