@@ -142,6 +142,13 @@ def test_a_dry_run_needs_no_client(folder, model, monkeypatch):
     assert run("--dry-run") == 0
 
 
+def test_a_client_that_is_not_installed_is_told_before_a_query_is_sent(folder, model, monkeypatch, capsys):
+    monkeypatch.setattr(harness.search, "open_search", lambda *_, **__: pytest.fail("a query was sent"))
+    monkeypatch.setitem(sys.modules, "openai", None)
+    assert run() == 2
+    assert "needs the package openai: pip install 'relevance-harness[llm]'" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "selected"),
     [
