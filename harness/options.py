@@ -456,6 +456,14 @@ _TABLE = (
         commands=Commands.RUN,
     ),
     RunOption(
+        "no_intervals",
+        FLAG,
+        "Show means without their intervals.",
+        commands=Commands.RUN,
+        pytest=True,
+        ini=True,
+    ),
+    RunOption(
         "report_only",
         FLAG,
         "Print all figures and decide nothing; end with 0 unless a suite is wrong (2) or no answer came (3).",
@@ -557,6 +565,7 @@ class RunOptions:
     resume: bool = field(default=False, compare=False, repr=False)
     shard: Shard | None = None
     strict_xfail: bool = False
+    no_intervals: bool = False
     report_only: bool = False
     depth: int | None = None
     unjudged: bool = False
@@ -619,6 +628,7 @@ class Options(TypedDict, total=False):
     baseline: str | os.PathLike[str] | None
     today: date | None
     strict_xfail: bool
+    no_intervals: bool
     budget: float | None
     repeat: int | None
     warm_up: int | None

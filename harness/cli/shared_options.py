@@ -141,7 +141,7 @@ def deciding_options(command: Command) -> Command:
     return add_options(command, [_make_click_option(OPTIONS[name]) for name in DECIDING])
 
 
-DECIDING = ("baseline", "strict_xfail", "report_only")
+DECIDING = ("baseline", "strict_xfail", "no_intervals", "report_only")
 
 
 def make_run_options(**arguments: Any) -> RunOptions:

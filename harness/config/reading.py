@@ -24,7 +24,8 @@ class Config:
 
     *clusters* are by name. *variables* are names, and patterns with ``*``, of the variables that suites may read.
     *addresses* are "any", or "listed": suites may then name none of their own. *private_keys* are the keys, with their
-    places, that only a trusted file may have. *judge* has the language models that judge, by name.
+    places, that only a trusted file may have. *judge* has the language models that judge, by name. *intervals* says
+    whether reports show means with their intervals.
     """
 
     path: Path
@@ -33,6 +34,7 @@ class Config:
     addresses: str = "any"
     private_keys: tuple[tuple[str, Mark], ...] = ()
     judge: Mapping[str, MachineJudge] = field(default_factory=dict)
+    intervals: bool = True
 
 
 def config_path(start: Path) -> Path | None:

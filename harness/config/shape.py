@@ -174,6 +174,14 @@ def _read_addresses(text: Any, problems: ConfigProblems) -> str:
     return str(text)
 
 
+def _read_intervals(value: Any, problems: ConfigProblems) -> bool:
+    """Whether reports show means with their intervals."""
+    if not isinstance(value, bool):
+        problems.note(("intervals",), f"found {_describe_type(value)}, expected true or false")
+        return True
+    return value
+
+
 def _read_clusters(tables: Any, problems: ConfigProblems) -> dict[str, Cluster]:
     if not isinstance(tables, Mapping):
         problems.note(("clusters",), f"found {_describe_type(tables)}, expected tables such as [clusters.default]")
@@ -271,6 +279,7 @@ TOP_LEVEL: Mapping[str, Callable[[Any, ConfigProblems], Any]] = {
     "variables": _read_variables,
     "addresses": _read_addresses,
     "judge": _read_judges,
+    "intervals": _read_intervals,
 }
 """
 What reads each top-level key: it takes the value, returns that of the field of the same name in `Config`, and notes

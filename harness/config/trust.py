@@ -105,6 +105,16 @@ class Configs:
         """
         return None if self.path is None else self._read_once(self.path)
 
+    def shows_intervals(self) -> bool:
+        """
+        Whether reports show means with their intervals; a file beside a suite does not decide it.
+
+        Raises:
+            ConfigError: The trusted configuration is wrong.
+        """
+        trusted = self.read_trusted()
+        return trusted is None or trusted.intervals
+
     def read_beside(self, folder: Path) -> Config | None:
         """
         The harness.toml beside a suite in *folder*, None where there is none or it is the trusted one.

@@ -194,6 +194,11 @@ class MeasureSummary:
     """The change of the mean since the baseline; None if no query is compared with one."""
     machine_share: float | None = None
     """The mean share of machines' grades among those that the scores read; None where no machine judges."""
+    interval: tuple[float, float] | None = None
+    """
+    The 95 % interval of the mean for other queries of this kind; None for fewer than 6 queries, where all scores are
+    equal, and where intervals are turned off.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from harness.model import Instability, MissingSuite, QueryReport, Report, Status
 from harness.report.annotations import make_relative
 from harness.report.attention import order_blamed
 from harness.report.overview import find_differing_parts, name_cells
-from harness.report.run_sentences import describe_ranking_causes, suggest_command
+from harness.report.run_sentences import describe_mean_interval, describe_ranking_causes, suggest_command
 from harness.report.sentences import format_figures, make_loggable, make_loggable_lines
 from harness.report.terminal.run import format_changes, format_query
 from harness.words import count
@@ -128,11 +128,14 @@ def list_worst(report: SuiteReport, verdict: Verdict) -> list[QueryReport]:
 
 
 def make_worst_section(report: SuiteReport, verdict: Verdict, blocks: Sequence[str]) -> Section:
-    """The section of a *verdict* on many queries: *blocks* are the texts of `list_worst`."""
+    """The section of a *verdict* on many queries: the interval of its mean, and *blocks*, the texts of `list_worst`."""
     texts = list(blocks)
     hidden = len(report.find_queries(verdict.blamed)) - len(texts)
     if hidden > 0:
         texts.append(f"and {hidden} more")
+    interval = describe_mean_interval(report, verdict)
+    if interval:
+        texts.insert(0, interval)
     return f"{verdict.threshold} ({verdict.mark})", "\n\n".join(texts)
 
 

@@ -258,6 +258,9 @@ TAGS = 12
 MEASURES = 5
 """Measures that have a column: the suite's own come before those that only thresholds name."""
 
+MEASURES_WITH_INTERVALS = 2
+"""The most measures of which the means have their intervals beside them: those of more do not fit a terminal."""
+
 
 @dataclass(frozen=True, slots=True)
 class TagRow:
@@ -281,14 +284,15 @@ class TagTable:
     """
     All lines: all queries, each tag, the queries without one.
 
-    *weighted* says that the queries' weights differ, *held* that a tag has thresholds. *remarks* are sentences on what
-    the table leaves out.
+    *weighted* says that the queries' weights differ, *held* that a tag has thresholds, *has_intervals* that means have
+    intervals and these are shown. *remarks* are sentences on what the table leaves out.
     """
 
     measures: tuple[str, ...]
     rows: tuple[TagRow, ...]
     weighted: bool
     held: bool
+    has_intervals: bool
     remarks: tuple[str, ...]
 
 
@@ -308,12 +312,16 @@ def build_tag_table(suite: SuiteReport, *, most: int = TAGS, measures: int = MEA
     rows = [TagRow("all", None, len(suite.queries), 1.0, shown_measures)]
     shown = [tag for tag in suite.tags if tag.tag is None or tag.tag in shown_tags]
     rows += [_make_tag_row(tag, len(shown_measures), statuses) for tag in shown]
+    has_intervals = False
+    if len(shown_measures) <= MEASURES_WITH_INTERVALS:
+        has_intervals = any(summary.interval for row in rows for summary in row.figures)
     more_tags, more_measures = len(tagged) - len(shown_tags), len(suite.summaries) - len(shown_measures)
     return TagTable(
         measures=tuple(summary.measure for summary in shown_measures),
         rows=tuple(rows),
         weighted=are_weighted(query.weight for query in suite.queries),
         held=any(row.statuses for row in rows),
+        has_intervals=has_intervals,
         remarks=tuple(_describe_tags(suite, more_tags, more_measures)),
     )
 

@@ -88,9 +88,11 @@ from harness.report.run_sentences import (
     write_headline,
 )
 from harness.report.sentences import (
+    MEAN_INTERVAL,
     describe_caveat,
     describe_waiver,
     format_hit_score,
+    format_mean_interval,
     format_required,
     format_score,
     format_tally,
@@ -251,13 +253,16 @@ def describe_verdict(verdict: Verdict, *, command: str, is_explained: bool) -> T
 
 def build_measures_table(suite: SuiteReport) -> Table:
     """
-    A row for each measure; the gain only where it is not that of the suite, and the share of machines' grades only
-    where machines judge.
+    A row for each measure; the intervals only where a mean has one, the gain only where it is not that of the suite,
+    and the share of machines' grades only where machines judge.
     """
+    has_intervals = any(summary.interval for summary in suite.summaries)
     is_compared = any(summary.change for summary in suite.summaries)
     has_machines = any(summary.machine_share is not None for summary in suite.summaries)
     has_gains = any(summary.gain not in (suite.gain, "") for summary in suite.summaries)
     headings = [name_mean_column(weighted=any(summary.weighted for summary in suite.summaries))]
+    if has_intervals:
+        headings.append(MEAN_INTERVAL)
     headings += ["median", "least", "greatest", "counted", "left out"]
     if is_compared:
         headings.append("vs baseline")
@@ -268,8 +273,10 @@ def build_measures_table(suite: SuiteReport) -> Table:
         columns.append(Column("gain"))
     rows = []
     for summary in suite.summaries:
-        row = [make_name(summary.measure)]
-        scores = (summary.mean, summary.median, summary.least, summary.greatest)
+        row = [make_name(summary.measure), make_words(format_score(summary.mean))]
+        if has_intervals:
+            row.append(make_words(format_mean_interval(summary.interval)))
+        scores = (summary.median, summary.least, summary.greatest)
         row += [make_words(format_score(score)) for score in scores]
         row += [make_words(f"{summary.counted:,}"), make_words(f"{summary.left_out:,}")]
         if is_compared:
@@ -283,11 +290,14 @@ def build_measures_table(suite: SuiteReport) -> Table:
 
 
 def build_tags_table(tags: TagTable) -> Table:
-    """A row for each tag, with its share of the weights where these differ."""
+    """A row for each tag, with its share of the weights where these differ, and the intervals of means if they fit."""
     columns = [Column(f"{name_mean_column(weighted=tags.weighted)} by tag"), Column("queries", SCORE)]
     if tags.weighted:
         columns.append(Column("weight", SCORE))
-    columns += [Column(measure, SCORE, is_name=True) for measure in tags.measures]
+    for measure in tags.measures:
+        columns.append(Column(measure, SCORE, is_name=True))
+        if tags.has_intervals:
+            columns.append(Column(MEAN_INTERVAL, SCORE))
     if tags.held:
         columns.append(Column("thresholds"))
     rows = []
@@ -298,7 +308,10 @@ def build_tags_table(tags: TagTable) -> Table:
         ]
         if tags.weighted:
             row.append(make_words(f"{tag.share:.1%}"))
-        row += [make_words(format_figure(tag, summary)) for summary in tag.figures]
+        for summary in tag.figures:
+            row.append(make_words(format_figure(tag, summary)))
+            if tags.has_intervals:
+                row.append(make_words(format_mean_interval(summary.interval)))
         if tags.held:
             row.append(_make_statuses_cell(tag))
         rows.append(tuple(row))

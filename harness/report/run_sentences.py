@@ -12,6 +12,7 @@ from harness.gate import compute_exit_status
 from harness.model import (
     Absence,
     Instability,
+    MeasureSummary,
     MissingDocument,
     MovedDocument,
     NamedField,
@@ -31,9 +32,11 @@ from harness.options import format_options
 from harness.report.attention import BAD, is_hardly_judged, order_blamed
 from harness.report.overview import count_suites
 from harness.report.sentences import (
+    MEAN_INTERVAL,
     count_queries,
     format_change,
     format_matching,
+    format_mean_interval,
     format_score,
     format_span,
     format_tally,
@@ -403,8 +406,32 @@ def describe_baseline(suite: SuiteReport) -> str:
 
 def describe_mean_change(suite: SuiteReport, verdict: Verdict) -> str:
     """How the mean of the measure of *verdict* changed since the baseline, over the same queries; empty if unknown."""
-    if verdict.query is not None or suite.baseline is None:
+    if suite.baseline is None:
         return ""
+    summary = _find_summary(suite, verdict)
+    if summary is None or summary.change is None:
+        return ""
+    change = summary.change
+    before, now = format_score(change.baseline), format_score(change.now)
+    difference = format_change(change.baseline, change.now)
+    means = f"{before} → {now} ({difference}) over {count(change.queries, 'query')}"
+    return f"mean {verdict.measure} since the baseline of {suite.baseline.created}: {means}"
+
+
+def describe_mean_interval(suite: SuiteReport, verdict: Verdict) -> str:
+    """The interval of the mean that *verdict* is about; empty where it has none or is about another figure."""
+    summary = _find_summary(suite, verdict)
+    # What was observed may be another figure over the same scores, such as the least one.
+    if summary is None or summary.interval is None or verdict.observed != summary.mean:
+        return ""
+    interval = format_mean_interval(summary.interval)
+    return f"{MEAN_INTERVAL} of this mean: {interval}, over {count(summary.counted, 'query')}"
+
+
+def _find_summary(suite: SuiteReport, verdict: Verdict) -> MeasureSummary | None:
+    """The figures of the measure and the tag of *verdict*; None if it is about one query or has no such measure."""
+    if verdict.query is not None:
+        return None
     summaries = suite.summaries
     if verdict.tag is not None:
         summaries = ()
@@ -412,13 +439,9 @@ def describe_mean_change(suite: SuiteReport, verdict: Verdict) -> str:
             if tag.tag == verdict.tag:
                 summaries = tag.summaries
     for summary in summaries:
-        change = summary.change
-        if summary.measure == verdict.measure and change is not None:
-            before, now = format_score(change.baseline), format_score(change.now)
-            difference = format_change(change.baseline, change.now)
-            means = f"{before} → {now} ({difference}) over {count(change.queries, 'query')}"
-            return f"mean {verdict.measure} since the baseline of {suite.baseline.created}: {means}"
-    return ""
+        if summary.measure == verdict.measure:
+            return summary
+    return None
 
 
 def describe_diff(diff: TextDiff) -> str:

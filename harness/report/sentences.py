@@ -21,6 +21,10 @@ DIGITS = 4
 """Decimals of a score, unless two numbers that differ would then look the same."""
 
 
+MEAN_INTERVAL = "95 % interval"
+"""The name of the interval of a mean."""
+
+
 def format_score(value: float | None, digits: int = DIGITS) -> str:
     """*value* with *digits* decimals; a dash where there is none; no minus sign before a zero."""
     if value is None:
@@ -78,6 +82,16 @@ def format_p(value: float) -> str:
 def name_mean_column(*, weighted: bool) -> str:
     """The heading of a column of means."""
     return "mean (weighted)" if weighted else "mean"
+
+
+def format_mean_interval(interval: tuple[float, float] | None) -> str:
+    """
+    From where to where the interval of a mean is; a dash where it has none.
+
+    >>> format_mean_interval((0.71234, 0.8))
+    '0.7123 to 0.8000'
+    """
+    return "–" if interval is None else " to ".join(map(format_score, interval))
 
 
 def format_value(value: float | None) -> str:

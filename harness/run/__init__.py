@@ -364,7 +364,9 @@ class Runner(Closing):
         selections = [select(suite, QueryFilter.from_options(options), options.day()) for suite in suites]
         connections = self._find_connections(options)
         clusters = self._open_clusters(connections, selections, loaded)
-        options = replace(options, hooks=connections.hooks)
+        options = replace(
+            options, hooks=connections.hooks, no_intervals=options.no_intervals or not loaded.configs.shows_intervals()
+        )
         builds = FixtureBuilds(allow_write=options.allow_write or options.embedded)
         shared_state = SharedState(builds, Targets(), self._progress)
         problems: dict[Problem, None] = {}

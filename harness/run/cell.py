@@ -94,7 +94,7 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A selection of a suite, and how to run it: *options* have the hooks in force."""
+    """A selection of a suite, and how to run it: *options* have the hooks and the `no_intervals` in force."""
 
     selection: Selection
     options: RunOptions
@@ -730,6 +730,7 @@ def conclude_cell(
         report_only=options.report_only,
         sent=sent,
         searched=options.searched(),
+        has_intervals=not options.no_intervals,
     )
     decided = DecidedRun(selected, run, scores, verdicts, reference, located, described)
     report = assemble(decided, answered.cluster, details)

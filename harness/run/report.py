@@ -98,6 +98,8 @@ class ReportDetails:
     """Requests by query, as they were sent."""
     searched: Mapping[str, str | bool] | None = None
     """The options with which a command searches the same."""
+    has_intervals: bool = True
+    """Whether means are reported with their intervals."""
 
 
 def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = None) -> SuiteReport:
@@ -154,12 +156,12 @@ def assemble(decided: DecidedRun, cluster: str, details: ReportDetails | None = 
         profile=suite.profile,
         gain=str(suite.gain),
         depth=suite.depth,
-        summaries=summarize_measures(suite, decided.scores, before),
+        summaries=summarize_measures(suite, decided.scores, before, has_intervals=details.has_intervals),
         verdicts=tuple(verdicts),
         queries=_assemble_queries(run, scores, shared, findings.outcomes),
         notes=tuple(notes),
         deselected=details.deselected,
-        tags=summarize_tags(suite, decided.scores, verdicts, before),
+        tags=summarize_tags(suite, decided.scores, verdicts, before, has_intervals=details.has_intervals),
         baseline=baseline,
         checks=checks,
         target_changed=changed,

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import median
 from types import MappingProxyType
 
 from harness.gate.finding import read_weights
 from harness.means import mean_of, weighed
+from harness.metrics import measure_range
 from harness.metrics.score import common_measures, gain_text
 from harness.model import (
     MeanChange,
@@ -22,20 +24,48 @@ from harness.model import (
     Verdict,
     index_scores,
 )
+from harness.statistics.mean_intervals import compute_mean_interval
 from harness.words import grouped
 
 _NOTHING: Mapping[str, QueryBaseline] = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True)
+class _SummedMeasure:
+    """A measure that all queries share."""
+
+    text: str
+    gain: str
+    """The gain in force."""
+    bounds: tuple[float | None, float | None]
+    """The least and the greatest value that it can have, None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _SummaryInputs:
+    """What the figures of a suite and those of its tags are made from."""
+
+    measures: Sequence[_SummedMeasure]
+    scores: ScoreTable
+    before: Mapping[str, QueryBaseline]
+    """The queries in the baseline, by id."""
+    has_intervals: bool
+
+
 def summarize_measures(
-    suite: Suite, scores: Iterable[Score], before: Mapping[str, QueryBaseline] = _NOTHING
+    suite: Suite,
+    scores: Iterable[Score],
+    before: Mapping[str, QueryBaseline] = _NOTHING,
+    *,
+    has_intervals: bool = True,
 ) -> tuple[MeasureSummary, ...]:
     """
     Each measure that all queries of *suite* share, over all of them; a query without a value is left out.
 
-    *before* are the queries in the baseline, by id.
+    *before* are the queries in the baseline, by id. *has_intervals* says whether means have their intervals.
     """
-    return _summarize(suite.queries, _name_gains(suite), index_scores(scores), before)
+    inputs = _SummaryInputs(_list_measures(suite), index_scores(scores), before, has_intervals)
+    return _summarize(suite.queries, inputs)
 
 
 def summarize_tags(
@@ -43,6 +73,8 @@ def summarize_tags(
     scores: Iterable[Score],
     verdicts: Sequence[Verdict],
     before: Mapping[str, QueryBaseline] = _NOTHING,
+    *,
+    has_intervals: bool = True,
 ) -> tuple[TagSummary, ...]:
     """
     The figures of `summarize_measures` over the queries of each tag, and over those without any.
@@ -52,6 +84,7 @@ def summarize_tags(
         scores: The scores of each query and measure.
         verdicts: The verdicts of the thresholds; those `for` a tag are named with it.
         before: The queries in the baseline, by id.
+        has_intervals: Whether means have their intervals.
 
     Returns:
         The tag with the greatest share first, equal ones by name, the queries without a tag last. Empty where no query
@@ -60,14 +93,15 @@ def summarize_tags(
     if not any(query.tags for query in suite.queries):
         return ()
     groups = _group_by_tag(suite.queries)
-    gains, scores_by_query, shares = _name_gains(suite), index_scores(scores), _compute_shares(suite.queries, groups)
+    inputs = _SummaryInputs(_list_measures(suite), index_scores(scores), before, has_intervals)
+    shares = _compute_shares(suite.queries, groups)
     by_tag = grouped((verdict.tag, verdict.id) for verdict in verdicts)
     summaries = [
         TagSummary(
             tag=tag,
             queries=len(queries),
             share=shares[tag],
-            summaries=_summarize(queries, gains, scores_by_query, before),
+            summaries=_summarize(queries, inputs),
             verdicts=tuple(by_tag.get(tag, ())) if tag is not None else (),
         )
         for tag, queries in groups.items()
@@ -95,25 +129,25 @@ def _compute_shares(queries: Sequence[Query], groups: Mapping[str | None, Sequen
     return shares
 
 
-def _name_gains(suite: Suite) -> dict[str, str]:
-    """The gain in force of each common measure, by the measure's text."""
-    return {measure.text: gain_text(measure, suite) for measure in common_measures(suite)}
+def _list_measures(suite: Suite) -> list[_SummedMeasure]:
+    """The measures that all queries of *suite* share."""
+    measures = []
+    for measure in common_measures(suite):
+        bounds = measure_range(measure, suite.gain, suite.profile)
+        measures.append(_SummedMeasure(measure.text, gain_text(measure, suite), bounds))
+    return measures
 
 
-def _summarize(
-    queries: Sequence[Query], gains: Mapping[str, str], scores: ScoreTable, before: Mapping[str, QueryBaseline]
-) -> tuple[MeasureSummary, ...]:
-    return tuple(_summarize_measure(queries, measure, gain, scores, before) for measure, gain in gains.items())
+def _summarize(queries: Sequence[Query], inputs: _SummaryInputs) -> tuple[MeasureSummary, ...]:
+    return tuple(_summarize_measure(queries, measure, inputs) for measure in inputs.measures)
 
 
-def _summarize_measure(
-    queries: Sequence[Query], measure: str, gain: str, scores: ScoreTable, before: Mapping[str, QueryBaseline]
-) -> MeasureSummary:
+def _summarize_measure(queries: Sequence[Query], measure: _SummedMeasure, inputs: _SummaryInputs) -> MeasureSummary:
     values: dict[str, float] = {}
     machine_shares: dict[str, float] = {}
     left_out = 0
     for query in queries:
-        score = scores.get(query.id, {}).get(measure)
+        score = inputs.scores.get(query.id, {}).get(measure.text)
         if score is None:
             continue
         if score.value is None:
@@ -123,9 +157,14 @@ def _summarize_measure(
             if score.machine_share is not None:
                 machine_shares[query.id] = score.machine_share
     weights = read_weights(queries, values)
+    interval = None
+    if inputs.has_intervals:
+        # Without weights, those of all queries are equal.
+        weights_of_values = [weights[query] for query in values] if weights else []
+        interval = compute_mean_interval(list(values.values()), weights_of_values, measure.bounds)
     return MeasureSummary(
-        measure=measure,
-        gain=gain,
+        measure=measure.text,
+        gain=measure.gain,
         mean=mean_of(values, weights) if values else None,
         median=median(values.values()) if values else None,
         least=min(values.values(), default=None),
@@ -133,8 +172,9 @@ def _summarize_measure(
         counted=len(values),
         left_out=left_out,
         weighted=bool(weights),
-        change=_compute_change(queries, measure, values, before),
+        change=_compute_change(queries, measure.text, values, inputs.before),
         machine_share=mean_of(machine_shares, weights) if machine_shares else None,
+        interval=interval,
     )
 
 

@@ -400,6 +400,7 @@ WRONG_OPTIONS = [
     ({"locate": None}, "locate is None, expected True or False"),
     ({"no_checks": 1}, "no_checks is 1, expected True or False"),
     ({"strict_xfail": "yes"}, "strict_xfail is the text 'yes', expected True or False"),
+    ({"no_intervals": 0}, "no_intervals is 0, expected True or False"),
     ({"tags": {"head"}}, r"tags is of type set, expected a sequence of tags, such as \['head'\]"),
     ({"tags": [1]}, r"tags\[0\] is 1, expected a text"),
     ({"queries": "red-shoes"}, "queries is the text .red-shoes., expected a sequence of query ids"),

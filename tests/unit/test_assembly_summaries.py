@@ -56,6 +56,54 @@ def test_where_nothing_has_a_value_there_is_no_figure():
     assert (summary.mean, summary.median, summary.counted, summary.left_out) == (None, None, 0, 4)
 
 
+def many(count, *, weight=1.0):
+    """As many queries, the even ones with the tag "even"; the first weighs *weight*. Each other score is 1."""
+    queries = [Query(f"q{place}", "", tags=() if place % 2 else ("even",)) for place in range(count)]
+    queries[0] = Query("q0", "", tags=("even",), weight=weight)
+    scores = scores_of(**{query.id: float(place % 4 < 2) for place, query in enumerate(queries)})
+    return suite_of(*queries), scores
+
+
+def test_a_mean_has_its_interval_which_ends_where_the_measure_does():
+    [summary] = summarize_measures(*many(8))
+    assert summary.interval == pytest.approx((0.0531, 0.9469), abs=1e-4)
+    [summary] = summarize_measures(*many(6))
+    assert summary.interval == pytest.approx((0.1247, 1.0), abs=1e-4)  # two thirds, and more than 1 without P's bound
+
+
+def test_a_weighted_mean_has_that_of_its_weights():
+    [plain] = summarize_measures(*many(12))
+    [weighted] = summarize_measures(*many(12, weight=3.0))
+    assert weighted.mean == pytest.approx(8 / 14)
+    assert weighted.interval[1] - weighted.interval[0] > plain.interval[1] - plain.interval[0]
+
+
+def test_a_mean_of_few_queries_has_none():
+    [summary] = summarize_measures(*many(5))
+    assert summary.interval is None
+
+
+def test_queries_without_a_value_do_not_count_for_the_interval():
+    suite, scores = many(6)
+    [summary] = summarize_measures(suite, [*scores[:5], *scores_of(q5=None)])
+    assert summary.interval is None
+
+
+def test_each_tag_has_the_interval_of_its_queries():
+    found = tagged(*many(12))
+    assert found["even"].summaries[0].interval == pytest.approx((0.0, 1.0))
+    assert found[None].summaries[0].interval is not None
+    assert tagged(*many(10))["even"].summaries[0].interval is None, "five queries"
+
+
+def test_intervals_can_be_left_out():
+    suite, scores = many(12)
+    [summary] = summarize_measures(suite, scores, has_intervals=False)
+    assert summary.interval is None
+    for tag in summarize_tags(suite, scores, (), has_intervals=False):
+        assert tag.summaries[0].interval is None
+
+
 def test_each_tag_has_its_figures_and_its_share_of_the_weight():
     found = tagged()
     assert {tag: one.share for tag, one in found.items()} == pytest.approx(

@@ -98,12 +98,17 @@ def test_a_link_that_leads_nowhere_is_not_passed_over_for_another_above(write, t
         Configs().read_beside(inner)
 
 
+def test_whether_means_have_intervals_is_read(write):
+    assert read_config(write(FULL)).intervals
+    assert not read_config(write("intervals = false\n" + FULL)).intervals
+
+
 DEFAULT = '[clusters.default]\nurl = "http://localhost:9200"\n'
 CASES = {
     "unknown table": (
         '[cluster.default]\nurl = "x"\n',
         "1:1",
-        "unknown key 'cluster', expected clusters, variables, addresses, judge; did you mean 'clusters'?",
+        "unknown key 'cluster', expected clusters, variables, addresses, judge, intervals; did you mean 'clusters'?",
         "[cluster.default]",
         1,
     ),
@@ -276,6 +281,13 @@ CASES = {
         "1:1",
         "found true or false, expected any or listed",
         "addresses ",
+        1,
+    ),
+    "intervals of another type": (
+        'intervals = "no"\n',
+        "1:1",
+        "found text, expected true or false",
+        "intervals ",
         1,
     ),
     "requests of an engine": (

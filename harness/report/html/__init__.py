@@ -70,6 +70,7 @@ from harness.report.run_sentences import (
 )
 from harness.report.sentences import (
     format_matching,
+    format_mean_interval,
     format_score,
     format_tally,
     format_value,
@@ -116,6 +117,7 @@ def make_environment(filters: Mapping[str, Callable[..., Any]]) -> Environment:
         "listed": lambda texts: ", ".join(texts),  # jinja's own join returns markup, which is not made printable again
         "marked": mark_words,
         "mean_heading": lambda weighted: name_mean_column(weighted=weighted),
+        "mean_interval": format_mean_interval,
         "meter_marks": place_meter,
         "number": lambda count: "–" if count is None else f"{count:,}",
         "plain": format_value,

@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from builders.reports import plain_report
+from builders.reports import plain_report, report_of
 from builders.reports import tag_lines as lines
 from harness.model import MeasureSummary, Outcome, QueryReport, Status, TagSummary, Verdict
-from harness.report import markdown
+from harness.report import html, markdown
 from harness.report.json import dumps_report, loads_report
 from harness.report.overview import TAGS, build_tag_table
+from harness.report.run_sentences import describe_mean_interval
 
 
 def summary(measure, mean, counted, *, left_out=0, weighted=False):
@@ -59,6 +60,40 @@ def test_weights_have_a_column_and_the_means_say_so(tagged):
     table = lines(replace(tagged, queries=queries))
     assert table[0].split() == ["mean", "(weighted)", "by", "tag", "queries", "weight", "nDCG@10", "P@5", "thresholds"]
     assert table[2].split()[:4] == ["head", "2", "40.0%", "0.8000"]
+
+
+def test_the_intervals_of_up_to_two_measures_have_columns(tagged):
+    first, second = tagged.summaries
+    bounded = replace(tagged, summaries=(replace(first, interval=(0.5, 0.72)), second))
+    table = lines(bounded, width=120)
+    assert table[0].split("  ")[-1] == "thresholds"
+    assert table[0].count("95 % interval") == 2
+    assert table[1].split() == ["all", "5", "0.6100", "0.5000", "to", "0.7200", "0.3000", "–"]
+    tags = tuple(replace(tag, summaries=(*tag.summaries, second)) for tag in tagged.tags)
+    three = replace(bounded, summaries=(*bounded.summaries, second), tags=tags)
+    assert "interval" not in " ".join(lines(three, width=120))
+    for render in (plain_report, markdown.render, html.render):
+        report = report_of(bounded)
+        assert "0.5000 to 0.7200" in render(report)
+        assert "95 % interval" in render(report).replace("&nbsp;", " ")
+
+
+def test_the_interval_of_a_verdict_is_that_of_its_tag_and_of_the_mean_that_was_observed(tagged):
+    everywhere = replace(tagged.summaries[0], interval=(0.5, 0.72))
+    head = replace(tagged.tags[0], summaries=(replace(tagged.tags[0].summaries[0], interval=(0.7, 0.9)),))
+    bounded = replace(tagged, summaries=(everywhere,), tags=(head, *tagged.tags[1:]))
+    of_head, least_of_head = bounded.verdicts
+    of_all = replace(of_head, tag=None, observed=0.61)
+    assert describe_mean_interval(bounded, of_head) == "95 % interval of this mean: 0.7000 to 0.9000, over 2 queries"
+    assert describe_mean_interval(bounded, of_all) == "95 % interval of this mean: 0.5000 to 0.7200, over 5 queries"
+    others = [
+        least_of_head,
+        replace(of_head, tag="tail", observed=0.5),  # no interval
+        replace(of_all, query="a"),
+        replace(of_all, measure="P@5"),
+        replace(of_all, tag="gone"),
+    ]
+    assert [describe_mean_interval(bounded, verdict) for verdict in others] == [""] * len(others)
 
 
 def test_it_stands_below_the_measures(tagged, report):
