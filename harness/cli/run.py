@@ -190,7 +190,7 @@ def _send_part(suites: Sequence[Path], options: RunOptions, matrix: Matrix, *, q
     journal = Journal(options.journal, resume=options.resume, is_kept=True, tell=_print_note)
     journal.refuse_other_part(suites, options.shard)
     with run_progress(quiet=quiet) as progress, Runner(os.environ, progress, journal) as runner:
-        cells = runner.answer_files(suites, options, matrix=matrix)
+        cells = runner.answer_files(suites, options, matrix=matrix, variants=True)
     responses = [response for cell in cells for response in cell.run.responses.values()]
     answered = sum(isinstance(response, Ranking) for response in responses)
     is_complete = answered == len(responses)

@@ -15,6 +15,7 @@ from harness.gate.judge_estimates import judge_estimate
 from harness.gate.judge_fields import judge_each_query, judge_field_expectation
 from harness.gate.judge_machines import add_machine_share, judge_machine
 from harness.gate.judge_scores import add_short_rankings, add_ties, add_unjudged, judge_scores
+from harness.gate.judge_variants import judge_variants
 from harness.gate.pairs import pair_scores, suggest_tie_remedy
 from harness.gate.selection import (
     ALL,
@@ -40,6 +41,7 @@ from harness.model import (
     InTop,
     KappaCondition,
     LatencyCondition,
+    LossCondition,
     MachineShareCondition,
     Query,
     Reference,
@@ -50,6 +52,7 @@ from harness.model import (
     Suite,
     SuiteReport,
     UnresolvedCondition,
+    VariantCondition,
     Verdict,
     Waiver,
     index_scores,
@@ -100,7 +103,7 @@ def decide(
     )
     inputs_of_repeats = []
     for repeat, scores_of_repeat in zip(run.repeats, repeated, strict=False):
-        run_of_repeat = replace(run, responses=repeat.responses)
+        run_of_repeat = replace(run, responses=repeat.responses, variants=repeat.variants)
         inputs_of_repeat = replace(
             first_inputs,
             run=run_of_repeat,
@@ -151,8 +154,8 @@ def judge(threshold: GatedThreshold, inputs: GateInputs) -> Finding:
         return judge_machine(condition, queries, inputs)
     if isinstance(condition, LatencyCondition):
         return judge_latency(condition, queries, run.responses, inputs.today)
-    if isinstance(condition, AgreementCondition):
-        return judge_agreement(condition, queries, inputs)
+    if isinstance(condition, AgreementCondition | VariantCondition | LossCondition):
+        return _judge_two_rankings(condition, queries, inputs)
     if isinstance(condition, BaselineCondition):
         pairs = pair_scores(inputs, queries, condition.measure)
         if isinstance(pairs, Finding):
@@ -181,6 +184,15 @@ def _judge_expectation(
     if isinstance(condition, FieldExpectation):
         return judge_field_expectation(condition, query, response, inputs)
     return judge_expectation(condition, query, response, inputs.requested, inputs.run.checks)
+
+
+def _judge_two_rankings(
+    condition: AgreementCondition | VariantCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
+) -> Finding:
+    """Judge a condition that compares each ranking with another: with the baseline's, or with that of a variant."""
+    if isinstance(condition, AgreementCondition):
+        return judge_agreement(condition, queries, inputs)
+    return judge_variants(condition, queries, inputs)
 
 
 def _judge_score_condition(condition: ScoreCondition, queries: Sequence[Query], inputs: GateInputs) -> Finding:

@@ -8,6 +8,8 @@ The text of a threshold, read into its condition, and what no score can meet. `e
               | "drop" measure "is not significant at" number "%" [ "for" tag ]            of a suite only
               | "worse" measure "by" number "<=" ( n "queries" | number "%" ) [ "for" tag ]    of a suite only
               | [ statistic ] agreement op number [ "for" tag ]                 with the baseline's rankings
+              | [ statistic ] agreement "of variants" op number [ "for" tag ]
+              | "loss" [ "every" ] measure "of variants" "<=" number [ "for" tag ]
               | "machine" measure "<=" number "%" [ "for" tag ]                            of a suite only
               | "kappa" machine op number [ "over" n "documents" ] [ "for" tag ]           of a suite only
               | ( "p50" | "p95" | "p99" | "max" ) "latency" "<=" number "ms"
@@ -37,6 +39,7 @@ from harness.model import (
     HitCount,
     KappaCondition,
     LatencyCondition,
+    LossCondition,
     MachineShareCondition,
     Measure,
     Operator,
@@ -44,6 +47,7 @@ from harness.model import (
     ScoreCondition,
     SignificanceCondition,
     StatisticKind,
+    VariantCondition,
     WorseCondition,
 )
 from harness.words import did_you_mean
@@ -177,6 +181,8 @@ def _find_outside_brackets(text: str, start: int, wanted: Callable[[str], bool])
 _BY = re.compile(r"by(?!\S)")
 _EVERY = re.compile(r"every(?!\S)")
 _IS = re.compile(r"is(?!\S)")
+_OF = re.compile(r"of(?!\S)")
+_OF_VARIANTS = re.compile(r"of\s+variants(?!\S)")
 _NOT_SIGNIFICANT = re.compile(r"is\s+not\s+significant\s+at(?!\S)")
 _OVER = re.compile(r"over(?!\S)")
 _DOCUMENTS = re.compile(r"documents(?!\S)")
@@ -261,6 +267,28 @@ def _read_machine_share(cursor: Cursor, *, of_query: bool) -> MachineShareCondit
     return MachineShareCondition(measure, allowed / 100)
 
 
+def _read_loss(cursor: Cursor, *, of_query: bool) -> LossCondition:
+    """Read the threshold on what variants lose at *cursor*, without its tag."""
+    cursor.take(WORD)
+    start = cursor.position
+    statistic = StatisticKind.QUERY if of_query else StatisticKind.MEAN
+    if cursor.take(_EVERY) is not None:
+        if of_query:
+            cursor.fail("found 'every', but a query's own threshold has no statistic; remove it", start)
+        statistic = StatisticKind.EVERY
+    measure = cursor.read_measure(one_word=True)
+    if cursor.take(_OF_VARIANTS) is None:
+        cursor.fail(f"{cursor.describe_next()}, expected 'of variants' after 'loss {measure.text}'")
+    cursor.expect_at_most("a loss")
+    start = cursor.position
+    allowed = cursor.read_number("a number such as 0.1")
+    if allowed < 0:
+        cursor.fail(f"found {allowed:g}, expected an allowed loss of at least 0", start)
+    if cursor.text.startswith("%", cursor.position):
+        cursor.fail(f"a loss is a difference of scores, not per cent; expected {allowed / 100:g}")
+    return LossCondition(statistic, measure, allowed)
+
+
 FEWEST_SHARED = 50
 """The documents that people and a machine must both have graded, if a threshold on their kappa says no other number."""
 
@@ -338,6 +366,8 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
         condition = _read_worse(cursor, of_query=of_query)
     elif first == "machine":
         condition = _read_machine_share(cursor, of_query=of_query)
+    elif first == "loss":
+        condition = _read_loss(cursor, of_query=of_query)
     elif first == "kappa":
         condition = _read_kappa(cursor, of_query=of_query)
     elif second == "latency":
@@ -349,14 +379,23 @@ def parse_threshold(text: str, *, of_query: bool) -> tuple[Condition, str | None
     return condition, read_tag(cursor, of_query=of_query)
 
 
-def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition:
+def _read_score(cursor: Cursor, *, of_query: bool) -> ScoreCondition | AgreementCondition | VariantCondition:
     statistic, share = _read_statistic(cursor, of_query=of_query)
     agrees = begins_agreement(cursor.text, cursor.position)
-    measure = cursor.read_measure_with(read_agreement) if agrees else cursor.read_measure()
+    is_of_variants = cursor.has_after_word(_OF)
+    parse = read_agreement if agrees else parse_measure
+    measure = cursor.read_measure_with(parse, one_word=is_of_variants)
+    if is_of_variants and not agrees:
+        expected = f"'RBO of variants', 'overlap@10 of variants' or 'loss {measure.text} of variants <= 0.1'"
+        cursor.fail(f"{cursor.describe_next()} after a score, expected {expected}")
+    if is_of_variants and cursor.take(_OF_VARIANTS) is None:
+        cursor.fail(f"{cursor.describe_next()}, expected 'of variants'")
     operator = cursor.read_operator()
     required = cursor.read_number("a number such as 0.8")
     if cursor.text.startswith("%", cursor.position):
         cursor.fail(f"a score is compared with a number, not per cent; expected {required / 100:g}")
+    if is_of_variants:
+        return VariantCondition(statistic, measure, operator, required, share)
     kind = AgreementCondition if agrees else ScoreCondition
     return kind(statistic, measure, operator, required, share)
 
@@ -438,8 +477,10 @@ def check_reach(condition: Condition, gain: Gain, profile: Profile = Profile.STA
     """
     if isinstance(condition, ScoreCondition):
         return _check_score_reach(condition, *measure_range(condition.measure, gain, profile))
-    if isinstance(condition, AgreementCondition):
+    if isinstance(condition, AgreementCondition | VariantCondition):
         return _check_score_reach(condition.as_score, 0.0, 1.0)
+    if isinstance(condition, LossCondition):
+        return _check_drop_reach(DropCondition(condition.measure, condition.allowed), gain, profile)
     if isinstance(condition, DropCondition):
         return _check_drop_reach(condition, gain, profile)
     if isinstance(condition, WorseCondition):

@@ -30,7 +30,7 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
     name = condition.agreement.text
     active = [query.id for query in queries if not is_in_force(query.skip, inputs.today)]
     skipped = tuple(query.id for query in queries if is_in_force(query.skip, inputs.today))
-    without_ranking = _list_without_ranking(active, inputs.run.responses, "")
+    without_ranking = list_without_ranking(active, inputs.run.responses, "")
     if without_ranking:
         return _refuse_without_ranking(condition, without_ranking)
     reference = inputs.reference
@@ -41,12 +41,12 @@ def judge_agreement(condition: AgreementCondition, queries: Sequence[Query], inp
     if problem or reference is None or reference.run is None:
         status = Status.WARNED if inputs.suite.baseline_optional else Status.FAILED
         return Finding(status, f"{name} cannot be decided: {problem}", None, condition.required, name)
-    without_ranking = _list_without_ranking(active, reference.run.responses, f" in {reference.called}")
+    without_ranking = list_without_ranking(active, reference.run.responses, f" in {reference.called}")
     if without_ranking:
         return _refuse_without_ranking(condition, without_ranking)
     requested = replace(inputs.requested, depth=needed)
-    incomplete = _list_incomplete(active, inputs.run.responses, requested)
-    incomplete |= _list_incomplete(active, reference.run.responses, requested)
+    incomplete = list_incomplete(active, inputs.run.responses, requested)
+    incomplete |= list_incomplete(active, reference.run.responses, requested)
     if incomplete:
         blamed = tuple(query for query in active if query in incomplete)
         hits = listed([f"{query} ({incomplete[query]})" for query in blamed])
@@ -112,7 +112,7 @@ def _judge_rankings(
     return replace(finding, reason=reason, caveat=caveat)
 
 
-def _list_incomplete(
+def list_incomplete(
     queries: Sequence[str], responses: Mapping[str, Response], requested: RequestedDepth
 ) -> dict[str, str]:
     """The queries that may have fewer hits than were requested, each with the hits it has."""
@@ -126,7 +126,7 @@ def _list_incomplete(
     return incomplete
 
 
-def _list_without_ranking(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:
+def list_without_ranking(queries: Sequence[str], responses: Mapping[str, Response], where: str) -> dict[str, str]:
     """The queries without a ranking, with the reason of each; *where* is added to it."""
     reasons = {}
     for query in queries:

@@ -23,6 +23,7 @@ from harness.model import (
     DropCondition,
     FieldExpectation,
     HitCount,
+    LossCondition,
     Query,
     ScoreCondition,
     StatisticKind,
@@ -31,6 +32,7 @@ from harness.model import (
     Threshold,
     Unit,
     UnresolvedCondition,
+    VariantCondition,
     Verdict,
     Waiver,
     select_tagged,
@@ -262,7 +264,8 @@ def is_per_query(condition: Condition) -> bool:
         return condition.is_expectation
     if isinstance(condition, HitCount | FieldExpectation):
         return True
-    return isinstance(condition, ScoreCondition | AgreementCondition) and condition.statistic is StatisticKind.EVERY
+    with_statistic = ScoreCondition | AgreementCondition | VariantCondition | LossCondition
+    return isinstance(condition, with_statistic) and condition.statistic is StatisticKind.EVERY
 
 
 def select(suite: Suite, query_filter: QueryFilter, today: date) -> Selection:

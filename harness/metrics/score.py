@@ -31,6 +31,7 @@ from harness.model import (
     Failure,
     FailureKind,
     Gain,
+    LossCondition,
     MachineShareCondition,
     Measure,
     Outcome,
@@ -419,7 +420,7 @@ def failure_text(failure: Failure) -> str:
 def get_measure(threshold: Threshold) -> Measure | None:
     """The measure whose scores *threshold* is about; None where it is about something else."""
     condition = threshold.condition
-    if isinstance(condition, ScoreCondition | BaselineCondition | MachineShareCondition):
+    if isinstance(condition, ScoreCondition | BaselineCondition | LossCondition | MachineShareCondition):
         return condition.measure
     return None
 

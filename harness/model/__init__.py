@@ -74,6 +74,7 @@ from harness.model.report import (
     Report,
     SuiteReport,
     TagSummary,
+    VariantReport,
 )
 from harness.model.request import ANY_TEXT, AddressOrigin, Cluster, Route, SearchRequest, SentRequest, find_sort_places
 from harness.model.run import (
@@ -125,6 +126,7 @@ from harness.model.suite import (
     Json,
     KappaCondition,
     LatencyCondition,
+    LossCondition,
     MachineShareCondition,
     Mark,
     Measure,
@@ -142,6 +144,8 @@ from harness.model.suite import (
     Target,
     Threshold,
     UnresolvedCondition,
+    Variant,
+    VariantCondition,
     Waiver,
     WorseCondition,
     iterate_members,
@@ -222,6 +226,7 @@ __all__ = [
     "KappaCondition",
     "LatencyCondition",
     "LatencyFigures",
+    "LossCondition",
     "MachineAnswer",
     "MachineJudge",
     "MachineShareCondition",
@@ -298,6 +303,9 @@ __all__ = [
     "UnjudgedBounds",
     "UnresolvedCondition",
     "UnstableQuery",
+    "Variant",
+    "VariantCondition",
+    "VariantReport",
     "Verdict",
     "Verification",
     "VerificationReport",

@@ -112,6 +112,24 @@ class QueryBaseline:
 
 
 @dataclass(frozen=True, slots=True)
+class VariantReport:
+    """A variant of a query, whose ranking is compared with that of the query."""
+
+    id: str
+    text: str
+    rule: str = ""
+    """By which rule it was made, or "same as" for another query; empty if it is written in the suite."""
+    hits: int | None = None
+    """The number of its hits, None without a ranking, as for the other figures."""
+    reason: str = ""
+    """Why it has no ranking."""
+    agreements: Mapping[str, float | None] = field(default_factory=dict)
+    """Agreement, such as RBO or overlap@10, to value."""
+    losses: Mapping[str, float | None] = field(default_factory=dict)
+    """Measure to how far its score is below that of the query, with the judgments of the query."""
+
+
+@dataclass(frozen=True, slots=True)
 class QueryReport:
     """The results of one query."""
 
@@ -160,6 +178,8 @@ class QueryReport:
     """The share of machines' grades among those that the score of each measure reads; empty where people judge."""
     need: str = ""
     """What would satisfy the user, as in the suite."""
+    variants: tuple[VariantReport, ...] = ()
+    """In the order of the suite."""
 
 
 @dataclass(frozen=True, slots=True)

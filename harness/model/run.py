@@ -339,6 +339,8 @@ class Repeat:
     """By query."""
     copies: Mapping[str, tuple[ShardCopy, ...]] | None = None
     """The shard copies during this repeat, as in `IndexState.copies`."""
+    variants: Mapping[str, Response] = field(default_factory=dict)
+    """As in `Run`."""
 
 
 class Instability(StrEnum):
@@ -400,6 +402,8 @@ class Run:
     """Whether *responses* are of several runs or parts, and it is unknown whether their target was the same."""
     window_is_full: bool = False
     """Whether the index has no room in its `index.max_result_window` for the hit more than needed."""
+    variants: Mapping[str, Response] = field(default_factory=dict)
+    """The responses to variants of queries, by the id of the variant."""
     hooked: bool = False
     """Whether hooks could change the requests, and so use values of a query that the request does not name."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import StrEnum
 from typing import Any, TypeAlias
@@ -229,6 +229,47 @@ class AgreementCondition:
 
 
 @dataclass(frozen=True, slots=True)
+class VariantCondition:
+    """
+    ``mean RBO of variants >= 0.8``: how far the rankings of variants agree with that of their query.
+
+    The value of a query is the mean of its variants for a mean or a median, and that of its worst variant otherwise.
+    The fields are those of `AgreementCondition`.
+    """
+
+    statistic: StatisticKind
+    agreement: Measure
+    operator: Operator
+    required: float
+    share: float | None = None
+
+    @property
+    def as_score(self) -> ScoreCondition:
+        """The same requirement of scores, to be judged as these are."""
+        agreement = replace(self.agreement, text=f"{self.agreement.text} of variants")
+        return ScoreCondition(self.statistic, agreement, self.operator, self.required, self.share)
+
+
+@dataclass(frozen=True, slots=True)
+class LossCondition:
+    """
+    ``loss nDCG@10 of variants <= 0.1``: how far the scores of variants may be below that of their query.
+
+    A variant is scored with the judgments of its query. *statistic* is MEAN, EVERY or QUERY.
+    """
+
+    statistic: StatisticKind
+    measure: Measure
+    allowed: float
+
+    @property
+    def as_score(self) -> ScoreCondition:
+        """The same requirement of losses, to be judged as scores are."""
+        loss = replace(self.measure, text=f"loss {self.measure.text} of variants")
+        return ScoreCondition(self.statistic, loss, Operator.AT_MOST, self.allowed)
+
+
+@dataclass(frozen=True, slots=True)
 class MachineShareCondition:
     """``machine nDCG@10 <= 30%``: how much of the grades that the measure reads may be a machine's."""
 
@@ -377,6 +418,8 @@ Condition: TypeAlias = (
     ScoreCondition
     | BaselineCondition
     | AgreementCondition
+    | VariantCondition
+    | LossCondition
     | MachineShareCondition
     | KappaCondition
     | LatencyCondition
@@ -442,6 +485,26 @@ class QuerySample:
 
 
 @dataclass(frozen=True, slots=True)
+class Variant:
+    """Another text for a query, which should find the same; or another query that should."""
+
+    id: str
+    """Such as "shoes~1"; that of the other query if it is one."""
+    text: str
+    rule: str = ""
+    """By which rule it was made, or "same as" for another query; empty if it is written in the suite."""
+
+    @property
+    def is_query(self) -> bool:
+        """Whether it is another query of the suite."""
+        return self.rule == SAME_AS
+
+
+SAME_AS = "same as"
+"""The rule of a variant that is another query of the suite."""
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One information need."""
 
@@ -463,6 +526,8 @@ class Query:
     """Its weight in a mean, above 0; 1 if the suite has no weights."""
     need: str = ""
     """What would satisfy the user, in sentences, for those who judge; empty if the suite does not say it."""
+    variants: tuple[Variant, ...] = ()
+    """They are sent too, and compared with the query; they count in no mean."""
     people_grades: Mapping[str, float] | None = None
     """Document id to grade by people; None where no machine judges, so that all of *judgments* are theirs."""
     machine_grades: Mapping[str, Mapping[str, float]] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from harness.model import (
     Status,
     SuiteReport,
     TextDiff,
+    VariantReport,
     Verdict,
 )
 from harness.report.attention import (
@@ -111,6 +112,9 @@ FIGURE, NAME, SCORE, TITLE, WORD = (
     ColumnKind.WORD,
 )
 
+VARIANTS_SHOWN = 20
+"""Variants of a suite in its table; the JSON report has all."""
+
 MISSING_SHOWN = 10
 """Missing relevant documents of a query."""
 
@@ -149,6 +153,8 @@ def build_suite_section(suite: SuiteReport, heading: str) -> SuiteSection:
         tags = build_tag_table(suite)
         if tags is not None:
             tables.append(build_tags_table(tags))
+    if any(query.variants for query in suite.queries):
+        tables.append(build_variants_table(suite.queries, VARIANTS_SHOWN))
 
     warnings = list(describe_causes(suite.queries, suite.checks))
     remarks = []
@@ -198,6 +204,9 @@ def build_facts(suite: SuiteReport) -> Facts:
     facts.append(Fact("request", (Span(suite.request, is_name=True), Span(requested))))
     facts.append(Fact("gain", make_words(f"{suite.gain}, profile {suite.profile}")))
     queries = f"{len(suite.queries):,} in {suite.timing.search_seconds:.2f} s"
+    variants = sum(len(query.variants) for query in suite.queries)
+    if variants:
+        queries += f", {count(variants, 'variant')}"
     if suite.deselected:
         queries += f", {suite.deselected:,} more not selected"
     if suite.baseline:
@@ -316,6 +325,39 @@ def build_tags_table(tags: TagTable) -> Table:
             row.append(_make_statuses_cell(tag))
         rows.append(tuple(row))
     return Table(tuple(columns), tuple(rows), tags.remarks)
+
+
+def build_variants_table(queries: Sequence[QueryReport], most: int | None = None) -> Table:
+    """
+    The variants of *queries*, those that agree least with their query first; of many the first *most*.
+
+    A column for each agreement, and one for what each measure loses.
+    """
+    variants = [variant for query in queries for variant in query.variants]
+    agreements = list(dict.fromkeys(name for variant in variants for name in variant.agreements))
+    measures = list(dict.fromkeys(name for variant in variants for name in variant.losses))
+    variants.sort(key=_rank_variant)
+    columns = [Column("variant"), Column("text"), Column("made by"), Column("hits", FIGURE)]
+    columns += [Column(name, SCORE, is_name=True) for name in agreements]
+    columns += [Column(f"loss {name}", SCORE, is_name=True) for name in measures]
+    rows = []
+    for variant in variants[:most]:
+        row = [make_name(variant.id), make_words(variant.text), make_words(variant.rule)]
+        if variant.hits is None:
+            row.append(make_words(variant.reason, Tone.UNDECIDED))
+        else:
+            row.append(make_words(f"{variant.hits:,}", Tone.PLAIN if variant.hits else Tone.BAD))
+        row += [make_words(format_score(variant.agreements.get(name))) for name in agreements]
+        row += [make_words(format_score(variant.losses.get(name))) for name in measures]
+        rows.append(tuple(row))
+    return Table(tuple(columns), tuple(rows), _count_more(len(variants), len(rows), "variant", "more"))
+
+
+def _rank_variant(variant: VariantReport) -> tuple[bool, float, float]:
+    """Sorts variants: first those without a ranking, then those that agree least, and of these what loses most."""
+    agreement = next((value for value in variant.agreements.values() if value is not None), 0.0)
+    loss = next((value for value in variant.losses.values() if value is not None), 0.0)
+    return variant.hits is not None, agreement, -loss
 
 
 def _make_statuses_cell(tag: TagRow) -> Cell:

@@ -32,6 +32,7 @@ from harness.run.connections import Connections, FixtureBuilds, OpenCluster
 from harness.run.header import make_header
 from harness.run.journal import Journal, RunRecord
 from harness.run.merging import MergedJournal
+from harness.run.variants import remove_variants
 from harness.search import find_dialect
 from harness.search.connection import Closing
 from harness.words import did_you_mean, one_of
@@ -298,14 +299,23 @@ class Runner(Closing):
         return finished
 
     def answer(
-        self, suites: Sequence[Suite], options: RunOptions, *, matrix: Matrix | None = None, configs: Configs
+        self,
+        suites: Sequence[Suite],
+        options: RunOptions,
+        *,
+        matrix: Matrix | None = None,
+        configs: Configs,
+        variants: bool = False,
     ) -> list[AnsweredCell]:
         """
-        Send the queries of loaded suites once and decide nothing; raises as `run_suites`.
+        Send the queries of loaded suites once, with their *variants* or without, and decide nothing; raises as
+        `run_suites`.
 
         *configs* holds what was read of harness.toml already.
         """
         options = replace(options, repeat=None)
+        if not variants:
+            suites = [remove_variants(suite) for suite in suites]
         loaded = _LoadedSuites(suites, options, matrix or Matrix.from_options(options), configs)
         answered_cells = []
         for answered in self._answer_cells(loaded):
@@ -315,11 +325,11 @@ class Runner(Closing):
         return answered_cells
 
     def answer_files(
-        self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None
+        self, paths: Sequence[Path], options: RunOptions, *, matrix: Matrix | None = None, variants: bool = False
     ) -> list[AnsweredCell]:
         """As `answer`, for suites that are not loaded; raises as `run_suites`."""
         suites, configs = self._load(paths, options)
-        return self.answer(suites, options, matrix=matrix, configs=configs)
+        return self.answer(suites, options, matrix=matrix, configs=configs, variants=variants)
 
     def run_loaded(self, suite: Suite, options: RunOptions, configs: Configs) -> Run:
         """As `answer`, for one suite; secrets in what servers returned are masked."""

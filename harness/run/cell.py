@@ -65,6 +65,7 @@ from harness.run.streams import (
     WatchedSearch,
 )
 from harness.run.tails import search_tails
+from harness.run.variants import add_variant_queries, join_run, split_run
 from harness.run.watching import TargetWatch, find_target_references, open_point_in_time, watch_target
 from harness.search import find_dialect
 from harness.search.answers import is_blocked
@@ -107,10 +108,13 @@ class Cell:
 
     @property
     def searched_suite(self) -> Suite:
-        """The active queries, on the selected index; the index of a fixture has no name before it is built."""
+        """
+        The active queries and their variants, on the selected index; the index of a fixture has no name before it is
+        built.
+        """
         from harness.suites.requests import move_to_index
 
-        suite = self.selection.active
+        suite = add_variant_queries(self.selection.active, self.selection.whole_suite)
         if self.options.index is not None:
             return move_to_index(suite, self.options.index)
         return suite if suite.fixture is None else retarget(suite, None)
@@ -235,7 +239,7 @@ def make_rerun(selection: Selection, earlier: FinishedSuite | None) -> Rerun:
     """*earlier* as the earlier run of *selection*, if it has the same suite."""
     if earlier is None or earlier.suite != selection.selected:
         return Rerun()
-    return Rerun(earlier.run, selection.active.queries)
+    return Rerun(join_run(earlier.run), add_variant_queries(selection.active, selection.whole_suite).queries)
 
 
 # Answering.
@@ -321,7 +325,7 @@ def start_progress(cell: Cell, shared_state: SharedState, earlier: Run | None) -
     """Say how many queries are about to be sent, with their repeats."""
     if shared_state.progress is None:
         return
-    queries = cell.selection.active.queries
+    queries = cell.searched_suite.queries
     rankings = pick_rankings(earlier)
     unanswered = [query for query in queries if query.id not in rankings]
     shared_state.progress.suite_started(
@@ -687,6 +691,7 @@ def conclude_cell(
 
     cell = answered.cell
     selection, options, masker = cell.selection, cell.options, cell.masker
+    answered = replace(answered, run=split_run(answered.run, selection.selected))
     # `decide` takes the whole suite: a verdict has the same id whichever queries are selected, and `query_filter`
     # leaves out the thresholds that need others. `score_run` takes the selected one: a query that was not selected has
     # no response, and would be scored as one that did not run. The report is of the selected queries too.

@@ -16,6 +16,7 @@ from harness.gate.stability import explain_changed_target
 from harness.masking import Masker, fingerprint, names_login
 from harness.model import Display, Engine, IndexState, Json, Query, Run, Suite
 from harness.options import ALL_QUERIES, SENDING_OPTIONS, RunOptions, Shard
+from harness.run.variants import add_variant_queries
 
 SCHEMA = 1
 """The version that is written, and the only one that is read."""
@@ -55,6 +56,8 @@ class Header:
     engine: Engine = NOT_ASKED
     state: IndexState | None = None
     """The target before the searches."""
+    variants: int = 0
+    """The number of variants that are sent beside the queries of the part that runs."""
     continues: bool = False
     """Whether the section continues the previous section of the same cell."""
 
@@ -62,6 +65,11 @@ class Header:
     def own_queries(self) -> int:
         """The number of queries in the part that runs."""
         return len(range(self.queries)[self.shard.number - 1 :: self.shard.parts])
+
+    @property
+    def own_searches(self) -> int:
+        """The number of searches in the part that runs: of its queries, and of their variants."""
+        return self.own_queries + self.variants
 
     @property
     def cell_key(self) -> CellKey:
@@ -124,8 +132,8 @@ def find_problem(header: Header) -> str:
                 return f"found {value!r} as {what}.{name}"
     if not 1 <= header.shard.number <= header.shard.parts:
         return f"found part {header.shard}, expected one such as 2/4"
-    if header.queries < 0:
-        return f"found {header.queries} queries"
+    if min(header.queries, header.variants) < 0:
+        return f"found {header.queries} queries and {header.variants} variants"
     url = header.options.get("url", header.cluster)
     if header.queries and url != header.cluster:
         return f"found the URL {url!r}, expected that of the cluster, {header.cluster!r}"
@@ -147,6 +155,10 @@ def make_header(
     """
     mask = masker.mask
     suite = selection.whole_suite
+    own_part = selection.active
+    if options.shard is not None:
+        own_part = replace(own_part, queries=options.shard.take(own_part.queries))
+    searched = add_variant_queries(own_part, suite)
     queries = suite.queries
     request = options.request or next(iter(suite.requests))
     template = suite.requests.get(request)
@@ -197,6 +209,7 @@ def make_header(
         name=mask(suite.name),
         cluster=mask(cluster),
         queries=len(selection.active.queries),
+        variants=len(searched.queries) - len(own_part.queries),
         parts=parts,
         options=given,
         shard=options.shard or ALL_QUERIES,

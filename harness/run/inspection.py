@@ -63,7 +63,7 @@ def inspect_query(
     if documents and not find_dialect(suite.target.service).explains_scores:
         raise UsageError(f"{suite.path}: an HTTP service does not explain scores; only an engine does")
     with Runner(environ) as runner:
-        [answered] = runner.answer([suite], options, configs=configs)
+        [answered] = runner.answer([suite], options, configs=configs, variants=True)
         return _inspect(answered, environ, documents)
 
 

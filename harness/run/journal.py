@@ -355,7 +355,7 @@ class Section:
         recorded = self._recorded
         if recorded is None or recorded.rest is None:
             return False
-        return recorded.answered == self._header.own_queries or not self.sends_queries
+        return recorded.answered == self._header.own_searches or not self.sends_queries
 
     @property
     def cluster(self) -> str | None:
@@ -391,7 +391,7 @@ class Section:
         if continued is not None:
             self._written.update(continued.responses)
             rankings = sum(isinstance(response, Ranking) for response in continued.responses.values())
-            answered = f"{rankings:,} of {count(header.own_queries, 'query')} answered"
+            answered = f"{rankings:,} of {count(header.own_searches, 'query')} answered"
             self._tell(f"{header.name}: going on with an earlier run: {answered}")
         header = replace(header, continues=continued is not None)
         self._write(_write_line(_adapter(Header).dump_python(header, mode="json")))
@@ -514,7 +514,7 @@ class Journal:
             header = cell.header
             is_other = header.shard != shard or header.suite not in files
             if is_other and header.shard != ALL_QUERIES and cell.answered:
-                answered = f"{cell.answered:,} of {count(header.own_queries, 'query')} answered"
+                answered = f"{cell.answered:,} of {count(header.own_searches, 'query')} answered"
                 held.append(f"part {header.shard} of {header.name} ({answered})")
         if held:
             raise UsageError(

@@ -193,7 +193,7 @@ def _find_repeated_and_missing(parts: Sequence[_Part]) -> Iterator[str]:
 
 def _find_unfinished(parts: Sequence[_Part]) -> Iterator[str]:
     for part in parts:
-        known, queries = len(part.recorded.responses), part.header.own_queries
+        known, queries = len(part.recorded.responses), part.header.own_searches
         if part.recorded.rest is None or known != queries:
             yield f"{part.file}: {part} did not end, with {known:,} of {count(queries, 'query')}; go on with --resume"
 

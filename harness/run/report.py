@@ -9,6 +9,8 @@ from itertools import groupby, pairwise
 
 from harness.baseline.differences import compare_queries
 from harness.baseline.questions import UsedValues, select_run_values
+from harness.gate.judge_answers import explain_no_ranking
+from harness.gate.judge_variants import compute_agreement, compute_loss, list_agreements, list_lost_measures
 from harness.gate.stability import explain_changed_target, find_unstable_queries
 from harness.gate.ties import has_sort, is_tie
 from harness.metrics.ranking import gain_of
@@ -44,6 +46,7 @@ from harness.model import (
     SuiteReport,
     SuiteTiming,
     TargetChecks,
+    VariantReport,
     Verdict,
     index_scores,
 )
@@ -299,20 +302,16 @@ def _assemble_queries(
     run: Run, scores: ScoreTable, shared: _SharedFacts, outcomes: Mapping[str, tuple[Outcome, str]]
 ) -> tuple[QueryReport, ...]:
     """The reports of all queries, in the order of the suite."""
-    reports = []
-    for query in shared.suite.queries:
-        response = run.responses.get(query.id)
-        reports.append(_assemble_query(query, response, outcomes[query.id], scores.get(query.id, {}), shared))
-    return tuple(reports)
+    return tuple(
+        _assemble_query(query, run, outcomes[query.id], scores.get(query.id, {}), shared)
+        for query in shared.suite.queries
+    )
 
 
 def _assemble_query(
-    query: Query,
-    response: Response | None,
-    outcome: tuple[Outcome, str],
-    scores: Mapping[str, Score],
-    shared: _SharedFacts,
+    query: Query, run: Run, outcome: tuple[Outcome, str], scores: Mapping[str, Score], shared: _SharedFacts
 ) -> QueryReport:
+    response = run.responses.get(query.id)
     ranking = response if isinstance(response, Ranking) else Ranking()
     machine_shares = {}
     for measure, score in scores.items():
@@ -344,7 +343,34 @@ def _assemble_query(
         sent=shared.sent.get(query.id),
         timing=QueryTiming(ranking.took),
         need=query.need,
+        variants=_describe_variants(query, response, run, scores, shared.suite),
     )
+
+
+def _describe_variants(
+    query: Query, response: Response | None, run: Run, scores: Mapping[str, Score], suite: Suite
+) -> tuple[VariantReport, ...]:
+    """The variants of *query*, each compared with its *response*."""
+    reports = []
+    for variant in query.variants:
+        of_variant = run.variants.get(variant.id)
+        report = VariantReport(variant.id, variant.text, variant.rule)
+        if isinstance(of_variant, Ranking):
+            report = replace(report, hits=len(of_variant.hits))
+        else:
+            report = replace(report, reason=explain_no_ranking(of_variant))
+        if isinstance(of_variant, Ranking) and isinstance(response, Ranking):
+            agreements = {}
+            for agreement in list_agreements(suite, query):
+                agreements[agreement.text] = compute_agreement(agreement, response, of_variant, depth=suite.depth)
+            losses = {}
+            for measure in list_lost_measures(suite, query):
+                score = scores.get(measure.text)
+                value = None if score is None else score.value
+                losses[measure.text] = compute_loss(suite, query, measure, value, of_variant, run)
+            report = replace(report, agreements=agreements, losses=losses)
+        reports.append(report)
+    return tuple(reports)
 
 
 def _decide_outcome(query: Query, response: Response | None, scores: Collection[Score]) -> tuple[Outcome, str]:

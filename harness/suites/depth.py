@@ -17,6 +17,7 @@ from harness.model import (
     Measure,
     RequestTemplate,
     Threshold,
+    VariantCondition,
 )
 from harness.suites.placeholders import locate_placeholders
 from harness.suites.reading import Reading
@@ -67,7 +68,7 @@ def _iterate_needs(measures: Iterable[Measure], thresholds: Iterable[Threshold])
             yield measure_of_threshold.cutoff or 0, threshold.text
         elif isinstance(condition, InTop | FieldExpectation):
             yield condition.k, threshold.text
-        elif isinstance(condition, AgreementCondition):
+        elif isinstance(condition, AgreementCondition | VariantCondition):
             yield condition.agreement.cutoff or 0, threshold.text
 
 

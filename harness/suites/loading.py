@@ -58,6 +58,7 @@ from harness.suites.requests import (
     read_templates,
 )
 from harness.suites.thresholds import ThresholdReader, check_field_paths, check_tags, read_measures
+from harness.suites.variants import check_variant_requests, check_variant_thresholds
 from harness.suites.yaml import Problems
 
 
@@ -351,6 +352,7 @@ def _check_queries(loaded: LoadedSuite) -> None:
     """Check tags, gains, measures and placeholders against the queries."""
     suite, reading, judgment_problems = loaded.suite, loaded.reading, loaded.judgments.problems
     check_tags(suite.thresholds, suite.queries, reading.problems)
+    check_variant_thresholds(suite.thresholds, suite.queries, reading.problems)
     if loaded.known_gain is not None:
         check_gain(suite.gain, reading.find_mark("gain"), suite.queries, judgment_problems)
     scored = [ScoredMeasure(measure, reading.find_mark("measures"), suite.queries) for measure in suite.measures]
@@ -363,6 +365,7 @@ def _check_queries(loaded: LoadedSuite) -> None:
         check_measures(scored, suite.gain, suite.profile, judgment_problems)
     if loaded.is_whole("request", "requests"):
         check_placeholders(list_request_nodes(reading), suite.queries, reading.problems)
+        check_variant_requests(suite, reading.problems)
 
 
 MOST_PROBLEMS = 50

@@ -28,6 +28,7 @@ from harness.suites.reading import Reading, read_query
 from harness.suites.scalars import iterate_masked_variables, read_masked
 from harness.suites.shape import QueryFileShape, QueryShape, VectorFileShape
 from harness.suites.thresholds import ThresholdReader, read_waiver
+from harness.suites.variants import WrittenVariants, add_variants, merge_variants
 from harness.suites.yaml import ListNode, MappingNode, Node, Problems, ScalarNode
 from harness.words import count, did_you_mean, list_repeated, listed
 
@@ -35,9 +36,9 @@ _MOST_BYTES = 256 * 2**20
 _CSV_LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 _NO_PARAMS: Mapping[str, Json] = {}
 """The params of all queries without any, shared to save memory."""
-_LISTS = ("tags", "thresholds", "expect", "markers")
+_LISTS = ("tags", "thresholds", "expect", "variants", "markers")
 _WAIVERS = ("xfail", "skip")
-_COLUMNS = ("id", "text", "need", "weight", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
+_COLUMNS = ("id", "text", "need", "weight", "same_as", *_LISTS, "xfail", "xfail.until", "skip", "skip.until")
 _ID_HEADERS = {"id", "qid", "query_id", "query id"}
 _TEXT_HEADERS = {"text", "query", "query_text", "query text"}
 
@@ -51,6 +52,7 @@ class _WrittenQuery:
 
     query: Query
     given: tuple[str, ...]
+    variants: WrittenVariants
 
 
 _WrittenQueries: TypeAlias = dict[str, _WrittenQuery]
@@ -89,7 +91,8 @@ def list_queries(
     from_suite = reader.read_all(inline, reading.problems)
     merged = _merge_queries(from_file, from_suite, reading.problems)
     _check_weights(list(merged.values()), reading)
-    return tuple(written.query for written in merged.values())
+    queries_by_id = {query_id: written.query for query_id, written in merged.items()}
+    return add_variants(queries_by_id, {query_id: written.variants for query_id, written in merged.items()}, reading)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +145,7 @@ class _QueryReader:
                 problems.note(query.mark, f"the query id {query.id!r} is used twice, first at {first.mark}")
                 continue
             given = tuple(key for key in _GIVEN_ONCE if getattr(shape, key) is not None)
-            queries[query.id] = _WrittenQuery(query, given)
+            queries[query.id] = _WrittenQuery(query, given, WrittenVariants(shape.variants, shape.same_as))
             for document, written in shape.judgments.items():
                 grade = read_written_grade(written, self.grade_names, self.judgments.problems)
                 if grade is not None:
@@ -238,7 +241,9 @@ def _merge_query(from_file: _WrittenQuery, from_suite: _WrittenQuery, problems: 
         masked=masked,
         **values,
     )
-    return _WrittenQuery(merged, tuple(dict.fromkeys((*from_file.given, *from_suite.given))))
+    given = tuple(dict.fromkeys((*from_file.given, *from_suite.given)))
+    variants = merge_variants(from_file.variants, from_suite.variants)
+    return _WrittenQuery(merged, given, variants)
 
 
 def _check_weights(queries: Sequence[_WrittenQuery], reading: Reading) -> None:
@@ -338,7 +343,7 @@ def _make_row(row: Mapping[str, str], mark: Mark) -> MappingNode:
     """The query of a row; a list is one cell with semicolons between its items, and an empty cell is left out."""
     cells = {name: remove_mark(cell.strip()) for name, cell in row.items() if cell.strip()}
     texts: dict[str, Node] = {name: _make_text(cell, mark) for name, cell in cells.items()}
-    query: dict[str, Node] = {name: texts[name] for name in ("id", "text", "need") if name in texts}
+    query: dict[str, Node] = {name: texts[name] for name in ("id", "text", "need", "same_as") if name in texts}
     if "weight" in cells:
         weight = cells["weight"]
         query["weight"] = ScalarNode(weight, mark, plain=read_number(weight) is not None)

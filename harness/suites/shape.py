@@ -205,6 +205,22 @@ ExpectationLine = Annotated[
 ]
 
 
+class VariantRulesShape(Shape):
+    """Variants of the text of a query, made by rule."""
+
+    typos: Positive = Field(None, description="How many variants have a typing error. Default: none.")
+    plural: Truth = Field(False, description="The last word in its other number, in English. Default: false.")
+    case: Truth = Field(False, description="In capital letters. Default: false.")
+    accents: Truth = Field(False, description="Without its accents. Default: false.")
+    order: Truth = Field(False, description="The words in another order. Default: false.")
+
+
+class QueryVariantsShape(VariantRulesShape):
+    """Variants that are written, and variants that are made by rule."""
+
+    written: list[Text] = Field([], description="Texts beside those that are made.")
+
+
 class QueryShape(Shape):
     """One query: an information need with its judgments."""
 
@@ -221,6 +237,14 @@ class QueryShape(Shape):
     expect: list[ExpectationLine] = Field(
         [], description="What is expected of its hits: sku-17 in top 3, in_stock = true in top 3."
     )
+    variants: (
+        Annotated[
+            Annotated[list[Text], Tag("<list>")] | Annotated[QueryVariantsShape, Tag("<mapping>")],
+            select_branch("a list of texts, or a mapping with typos, plural, case, accents, order, written"),
+        ]
+        | None
+    ) = Field(None, description="Other texts that should find the same, or the rules that make them.")
+    same_as: Name = Field(None, description="The id of another query that should find the same.")
     markers: Markers = Field([], description="pytest markers of its tests.")
     xfail: WaiverShape | None = Field(None, description="Expected failure of its thresholds and expectations.")
     skip: WaiverShape | None = Field(None, description="Skipped.")
@@ -396,6 +420,9 @@ class SuiteShape(Shape):
             "the path of a judgment file, a list of paths, or a mapping with files, other_queries and ungraded"
         ),
     ] = Field(None, description="Judgment files: TREC qrels, CSV, JSON lines, YAML.")
+    variants: VariantRulesShape | None = Field(
+        None, description="The rules that make variants of each query without variants of its own."
+    )
     undefined: Annotated[Literal["fail", "skip"], accept_words(["fail", "skip"])] = Field(
         "fail", description="Whether a query with an undefined measure fails or is skipped. Default: fail."
     )

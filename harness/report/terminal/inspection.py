@@ -45,6 +45,7 @@ from harness.report.run_document import (
     build_differences,
     build_missing_table,
     build_since_baseline,
+    build_variants_table,
     make_grade_cell,
     make_ranking_columns,
     make_text_cells,
@@ -169,6 +170,8 @@ def _print_ranking(inspection: QueryInspection) -> Iterator[RenderableType]:
         yield Text()
     if query.missing:
         yield from print_blocks([build_missing_table(query)])
+    if query.variants:
+        yield from print_blocks([build_variants_table([query])])
 
 
 def _print_since_baseline(inspection: QueryInspection) -> Iterator[RenderableType]:

@@ -1,0 +1,286 @@
+"""
+Thresholds on variants: other texts for a query, which should find the same.
+
+Each variant is compared with its query in the same run, so that no baseline is needed. How far two rankings agree needs
+no judgment either; how much a variant loses is scored with the judgments of its query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from harness.gate.finding import (
+    Finding,
+    Scope,
+    compute_merit,
+    format_observed,
+    is_met,
+    list_by_cause,
+    read_weights,
+    scope_scores,
+)
+from harness.gate.inputs import GateInputs
+from harness.gate.judge_agreements import list_incomplete, list_without_ranking
+from harness.gate.judge_scores import judge_scores
+from harness.gate.ties import restore_tie_order
+from harness.metrics.agreement import agreement_value
+from harness.metrics.grammar import read_agreement
+from harness.metrics.score import gain_text, measures_of, score_of
+from harness.model import (
+    Condition,
+    LossCondition,
+    Measure,
+    Query,
+    Ranking,
+    Response,
+    Run,
+    ScoreCondition,
+    StatisticKind,
+    Status,
+    Suite,
+    Variant,
+    VariantCondition,
+    select_by_id,
+)
+from harness.model.suite import is_in_force
+from harness.words import count, listed, shorten
+
+
+@dataclass(frozen=True, slots=True)
+class _VariantValue:
+    """The agreement or the loss of one variant."""
+
+    variant: Variant
+    value: float
+    has_hits: bool
+
+
+def judge_variants(
+    condition: VariantCondition | LossCondition, queries: Sequence[Query], inputs: GateInputs
+) -> Finding:
+    """
+    Compare the variants of *queries* with their queries.
+
+    Returns:
+        ERROR where a query or a variant has no ranking; INCONCLUSIVE where one ends before the cutoff although more
+        documents may match; FAILED where no query has variants, where a score is undefined and may not be left out, or
+        where the figure falls short; else PASSED.
+    """
+    score_condition = condition.as_score
+    name = score_condition.measure.text
+    queries = [query for query in queries if query.variants]
+    active = [query for query in queries if not is_in_force(query.skip, inputs.today)]
+    skipped = tuple(query.id for query in queries if is_in_force(query.skip, inputs.today))
+    variants = _list_active_variants(active, inputs)
+    if not variants:
+        reason = f"{name} has nothing to decide: no query in its scope has a variant that was sent"
+        return Finding(Status.FAILED, reason, None, score_condition.required, name)
+    compared = select_by_id(active, variants)
+    problem = _find_missing_rankings(score_condition, variants, inputs)
+    if problem is None:
+        problem = _find_incomplete_rankings(score_condition, variants, inputs)
+    if problem is not None:
+        return problem
+
+    gain = ""
+    if isinstance(condition, LossCondition):
+        gain = gain_text(condition.measure, inputs.suite)
+        scope = scope_scores(compared, condition.measure.text, inputs.scores, inputs.today)
+        values = _compute_losses(condition.measure, select_by_id(compared, scope.counted), variants, inputs)
+    else:
+        scope = Scope(dict.fromkeys(variants, 0.0), (), {}, (), ())
+        values = _compute_agreements(condition.agreement, compared, variants, inputs)
+    counted = {query: _summarize(score_condition, of_query) for query, of_query in values.items()}
+    # Zero hits of a query are named with those of its variants.
+    scope = replace(
+        scope, counted=counted, zero_hits=(), skipped=skipped, weights=read_weights(inputs.suite.queries, counted)
+    )
+    finding = judge_scores(score_condition, scope, gain=gain, skip_undefined=inputs.suite.skip_undefined)
+    if finding.observed is None:
+        return finding
+    return replace(finding, reason="; ".join([finding.reason, *_describe_variants(score_condition, values)]))
+
+
+def _list_active_variants(queries: Sequence[Query], inputs: GateInputs) -> dict[str, tuple[Variant, ...]]:
+    """The variants of *queries*, by query, without those that are queries which a skip leaves out."""
+    skipped = {query.id for query in inputs.suite.queries if is_in_force(query.skip, inputs.today)}
+    variants = {}
+    for query in queries:
+        active = tuple(variant for variant in query.variants if variant.id not in skipped)
+        if active:
+            variants[query.id] = active
+    return variants
+
+
+def _find_missing_rankings(
+    condition: ScoreCondition, variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
+) -> Finding | None:
+    """That queries or their variants have no ranking."""
+    name = condition.measure.text
+    ids = [variant.id for of_query in variants.values() for variant in of_query]
+    queries = list_without_ranking(list(variants), inputs.run.responses, "")
+    others = list_without_ranking(ids, inputs.run.variants, "")
+    if not queries and not others:
+        return None
+    parts = []
+    for unanswered, noun in ((queries, "query"), (others, "variant")):
+        if unanswered:
+            parts.append(f"no ranking for {count(len(unanswered), noun)}: {list_by_cause(unanswered)}")
+    reason = f"{name} cannot be decided: {'; '.join(parts)}"
+    blamed = _list_blamed(variants, {**queries, **others})
+    return Finding(Status.ERROR, reason, None, condition.required, name, blamed)
+
+
+def _find_incomplete_rankings(
+    condition: ScoreCondition, variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
+) -> Finding | None:
+    """That rankings end before the cutoff, although more documents may match."""
+    name = condition.measure.text
+    ids = [variant.id for of_query in variants.values() for variant in of_query]
+    requested = replace(inputs.requested, depth=condition.measure.cutoff or inputs.suite.depth)
+    incomplete = list_incomplete(list(variants), inputs.run.responses, requested)
+    incomplete |= list_incomplete(ids, inputs.run.variants, requested)
+    if not incomplete:
+        return None
+    hits = listed([f"{query} ({incomplete[query]})" for query in incomplete])
+    reason = f"{name} cannot be decided: more documents may match than were returned: {hits}"
+    blamed = _list_blamed(variants, incomplete)
+    return Finding(Status.INCONCLUSIVE, reason, None, condition.required, name, blamed)
+
+
+def _list_blamed(variants: Mapping[str, Sequence[Variant]], found: Mapping[str, str]) -> tuple[str, ...]:
+    """The queries that are in *found*, or of which a variant is."""
+    blamed = []
+    for query, of_query in variants.items():
+        if query in found or any(variant.id in found for variant in of_query):
+            blamed.append(query)
+    return tuple(blamed)
+
+
+def _compute_agreements(
+    agreement: Measure, queries: Sequence[Query], variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
+) -> dict[str, list[_VariantValue]]:
+    values = {}
+    for query in queries:
+        ranking = inputs.run.responses[query.id]
+        assert isinstance(ranking, Ranking), "queries without a ranking were refused"
+        of_query = []
+        for variant in variants[query.id]:
+            other = inputs.run.variants[variant.id]
+            assert isinstance(other, Ranking), "variants without a ranking were refused"
+            value = compute_agreement(agreement, ranking, other, depth=inputs.suite.depth)
+            of_query.append(_VariantValue(variant, value, bool(other.hits)))
+        values[query.id] = of_query
+    return values
+
+
+def _compute_losses(
+    measure: Measure, queries: Sequence[Query], variants: Mapping[str, Sequence[Variant]], inputs: GateInputs
+) -> dict[str, list[_VariantValue]]:
+    values = {}
+    for query in queries:
+        score = inputs.scores[query.id][measure.text].value
+        of_query = []
+        for variant in variants[query.id]:
+            other = inputs.run.variants[variant.id]
+            loss = compute_loss(inputs.suite, query, measure, score, other, inputs.run)
+            assert loss is not None, "a measure that is defined for a query is defined for all rankings"
+            of_query.append(_VariantValue(variant, loss, isinstance(other, Ranking) and bool(other.hits)))
+        values[query.id] = of_query
+    return values
+
+
+def _summarize(condition: ScoreCondition, values: Sequence[_VariantValue]) -> float:
+    """The value of a query: the mean over its variants for a mean or a median, else that of the worst."""
+    if condition.statistic in (StatisticKind.MEAN, StatisticKind.MEDIAN):
+        return fmean(value.value for value in values)
+    return _sort_worst_first(condition, values)[0].value
+
+
+def _sort_worst_first(condition: ScoreCondition, values: Sequence[_VariantValue]) -> list[_VariantValue]:
+    operator, required = condition.operator, condition.required
+    return sorted(values, key=lambda value: compute_merit(value.value, operator, required))
+
+
+def _describe_variants(condition: ScoreCondition, values: Mapping[str, Sequence[_VariantValue]]) -> list[str]:
+    """How many variants were compared, those that by themselves miss what is required, and those without hits."""
+    operator, required = condition.operator, condition.required
+    every_value = [value for of_query in values.values() for value in of_query]
+    sentences = [count(len(every_value), "variant")]
+    short = [value for value in every_value if not is_met(value.value, operator, required)]
+    if short:
+        worst = [
+            f"{_name_variant(value.variant)} {format_observed(value.value, operator, required)}"
+            for value in _sort_worst_first(condition, short)
+        ]
+        sentences = [f"{sentences[0]}, worst: {listed(worst)}"]
+    empty = [_name_variant(value.variant) for value in every_value if not value.has_hits]
+    if empty:
+        sentences.append(f"zero hits: {listed(empty)}")
+    return sentences
+
+
+def _name_variant(variant: Variant) -> str:
+    return f"{variant.id} {shorten(variant.text)!r}"
+
+
+# The figures of one variant, which reports show too.
+
+
+def compute_agreement(agreement: Measure, ranking: Ranking, of_variant: Ranking, *, depth: int) -> float:
+    """
+    How far a variant's ranking agrees with that of its query, tied documents in the order of the query.
+
+    A variant without hits agrees with nothing, not even where its query has none: two empty rankings say nothing.
+    """
+    if not of_variant.hits:
+        return 0.0
+    cutoff = agreement.cutoff or depth
+    first = [hit.id for hit in ranking.hits[:cutoff]]
+    second = restore_tie_order(ranking, of_variant, depth=cutoff)
+    return agreement_value(agreement, first, second, depth=depth)
+
+
+def compute_loss(
+    suite: Suite, query: Query, measure: Measure, score: float | None, of_variant: Response, run: Run
+) -> float | None:
+    """
+    How far the score of a variant is below that of *query*, by the judgments of the query.
+
+    None where either has no score. *score* is that of the query in *run*.
+    """
+    lone_run = replace(run, responses={query.id: of_variant})
+    score_of_variant = score_of(suite, query, measure, lone_run).value
+    if score is None or score_of_variant is None:
+        return None
+    return score - score_of_variant
+
+
+def list_agreements(suite: Suite, query: Query) -> tuple[Measure, ...]:
+    """The agreements of the thresholds on variants of *query*; RBO, and the overlap of all hits, without any."""
+    agreements: dict[str, Measure] = {}
+    for condition in _list_conditions(suite, query):
+        if isinstance(condition, VariantCondition):
+            agreements[condition.agreement.text] = condition.agreement
+    if agreements:
+        return tuple(agreements.values())
+    return read_agreement("RBO"), read_agreement(f"overlap@{suite.depth}")
+
+
+def list_lost_measures(suite: Suite, query: Query) -> tuple[Measure, ...]:
+    """The measures of the thresholds on a loss of variants of *query*; its first measure without any."""
+    if not query.judgments:
+        return ()
+    measures: dict[str, Measure] = {}
+    for condition in _list_conditions(suite, query):
+        if isinstance(condition, LossCondition):
+            measures[condition.measure.text] = condition.measure
+    return tuple(measures.values()) or measures_of(suite, query)[:1]
+
+
+def _list_conditions(suite: Suite, query: Query) -> list[Condition]:
+    """The conditions of the thresholds that are about *query*."""
+    thresholds = [threshold for threshold in suite.thresholds if threshold.tag is None or threshold.tag in query.tags]
+    return [threshold.condition for threshold in (*thresholds, *query.thresholds)]

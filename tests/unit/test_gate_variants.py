@@ -1,0 +1,234 @@
+"""Thresholds on variants: what they compare, what they refuse to decide, and what they say."""
+
+import pytest
+
+from builders.gating import TODAY, suite_of, threshold
+from harness.errors import GrammarError
+from harness.gate import decide
+from harness.gate.grammar import check_reach, parse_threshold
+from harness.metrics.score import score_run
+from harness.model import (
+    Engine,
+    Failure,
+    FailureKind,
+    Gain,
+    Hit,
+    HttpRequest,
+    Query,
+    Ranking,
+    Repeat,
+    RequestTemplate,
+    Run,
+    StatisticKind,
+    Status,
+    Variant,
+    Waiver,
+)
+
+
+def ranking(documents, **fields):
+    hits = tuple(Hit(document, score=10.0 - place) for place, document in enumerate(documents))
+    return Ranking(hits, **fields)
+
+
+def query_of(name, *texts, **fields):
+    variants = tuple(Variant(f"{name}~{number}", text) for number, text in enumerate(texts, start=1))
+    return Query(name, name, variants=variants, **fields)
+
+
+SHOES = query_of("shoes", "shoos", "SHOES", judgments={"a": 1, "b": 1})
+BOOTS = query_of("boots", "bootss", judgments={"a": 1})
+ALIKE = {"shoes": "ab", "boots": "ab", "shoes~1": "ab", "shoes~2": "ab", "boots~1": "ab"}
+
+
+def decide_one(text, rankings, *queries, of_query=False, **fields):
+    """The verdict of one threshold over rankings of queries and variants, whose ids have a tilde."""
+    responses, variants = {}, {}
+    for name, found in rankings.items():
+        response = ranking(found) if isinstance(found, str) else found
+        (variants if "~" in name else responses)[name] = response
+    run = Run(responses, Engine("fake"), "current", variants=variants, repeats=fields.pop("repeats", ()))
+    suite = suite_of(queries or (SHOES, BOOTS), text, depth=fields.pop("depth", 2), **fields)
+    repeated = [score_run(suite, run)] * len(run.repeats)
+    [verdict] = decide(suite, run, score_run(suite, run), today=TODAY, repeated=repeated)
+    return verdict
+
+
+# ------------------------------------------------------------------------------------------------ the grammar
+
+
+@pytest.mark.parametrize(
+    ("text", "statistic", "tag"),
+    [
+        ("mean RBO of variants >= 0.8", StatisticKind.MEAN, None),
+        ("every overlap@5 of variants >= 0.6 for head", StatisticKind.EVERY, "head"),
+        ("95% RBO(p=0.8)@5 of  variants > 0.6", StatisticKind.SHARE, None),
+        ("loss nDCG@10 of variants <= 0.1", StatisticKind.MEAN, None),
+        ("loss every nDCG@10 of variants <= 0.1 for head", StatisticKind.EVERY, "head"),
+        ("loss nDCG(gain=linear, log=e)@10 of variants <= 0.1", StatisticKind.MEAN, None),
+    ],
+)
+def test_a_threshold_on_variants_is_read(text, statistic, tag):
+    condition, found_tag = parse_threshold(text, of_query=False)
+    assert (condition.statistic, found_tag) == (statistic, tag)
+
+
+@pytest.mark.parametrize(
+    ("text", "of_query", "message", "offset"),
+    [
+        ("mean RBO of variant >= 0.8", False, "found 'of', expected 'of variants'", 9),
+        ("mean nDCG@10 of variants >= 0.8", False, "found 'of' after a score, expected 'RBO of variants'", 13),
+        ("loss nDCG@10 <= 0.1", False, "found '<=', expected 'of variants' after 'loss nDCG@10'", 13),
+        ("loss nDCG@10 of variants >= 0.1", False, "found '>=', but a loss takes only '<='", 25),
+        ("loss nDCG@10 of variants <= -0.1", False, "found -0.1, expected an allowed loss of at least 0", 28),
+        ("loss nDCG@10 of variants <= 5%", False, "not per cent; expected 0.05", 29),
+        ("loss every nDCG@10 of variants <= 0.1", True, "a query's own threshold has no statistic", 5),
+        ("mean RBO of variants >= 0.8", True, "a query's own threshold has no statistic", 0),
+        ("RBO of variants >= 0.8 for head", True, "a query's own threshold has no tag", 23),
+    ],
+)
+def test_a_wrong_threshold_on_variants_is_refused_at_its_place(text, of_query, message, offset):
+    with pytest.raises(GrammarError) as caught:
+        parse_threshold(text, of_query=of_query)
+    assert message in str(caught.value)
+    assert caught.value.offset == offset
+
+
+def test_what_no_agreement_and_no_loss_reaches_is_refused():
+    assert "RBO of variants is 0 to 1" in check_reach(threshold("mean RBO of variants >= 1.2").condition, Gain())
+    assert "nDCG@10 is 0 to 1" in check_reach(threshold("loss nDCG@10 of variants <= 2").condition, Gain())
+
+
+# ------------------------------------------------------------------------------------------------ the figures
+
+
+@pytest.mark.parametrize(
+    ("text", "observed", "status"),
+    [
+        ("mean overlap@2 of variants >= 0.9", 0.875, Status.FAILED),
+        ("mean overlap@2 of variants >= 0.8", 0.875, Status.PASSED),
+        ("median overlap@2 of variants >= 0.8", 0.875, Status.PASSED),
+        ("every overlap@2 of variants >= 0.6", 0.5, Status.FAILED),
+        ("every overlap@2 of variants >= 0.5", 0.5, Status.PASSED),
+        ("50% overlap@2 of variants >= 0.6", 0.5, Status.PASSED),
+        ("60% overlap@2 of variants >= 0.6", 0.5, Status.FAILED),
+        ("loss P@2 of variants <= 0.1", 0.125, Status.FAILED),
+        ("loss every P@2 of variants <= 0.5", 0.5, Status.PASSED),
+        ("loss every P@2 of variants <= 0.4", 0.5, Status.FAILED),
+    ],
+)
+def test_the_figure_of_a_query_is_the_mean_of_its_variants_or_its_worst(text, observed, status):
+    # One of two variants of shoes finds one of its two documents, and the other finds both.
+    verdict = decide_one(text, {**ALIKE, "shoes~1": "ac"})
+    assert (verdict.observed, verdict.status) == (pytest.approx(observed), status)
+
+
+def test_a_failure_blames_the_query_and_names_the_variants():
+    verdict = decide_one("every overlap@2 of variants >= 0.6", {**ALIKE, "shoes~1": "ac"})
+    assert verdict.blamed == ("shoes",)
+    assert verdict.measure == "overlap@2 of variants"
+    assert verdict.reason == (
+        "overlap@2 of variants is >= 0.6 for 1 of 2 queries, required for every one; worst: shoes 0.5000; "
+        "3 variants, worst: shoes~1 'shoos' 0.5000"
+    )
+
+
+def test_a_query_has_a_threshold_of_its_own_on_its_worst_variant():
+    shoes = query_of("shoes", "shoos", "SHOES", thresholds=(threshold("overlap@2 of variants >= 0.6", of_query=True),))
+    run = Run(
+        {"shoes": ranking("ab")},
+        Engine("fake"),
+        "current",
+        variants={"shoes~1": ranking("ab"), "shoes~2": ranking("ac")},
+    )
+    [verdict] = decide(suite_of([shoes], depth=2), run, (), today=TODAY)
+    assert (verdict.status, verdict.observed, verdict.query) == (Status.FAILED, 0.5, "shoes")
+
+
+def test_a_threshold_for_a_tag_and_weights_count_as_for_scores():
+    head = query_of("head", "x", tags=("head",), weight=3.0)
+    tail = query_of("tail", "y", weight=1.0)
+    rankings = {"head": "ab", "head~1": "ab", "tail": "ab", "tail~1": "cd"}
+    assert decide_one("mean RBO of variants >= 0.9 for head", rankings, head, tail).status is Status.PASSED
+    verdict = decide_one("mean RBO of variants >= 0.7", rankings, head, tail)
+    assert verdict.observed == pytest.approx(0.75)
+    assert verdict.reason.startswith("weighted mean RBO of variants is 0.7500")
+
+
+def test_a_variant_that_finds_more_makes_up_for_one_that_loses_in_the_mean_only():
+    rankings = {**ALIKE, "shoes": "ac", "shoes~1": "ab", "shoes~2": "cd"}
+    assert decide_one("loss P@2 of variants <= 0", rankings).observed == pytest.approx(0.0)
+    assert decide_one("loss every P@2 of variants <= 0", rankings).observed == pytest.approx(0.5)
+
+
+def test_the_order_of_tied_documents_is_that_of_the_query():
+    tied = Ranking((Hit("b", score=1.0), Hit("a", score=1.0)), closed=True)
+    also = Ranking((Hit("a", score=1.0), Hit("b", score=1.0)), closed=True)
+    verdict = decide_one("mean RBO of variants >= 1", {"boots": also, "boots~1": tied}, BOOTS)
+    assert verdict.status is Status.PASSED
+
+
+# ------------------------------------------------------------------------------------------------ what cannot pass
+
+
+@pytest.mark.parametrize("of_query", ["ab", ""])
+def test_a_variant_without_hits_agrees_with_nothing_and_is_named(of_query):
+    verdict = decide_one("mean RBO of variants >= 0.5", {"boots": of_query, "boots~1": ""}, BOOTS)
+    assert (verdict.status, verdict.observed) == (Status.FAILED, 0.0)
+    assert verdict.reason.endswith("1 variant, worst: boots~1 'bootss' 0.0000; zero hits: boots~1 'bootss'")
+
+
+@pytest.mark.parametrize("text", ["mean RBO of variants >= 0", "loss P@2 of variants <= 1"])
+@pytest.mark.parametrize("lost", ["boots", "boots~1"])
+def test_without_a_ranking_nothing_is_decided(text, lost):
+    gone = Failure(FailureKind.TIMEOUT, "too slow")
+    verdict = decide_one(text, {"boots": "ab", "boots~1": "ab", lost: gone}, BOOTS)
+    assert (verdict.status, verdict.blamed) == (Status.ERROR, ("boots",))
+    noun = "variant" if "~" in lost else "query"
+    assert verdict.reason.endswith(f"cannot be decided: no ranking for 1 {noun}: {lost} (timeout: too slow)")
+
+
+def test_a_variant_that_was_not_sent_is_an_error():
+    verdict = decide_one("mean RBO of variants >= 0", {"boots": "ab"}, BOOTS)
+    assert verdict.status is Status.ERROR
+    assert "boots~1 (did not run)" in verdict.reason
+
+
+def test_without_any_variant_in_scope_a_threshold_fails():
+    skipped = query_of("boots", "bootss", skip=Waiver("winter"))
+    verdict = decide_one("mean RBO of variants >= 0", {"boots": "ab", "boots~1": "ab"}, skipped)
+    assert (verdict.status, verdict.observed) == (Status.FAILED, None)
+    assert "no query in its scope has a variant that was sent" in verdict.reason
+
+
+def test_a_variant_that_is_a_skipped_query_is_left_out():
+    shoes = Query("shoes", "shoes", variants=(Variant("schuhe", "Schuhe", "same as"), Variant("shoes~1", "shoos")))
+    schuhe = Query("schuhe", "Schuhe", skip=Waiver("not translated yet"))
+    verdict = decide_one("mean RBO of variants >= 1", {"shoes": "ab", "shoes~1": "ab"}, shoes, schuhe)
+    assert verdict.status is Status.PASSED
+    assert "1 variant" in verdict.reason
+
+
+def test_a_short_ranking_is_inconclusive_where_more_documents_may_match():
+    http = HttpRequest("GET", "/search", "$.ids[*]")
+    requests = {"current": RequestTemplate("current", None, http=http)}
+    suite = suite_of([BOOTS], "mean RBO@5 of variants >= 0.1", depth=5)
+    suite = type(suite)(suite.name, suite.path, suite.target, requests, (), suite.queries, suite.thresholds, depth=5)
+    run = Run({"boots": ranking("ab")}, Engine("http"), "current", variants={"boots~1": ranking("ab")})
+    [verdict] = decide(suite, run, (), today=TODAY)
+    assert (verdict.status, verdict.blamed) == (Status.INCONCLUSIVE, ("boots",))
+
+
+def test_a_score_that_is_undefined_is_no_loss():
+    unjudged = query_of("boots", "bootss")
+    rankings = {**ALIKE}
+    failed = decide_one("loss nDCG@2 of variants <= 0.1", rankings, SHOES, unjudged)
+    assert (failed.status, failed.blamed) == (Status.FAILED, ("boots",))
+    skipped = decide_one("loss nDCG@2 of variants <= 0.1", rankings, SHOES, unjudged, skip_undefined=True)
+    assert (skipped.status, skipped.counted, skipped.left_out) == (Status.PASSED, 1, 1)
+
+
+def test_each_repeat_is_judged_with_its_own_variants():
+    repeat = Repeat({"boots": ranking("ab")}, variants={"boots~1": ranking("cd")})
+    verdict = decide_one("mean RBO of variants >= 0.9", {"boots": "ab", "boots~1": "ab"}, BOOTS, repeats=(repeat,))
+    assert verdict.status is Status.INCONCLUSIVE
